@@ -51,6 +51,8 @@ def _files(signal: str | None, counts: Mapping[str, Signal]) -> int:
 
 def _holds(report: Report, row: Json, counts: Mapping[str, Signal]) -> Json | None:
     """The condition that holds, None where none does."""
+    if row.get("edited", bool(report.scan.edited)) != bool(report.scan.edited):
+        return None
     if "own" in row and row["own"] not in report.scan.paths:
         return None
     if "places" in row and (report.findings.readiness[1] > row["places"] or report.findings.unseen):

@@ -19,6 +19,10 @@ def _grade(value: object) -> str | None:
     return None if value in _GRADES else f"is not one of {', '.join(_GRADES)}"
 
 
+def _truth(value: object) -> str | None:
+    return None if value.__class__ is bool else "is not true or false"
+
+
 def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Callable[[Check], Check]) -> Kinds:
     """kind -> (required keys, all keys), made of the checks of the other stanzas."""
     return {
@@ -41,6 +45,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "tier": number,
                 "when": list_of(_condition),
                 "own": text,
+                "edited": _truth,
                 "places": number,
                 "stops": list_of(text),
                 "style": name,

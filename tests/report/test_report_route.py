@@ -151,6 +151,17 @@ def test_the_plan_fits_the_route(report, name):
         assert ready["places"] and doc["route"]["head"]["en"].format(**ready, left=0)
 
 
+def test_what_porter_wrote_is_no_support_of_npus_that_the_repository_brought_along(tmp_path, monkeypatch):
+    code = "import torch\ntorch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
+    porter: Porter = made(monkeypatch, tmp_path / "r", {"a.py": code, "b.py": code})
+    assert porter("migrate", ".", "--inplace").code == 0
+    doc = json.loads(porter("analyze", ".", "--format", "json").out)
+    assert (doc["route"]["name"], doc["route"]["also"]) == ("ported", [])
+    assert "rest" in [step["name"] for step in doc["plan"]]
+    porter("undo", ".")
+    assert json.loads(porter("analyze", ".", "--format", "json").out)["route"]["name"] == "rename"
+
+
 def test_rows_name_what_there_is():
     texts = Texts()
     routes = {row["name"] for row in texts.named("routes").values()}
