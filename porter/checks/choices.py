@@ -32,6 +32,15 @@ def with_twin(updated: Any, index: int, value: str) -> Any:
     return updated.with_changes(**{"slice" if isinstance(updated, cst.Subscript) else "elements": several})
 
 
+def with_twin_key(updated: cst.Dict, index: int, key: cst.BaseExpression) -> cst.Dict:
+    """The dict with another key for the value at `index`, behind it."""
+    several = list(updated.elements)
+    old = cst.ensure_type(several[index], cst.DictElement)
+    several[index] = old.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    several.insert(index + 1, old.with_changes(key=key))
+    return updated.with_changes(elements=several)
+
+
 def is_choice(value: Any, old: str, kind: str, file: RuleFile) -> bool:
     if not isinstance(value, cst.SimpleString) or value.evaluated_value != old:
         return False

@@ -28,7 +28,7 @@ class DeviceLiteral(Rule):
 
     def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         literal = file.literal(original)
-        if literal is None or literal.role == "choices":  # a matter of the list as a whole
+        if literal is None or literal.role in ("choices", "saved"):  # a matter of the whole list or dict
             return None
         if literal.role == "member":  # all that is parsed into it or compared with it goes along
             return Hit(original, "member", values=(("old", file.text(original)), ("new", f'"{file.target.device}"')))

@@ -145,12 +145,10 @@ class Flow(Sinks):
         side, index = place(parent, node)
         if side == "keys":
             whole = self.role(up, kind, text, depth + 1)
-            # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
-            if whole and whole.role == "argument":
-                return Role("mapped", constant(parent.values[index]) != "cpu")
-            # map_location = {"cuda:%d" % 0: "cuda:%d" % rank}: one who is sent from a device to another
-            if whole and whole.role == "assigned" and kind == "device" and self._computed(parent.values[index]):
-                return Role("mapped", True)
+            # map_location={"cuda:0": "cpu"}, map_location = {"cuda:%d" % 0: "cuda:%d" % rank}: what a checkpoint says
+            computed = kind == "device" and self._computed(parent.values[index])
+            if whole and (whole.role == "argument" or whole.role == "assigned" and computed):
+                return Role("saved", True)
             if kind != "device" or not _maps_devices(parent):
                 return None
             return Role("mapped", self.in_cuda(parent.values[index], up))  # {"cuda": torch.cuda.is_available(), ...}

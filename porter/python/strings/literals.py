@@ -35,7 +35,7 @@ Kind: TypeAlias = typing.Literal["device", "backend", "tensor-type"]
 class Literal(NamedTuple):
     link: Link  # of the string as a whole: a Constant, a JoinedStr
     kind: Kind
-    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case | member
+    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | saved | case | member
     certain: bool
 
 
