@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from porter import exits
 from porter.checks.registry import load
 from porter.commands.job import prepare
 from porter.commands.output import tell, write_text
 from porter.commands.settings import settings_here
 from porter.errors import UserError, check_choice
-from porter.exits import FOUND, OK
 from porter.finding import Finding, apply
 from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
+from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, blamed, stops_early
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
 from porter.verify.result import Result, as_json, data
 from porter.verify.show import text
 
+if TYPE_CHECKING:
+    from porter.diagnose.conclude import Answer
+    from porter.verify.culprit import Culprit
+
 say = speaker("verify")
+
+EXITS = {
+    PORT: exits.FOUND, ORIGINAL: exits.ORIGINAL, ENVIRONMENT: exits.ENVIRONMENT, VIRTUAL: exits.DEVICE,
+    TORCH_NPU: exits.DEVICE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,7 @@ class Trees:
     run: Run | None = None  # of porter, where it made the port
     files: Mapping[str, bytes] = field(default_factory=dict)
     homes: tuple[Path, ...] = ()  # the user's trees: none of the runs may reach back into them
+    left_out: int = 0  # edits that a person should look at
 
     def findings_at(self, where: str) -> list[Finding]:
         """What porter had said of the line of the port at which it stopped."""
@@ -99,7 +112,7 @@ def verify(
         seconds = round(time.monotonic() - begun)
         print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu, seconds=seconds))
         if not program:
-            return OK
+            return exits.OK
     device = install.find(ours)
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
@@ -107,7 +120,7 @@ def verify(
     if output:
         write_text(output, as_json(result))
     sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(data(result), lang)) + "\n")
-    return OK if result.verified else FOUND
+    return EXITS[result.culprit.name] if result.culprit else exits.OK
 
 
 def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, bytes], lang: str) -> bool:
@@ -131,21 +144,69 @@ def _compared(
     trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits, tolerance: float | None,
     lang: str,
 ) -> Result:  # fmt: skip
-    first = None
+    first = second = None
     if trees.original is not None:
         first = _run("original", trees.original, trees, ours, device, limits, lang)
-    second = _run("ported", trees.ported, trees, ours, device, limits, lang)
-    comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
-    findings = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
-    known: tuple[str, ...] = ()
-    if any(findings.values()):
-        texts = load().texts
-        known = tuple(
-            f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
-            for where in sorted(findings)
-            for f in findings[where]
-        )
-    return Result(device, limits.devices, second, first, comparison, known)
+    if first is None or not stops_early(first):
+        second = _run("ported", trees.ported, trees, ours, device, limits, lang)
+    comparison = None
+    if first is not None and first.ran and second is not None and second.ran:
+        comparison = compare(first, second, tolerance)
+    result = Result(device, limits.devices, second, first, comparison)
+    guilty = blamed(first, second, result.verdict, _own_names(trees.ported.root))
+    known = _known(trees, second, lang) if second is not None else ()
+    return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, lang)))
+
+
+def _own_names(root: Path) -> frozenset[str]:
+    """What the tree can mean by an import: a module that is absent there is its own fault."""
+    return frozenset(
+        entry.name.removesuffix(".py") for entry in os.scandir(root) if entry.is_dir() or _is_module(entry)
+    )
+
+
+def _is_module(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(".py")
+
+
+def _known(trees: Trees, port: Outcome, lang: str) -> tuple[str, ...]:
+    """What porter had said of the lines at which the port stopped."""
+    findings = {e.where: trees.findings_at(e.where) for e in port.records.errors if e.where}
+    if not any(findings.values()):
+        return ()
+    texts = load().texts
+    return tuple(
+        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
+        for where in sorted(findings)
+        for f in findings[where]
+    )
+
+
+def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> Iterator[str]:
+    failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
+    if failed is not None and (cause := _cause(failed.output)):
+        code = cause.codes[0] if cause.codes else ""
+        yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)
+    if trees.left_out and guilty is not None and guilty.name == PORT:
+        command = shlex.join(["porter", "verify", "--unsafe", *trees.program])
+        yield say("note.review", lang, n=trees.left_out, command=command)
+    target = trees.run.target.torch_npu if trees.run else result.device.torch_npu
+    if target != result.device.torch_npu:
+        yield say("note.target", lang, target=target, ran=result.device.torch_npu)
+
+
+def _cause(output: str) -> Answer | None:
+    """The likeliest cause that `porter diagnose` names for what a leg printed."""
+    from porter.diagnose.conclude import conclude
+    from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+    from porter.diagnose.reading import blocks
+    from porter.diagnose.scan import Scan
+
+    rules = load()
+    causes = rules.texts.named("causes").values()
+    meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(rules.texts)]
+    scanned = Scan(matchers(meanings)).read(blocks(io.BytesIO(output.encode())))
+    return next((answer for answer in conclude(scanned, rules.texts, None).answers if answer.kind == "cause"), None)
 
 
 def _run(
@@ -176,8 +237,9 @@ def _trees(
     if smoke:
         tell(root, lang)
     done, files = (None, {}) if smoke else _port(root, unsafe, lang, given)
+    left_out = 0 if unsafe or done is None else sum(f.status == "review" for f in _due(done))
     with _copies(program, root, done, files) as trees:
-        yield trees
+        yield replace(trees, left_out=left_out)
 
 
 @contextmanager
@@ -205,9 +267,12 @@ def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, Any]) -> tupl
     port_run = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
     changes = {r.path: r.review if unsafe else r.auto for r in port_run.files}
     files = {path: apply(port_run.data(path), change) for path, change in changes.items() if change}
-    due = [f for r in port_run.files for f in r.findings if f.suppressed is None and not f.optional]
-    counts = {status: sum(f.status == status for f in due) for status in ("auto", "review", "manual")}
+    counts = {status: sum(f.status == status for f in _due(port_run)) for status in ("auto", "review", "manual")}
     review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
     return port_run, files
+
+
+def _due(run: Run) -> Iterator[Finding]:
+    return (f for r in run.files for f in r.findings if f.suppressed is None and not f.optional)

@@ -49,6 +49,7 @@ def chapter(run: Json) -> Json:
             {"title": dict(zip(LANGUAGES, titles)), "rows": [dict(zip(LANGUAGES, texts)) for texts in zip(*rows)]}
             for titles, rows in (zip(*several) for several in zip(*operators.values()))
         ],
+        "notes": each(lambda p: p.notes),
         "proves": both(lambda p: p.proves),
         "chart": _chart(run["curves"]),
         "names": {name: {lang: say(f"leg.{name}", lang) for lang in LANGUAGES} for name in ("original", "ported")},

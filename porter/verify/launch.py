@@ -20,7 +20,7 @@ from porter.verify import install
 from porter.verify.install import Device
 from porter.verify.interpreter import Interpreter
 from porter.verify.logs import Logs
-from porter.verify.records import Records, read
+from porter.verify.records import Records, printed_error, read
 
 _SHELLS = ("bash", "sh", "zsh")
 _TAIL = 40  # lines of output that are kept to be shown
@@ -146,7 +146,10 @@ def run(
                 _stop(child)
         records = read(Path(recorded), os.path.join(root, ""))
         records.series |= logs.since(records.series)
-        return Outcome(code, path.read_text(encoding="utf-8", errors="replace"), records)
+        said = path.read_text(encoding="utf-8", errors="replace")
+        if code and not records.errors:
+            records.errors = printed_error(said, os.path.join(root, ""))
+        return Outcome(code, said, records)
 
 
 def _environment(device: Device, root: Path, recorded: str, limits: Limits, original: bool) -> dict[str, str]:

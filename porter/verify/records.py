@@ -95,6 +95,14 @@ def read(folder: Path, root: str = "") -> Records:
     return records
 
 
+def printed_error(output: str, root: str) -> list[Error]:
+    """What a process printed that died before anything could be recorded: before it imported torch, say."""
+    if "Traceback (most recent call last)" not in output:
+        return []
+    kind, text, where = _told("", output[output.rindex("Traceback (most recent call last)") :], "", root)
+    return [Error(0, kind, text.partition("\n")[0], where)] if kind else []
+
+
 def written(digits: str, where: str) -> Point:
     mantissa, _, power = digits.lower().partition("e")
     places = len(mantissa.partition(".")[2])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from porter.files import documents
 from porter.files.documents import Json
 from porter.verify.compare import Comparison, Curve
+from porter.verify.culprit import Culprit
 from porter.verify.install import Device
 from porter.verify.launch import Outcome
 from porter.verify.records import Operator
@@ -18,25 +19,36 @@ _PARTS = {
     "verdict": str, "torch": str, "torch_npu": str, "devices": int, "ported": dict, "known": list,
     "exchanged_operators": list, "curves": list, "saved_tensors": dict,
 }  # fmt: skip
+_NOT_RUN: Json = {
+    "ended": "not-run",
+    "detail": "",
+    "steps": 0,
+    "stuck": [],
+    "errors": [],
+    "output": [],
+    "operators": [],
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     device: Device
     devices: int
-    ported: Outcome
+    ported: Outcome | None  # None: it was not run, as the original did not come to the device
     original: Outcome | None = None
     comparison: Comparison | None = None
     known: tuple[str, ...] = ()  # what porter had said of the places where the port stopped
+    culprit: Culprit | None = None
+    notes: tuple[str, ...] = ()  # what else a reader needs: edits that were left out, another target, the cause
 
     @property
     def verdict(self) -> str:
         """equal | close | smoke | apart | silent | port | original"""
-        if not self.ported.ran:
+        if self.original is not None and not self.original.ran:
+            return "original"
+        if self.ported is None or not self.ported.ran:
             return "port"
-        if self.original is None:
-            return "smoke"
-        return self.comparison.verdict if self.original.ran and self.comparison else "original"
+        return self.comparison.verdict if self.comparison else "smoke"
 
     @property
     def verified(self) -> bool:
@@ -62,8 +74,10 @@ def data(result: Result) -> Json:
         "torch_npu": result.device.torch_npu,
         "devices": result.devices,
         "original": _leg(result.original) if result.original else None,
-        "ported": _leg(result.ported),
+        "ported": _leg(result.ported) if result.ported else _NOT_RUN,
+        "culprit": result.culprit._asdict() if result.culprit else None,
         "known": list(result.known),
+        "notes": list(result.notes),
         "exchanged_operators": list(comparison.exchanged) if comparison else [],
         "tolerance": comparison.tolerance if comparison else 0,
         "curves": [_curve(curve) for curve in comparison.curves] if comparison else [],

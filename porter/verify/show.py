@@ -20,6 +20,7 @@ class Pieces:
     device: str
     legs: tuple[tuple[str, tuple[str, ...]], ...]  # how each run ended, and what it said if it failed
     known: tuple[str, ...]
+    notes: tuple[str, ...]
     exchanged: str
     table: tuple[tuple[str, ...], ...]  # a head, and a row for each series
     partings: tuple[str, ...]
@@ -35,11 +36,12 @@ def pieces(data: Json, lang: str) -> Pieces:
         say("device", lang, **device),
         tuple((_ended(name, leg, lang), tuple(_failure(leg, lang))) for name, leg in legs),
         tuple(data["known"]),
+        tuple(data.get("notes", ())),
         _exchanged(data, lang),
         tuple(_table(data, lang)),
         tuple(_partings(data, lang)),
         tuple(_operators(data["ported"]["operators"], lang)),
-        say(f"verdict.{data['verdict']}", lang),
+        _verdict(data, lang),
         say("proves", lang, torch_npu=data["torch_npu"]),
     )
 
@@ -65,16 +67,31 @@ def text(data: Json, lang: str) -> Iterator[str]:
         yield from (f"  {row}" for row in rows)
     yield ""
     yield said.verdict
-    yield said.proves
+    yield from said.notes
+    if data["verified"]:
+        yield said.proves
+
+
+def _verdict(data: Json, lang: str) -> str:
+    blamed = data.get("culprit")
+    if not blamed or data["verdict"] in ("apart", "silent"):
+        return say(f"verdict.{data['verdict']}", lang)
+    what = say("culprit.what", lang, what=blamed["what"]) if blamed["what"] else ""
+    side = "of-original" if data["verdict"] == "original" else "of-port"
+    key = blamed["name"] if blamed["name"] in ("port", "original") else f"{blamed['name']}.{side}"
+    said = say(f"culprit.{key}", lang, what=what)
+    return said + " " + say(f"culprit.{blamed['beside']}", lang) if blamed["beside"] else said
 
 
 def _ended(name: str, leg: Json, lang: str) -> str:
     ended = say(f"ended.{leg['ended']}", lang, detail=leg["detail"])
+    if leg["ended"] == "not-run":
+        return f"{say(f'leg.{name}', lang)}: {ended}"
     return f"{say(f'leg.{name}', lang)}: {ended}, {say('steps', lang)}: {leg['steps']}"
 
 
 def _failure(leg: Json, lang: str) -> Iterator[str]:
-    if leg["ended"] == "ended":
+    if leg["ended"] in ("ended", "not-run"):
         return
 
     def of(rank: int) -> str:

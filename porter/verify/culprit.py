@@ -1,0 +1,99 @@
+"""Whose fault it is that a run was not verified: the port's, the program's own, that of what it needs, or the device's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from porter.verify.launch import Outcome
+from porter.verify.records import Error
+
+PORT, ORIGINAL, ENVIRONMENT, VIRTUAL, TORCH_NPU = "port", "original", "environment", "virtual", "torch-npu"
+
+_NAMES = re.compile(
+    r"module '([\w.]+)' has no attribute|No module named '([\w.]+)'|cannot import name '\w+' from '([\w.]+)'"
+)
+_ABSENT = frozenset(
+    """FileNotFoundError NotADirectoryError PermissionError ConnectionError ConnectionRefusedError URLError HTTPError
+    MaxRetryError gaierror SSLError OfflineModeIsEnabled LocalEntryNotFoundError HFValidationError RepositoryNotFoundError
+    MemoryError""".split()
+)
+_DEVICE = ("torch_npu", "torch.npu")
+# no kernel of the device stands behind an operator: torch's own words
+_NO_KERNEL = re.compile(
+    r"(?:from|for|with) (?:the )?'?PrivateUse1'?|not currently (?:supported|implemented) (?:on|for) the NPU"
+)
+_VIRTUAL = "virtual NPU:"
+_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+
+
+class Culprit(NamedTuple):
+    name: str
+    what: str = ""  # the error's first line, where it is not the port's
+    beside: str = ""  # how the port fared where the original failed: alike | ran
+
+
+def blamed(original: Outcome | None, port: Outcome | None, verdict: str, own: Collection[str]) -> Culprit | None:
+    """None where the run is verified. `own`: the top-level names that the tree defines."""
+    if verdict in ("equal", "close", "smoke"):
+        return None
+    if original is not None and not original.ran:
+        error = _first(original)
+        found = _of_device(error) or _of_environment(error, own) or Culprit(ORIGINAL)
+        if port is None:
+            return found
+        return found._replace(beside="ran" if port.ran else "alike" if _is_alike(error, _first(port)) else "")
+    if port is None or port.ran:
+        return Culprit(ORIGINAL if verdict == "silent" else PORT)
+    return _of_device(_first(port)) or Culprit(PORT)
+
+
+def stops_early(original: Outcome) -> bool:
+    """Whether there is no use in running the port: the original ended before it came to the device, or at the limit."""
+    return original.code is None or not original.ran and not original.records.operators
+
+
+def _first(outcome: Outcome) -> Error | None:
+    return outcome.records.errors[0] if outcome.records.errors else None
+
+
+def _of_device(error: Error | None) -> Culprit | None:
+    if error is None:
+        return None
+    if _VIRTUAL in error.text:
+        return Culprit(VIRTUAL, _first_line(error.text.partition(_VIRTUAL)[2]))
+    if _module(error.text).startswith(_DEVICE) or _NO_KERNEL.search(error.text):
+        return Culprit(TORCH_NPU, _first_line(error.text))
+    return None
+
+
+def _of_environment(error: Error | None, own: Collection[str]) -> Culprit | None:
+    if error is None:
+        return None
+    module = _module(error.text)
+    if module and module.partition(".")[0] not in own or error.kind in _ABSENT or "[Errno" in error.text:
+        return Culprit(ENVIRONMENT, _first_line(error.text) or error.kind)
+    return None
+
+
+def _module(text: str) -> str:
+    """What a name was looked for in, and was not there."""
+    match = _NAMES.search(text)
+    return next(filter(None, match.groups()), "") if match else ""
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return re.sub(r"^(?:\[Errno \d+\]|CAUTION:) ", "", line).rstrip(".")
+
+
+def _is_alike(one: Error | None, other: Error | None) -> bool:
+    """The same error; line numbers and devices differ between the two."""
+    if one is None or other is None:
+        return one is other
+    return one.kind == other.kind and _plain(one.text) == _plain(other.text)
+
+
+def _plain(text: str) -> str:
+    return _NUMBERS.sub("#", text.partition("\n")[0].replace("npu", "cuda"))

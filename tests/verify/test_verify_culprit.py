@@ -1,0 +1,94 @@
+"""Whose fault it is that a run was not verified: by what both runs left, and with programs that really run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from verify_world import virtual_npu
+
+from porter.rulebook.words import words
+from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
+from porter.verify.launch import Outcome
+from porter.verify.records import Error, Operator, Records
+
+
+def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True) -> Outcome:
+    used = [Operator("aten::add", "m.py:1", "native", False, 1, 1, "Float", 1, ())] if touched else []
+    return Outcome(code, "", Records(operators=used, errors=[Error(0, kind, text, "m.py:1")] if kind else []))
+
+
+RAN = ended(code=0)
+
+
+@pytest.mark.parametrize(
+    ("original", "port", "expected"),
+    [
+        (RAN, ended("AssertionError", "Torch not compiled with CUDA enabled"), Culprit(PORT)),
+        (RAN, ended("ModuleNotFoundError", "No module named 'apex'"), Culprit(PORT)),
+        (RAN, None, Culprit(PORT)),
+        (RAN, ended(code=None), Culprit(PORT)),
+        (RAN, ended("RuntimeError", "virtual NPU: only dense tensors are simulated (aten::to)"),
+         Culprit(VIRTUAL, "only dense tensors are simulated (aten::to)")),
+        (RAN, ended("NotImplementedError", "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend."),
+         Culprit(TORCH_NPU, "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend")),
+        (ended("ModuleNotFoundError", "No module named 'einops.layers'"), None,
+         Culprit(ENVIRONMENT, "No module named 'einops.layers'")),
+        (ended("ModuleNotFoundError", "No module named 'ours.layers'"), None, Culprit(ORIGINAL)),
+        (ended("AttributeError", "module 'numpy' has no attribute 'float'."), RAN,
+         Culprit(ENVIRONMENT, "module 'numpy' has no attribute 'float'", "ran")),
+        (ended("AttributeError", "module 'torch_npu.npu' has no attribute 'jiterator'"), None,
+         Culprit(TORCH_NPU, "module 'torch_npu.npu' has no attribute 'jiterator'")),
+        (ended("FileNotFoundError", "[Errno 2] No such file or directory: 'w.pt'"), None,
+         Culprit(ENVIRONMENT, "No such file or directory: 'w.pt'")),
+        (ended("ValueError", "rank 3 on cuda:0"), ended("ValueError", "rank 4 on npu:0"), Culprit(ORIGINAL, "", "alike")),
+        (ended("ValueError", "one"), ended("ValueError", "two"), Culprit(ORIGINAL)),
+    ],
+)  # fmt: skip
+def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:
+    verdict = "original" if not original.ran else "port"
+    assert blamed(original, port, verdict, {"ours"}) == expected
+
+
+def test_nobody_is_blamed_for_what_agrees_and_each_side_for_its_own() -> None:
+    assert [blamed(RAN, RAN, verdict, ()) for verdict in ("equal", "close", "smoke")] == [None] * 3
+    assert blamed(RAN, RAN, "apart", ()) == Culprit(PORT)
+    assert blamed(RAN, RAN, "silent", ()) == Culprit(ORIGINAL)
+    assert blamed(None, ended("ValueError", "x"), "port", ()) == Culprit(PORT)
+
+
+def test_the_port_is_run_where_it_can_say_something() -> None:
+    assert stops_early(ended("ValueError", "x", touched=False)) and stops_early(ended(code=None))
+    assert not stops_early(RAN) and not stops_early(ended("ValueError", "x"))
+
+
+TRAINS = """import torch
+w = torch.ones(2, device="cuda", requires_grad=True)
+for i in range(2):
+    (w * i).sum().backward()
+"""
+PROGRAMS = {
+    "verified": (TRAINS, 0, "verdict.equal"),
+    "port": (TRAINS + 'name = "cu" + "da"\nprint(torch.ones(1).to(name) + w)\n', 1, "culprit.port"),
+    "original": (TRAINS + "raise ValueError('a batch is broken')\n", 3, "culprit.original"),
+    "package": ("import no_such_package\n" + TRAINS, 4, "culprit.environment.of-original"),
+    "data": (TRAINS.replace("for", "x = torch.load('weights.pt')\nfor"), 4, "culprit.environment.of-original"),
+    "operator": (TRAINS + "torch.sparse.mm(torch.eye(2).to_sparse().cuda(), w[:, None])\n", 5, "culprit.torch-npu.of-original"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_verdict_of_a_program_and_its_exit_code(name: str, tmp_path: Path) -> None:
+    virtual_npu()
+    code, exit_code, key = PROGRAMS[name]
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(code)
+    command = [sys.executable, "-m", "porter", "verify", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    assert words("verify", "en")[key].partition("{")[0] in done.stdout
+    assert ("not run, as" in done.stdout) is (name == "package")
+    assert ("What this proves" in done.stdout) is (name == "verified")
