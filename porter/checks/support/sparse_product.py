@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance.selection import short
 from porter.checks.support.sparse_members import MAKERS, is_held
-from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name, constant
@@ -18,17 +17,12 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _PRODUCTS = frozenset({"mm", "matmul", "bmm", "mv", "addmm"})
-_FINE = _PRODUCTS | {"Embedding", "EmbeddingBag", "embedding", "embedding_bag"}
 _DENSE = frozenset(f"torch.{name}" for name in _PRODUCTS)  # of two dense ones they are fine
-_GRADIENTS = {
-    "torch.nn.Embedding": 6, "torch.nn.EmbeddingBag": 6,
-    "torch.nn.functional.embedding": 6, "torch.nn.functional.embedding_bag": 7,
-}  # fmt: skip
 
 
 def _may_be_sparse(scene: Scene, link: Link) -> bool:
     """What is fine with dense tensors is looked at only where the file says sparse."""
-    fine = link[0].__class__ is ast.BinOp or call_name(link[0]) in _FINE
+    fine = link[0].__class__ is ast.BinOp or call_name(link[0]) in _PRODUCTS
     return not fine or scene.file.source.says(b"sparse")
 
 
@@ -38,7 +32,7 @@ class SparseProduct(Rule):
     calls = {
         "torch.spmm", "torch.smm", "torch.hspmm", "torch.sspaddmm", "torch.sparse.mm", "torch.sparse.addmm",
         "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.optim.SparseAdam",
-        *_DENSE, *_GRADIENTS,
+        *_DENSE,
     }  # fmt: skip
     methods = _PRODUCTS
     nodes = ("BinaryOperation",)
@@ -54,8 +48,6 @@ class SparseProduct(Rule):
         name = file.name(original.func) or ""
         if name and name not in self.calls:  # `np.matmul`
             return None
-        if name in _GRADIENTS:
-            return self._gradient(original, name, file)
         if name == "torch.optim.SparseAdam":
             return Hit(original.func, "optimizer")
         if not name or name in _DENSE:
@@ -65,14 +57,6 @@ class SparseProduct(Rule):
         if _is_on_host(original, file):
             return None
         return Hit(original.func, "default", values=(("name", name or file.text(original.func)),))
-
-    @staticmethod
-    def _gradient(original: cst.Call, name: str, file: RuleFile) -> Hit | None:
-        """`nn.Embedding(..., sparse=True)`: the gradient of its weight is sparse."""
-        argument = positional(original, _GRADIENTS[name], ("sparse",))
-        given = argument[1] if argument else None
-        wanted = given is not None and file.text(given.value) == "True"
-        return Hit(original.func, "gradient", values=(("name", name),)) if wanted else None
 
 
 def _is_on_host(original: cst.Call, file: RuleFile) -> bool:

@@ -59,11 +59,20 @@ inline void describe(c10::StorageImpl* storage, const Tensor& like) {
   description.data_type_ = like.dtype();
 }
 
+Tensor as_npu(Tensor&& t, Device device, Pairs& pairs);
+
+// What is computed with it is up to torch_npu's own kernels for sparse tensors.
+inline Tensor sparse_as_npu(const Tensor& t, Device device, Pairs& pairs) {
+  auto indices = as_npu(t._indices(), device, pairs), values = as_npu(t._values(), device, pairs);
+  return at::_sparse_coo_tensor_unsafe(indices, values, t.sizes(), values.options().layout(at::kSparse), t.is_coalesced());
+}
+
 // torch_npu casts every storage on its device to its own class, without a check: made through its public hook.
 inline Tensor as_npu(Tensor&& t, Device device, Pairs& pairs) {
   if (!t.defined() || !t.device().is_cpu()) return std::move(t);
+  if (t.layout() == at::kSparse) return sparse_as_npu(t, device, pairs);
   TORCH_CHECK(
-      t.layout() == at::kStrided, "virtual NPU: only dense tensors are simulated, this result is ", t.layout());
+      t.layout() == at::kStrided, "virtual NPU: tensors of this layout are not simulated, this result is ", t.layout());
   for (auto& [npu, cpu] : pairs.npu_and_cpu)
     if (cpu.unsafeGetStorageImpl() == t.storage().unsafeGetStorageImpl())
       return on_storage(npu, t, DispatchKey::PrivateUse1);

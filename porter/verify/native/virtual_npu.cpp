@@ -51,6 +51,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     Trace::get().on = on;
     return before;
   });
+  m.def("profiled", [](bool on) {
+    bool before = at::isRecordFunctionEnabled();
+    at::enableRecordFunction(on);
+    return before;
+  });
   m.def("step", [](int64_t number) { Trace::get().step = number; });
   m.def("note", [](const std::string& op, bool fallback, std::vector<Tensor> tensors) {
     if (!Trace::get().on) return;

@@ -28,10 +28,13 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 2000
+# `/tmp/x/my_loss.py:12: UserWarning: ...`, `  File "my_loss.py", line 12`: where something was said, not what
+_PLACE = re.compile(r"[\w./\\-]+\.py:\d+:|\bFile \"[^\"]+\", line \d+")
 
 
 def numbers(line: str) -> Iterator[tuple[str, str]]:
     """Pairs of a name and a number, as it was written."""
+    line = _PLACE.sub(" ", line)
     if _QUALITY.search(line):
         for name, digits in _PAIR.findall(line[:_LONGEST]):
             if _QUALITY.search(name) and not is_gauge(name):

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from virtual_npu import scripted
 
 _cuda, _npu = torch.cuda, torch.npu
-_NAME, _CAPABILITY, _PROCESSORS = "NVIDIA (virtual)", (9, 0), 132
+_NAME, _VERSION, _CAPABILITY, _PROCESSORS = "NVIDIA (virtual)", "12.8", (9, 0), 132
 _DEVICE_KEYS = ("device", "pin_memory_device")
 _FORMATS = (torch.channels_last, torch.channels_last_3d)
 
@@ -191,6 +191,11 @@ class _TorchEvent(torch.Event):
         return torch.device("cuda")
 
 
+def _module_cuda(self, device=None):
+    """Module.npu takes an index alone."""
+    return self.npu(torch.device(as_npu(device)).index if isinstance(device, (str, torch.device)) else device)
+
+
 def _wrap_the_rest():
     _wrap(torch.amp.autocast, "__init__", ("device_type",))
     scaler = torch.amp.GradScaler.__init__
@@ -202,7 +207,11 @@ def _wrap_the_rest():
     _wrap(torch, "load", ("map_location",))
     _wrap(torch.jit, "load", ("map_location",))
     torch.Generator, torch.Stream, torch.Event = _Generator, _TorchStream, _TorchEvent
-    torch.nn.Module.cuda = torch.nn.Module.npu
+    torch.nn.Module.cuda = _module_cuda
+    torch.version.cuda = _VERSION
+    sys.modules["torch.nn.parallel.data_parallel"]._get_available_device_type = lambda: (
+        "npu"
+    )  # compared with its tensors
     torch.UntypedStorage.cuda = torch.UntypedStorage.npu
     current = torch.accelerator.current_accelerator
 

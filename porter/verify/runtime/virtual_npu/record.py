@@ -16,6 +16,7 @@ import os
 import sys
 import time
 import traceback
+import weakref
 
 import torch
 from after_import import after_import
@@ -25,6 +26,8 @@ from torch.optim import optimizer as optimisers
 from virtual_npu import native, printed
 
 _SAVED_AT_MOST = 20_000  # tensors of one checkpoint
+# tools that record a program put methods of their own in torch.Tensor: what is computed here is not the program's
+_own = torch._C.TensorBase
 
 
 class Enough(SystemExit):
@@ -36,8 +39,10 @@ class _Recorder:
         self.folder, self.owner, self.stream = folder, None, None
         self.root = os.environ.get("VIRTUAL_NPU_ROOT", "")
         self.limit = int(os.environ.get("VIRTUAL_NPU_STEPS") or 0)
-        self.steps = {}
-        self.busy = False
+        self.step = 0
+        self.stepped = []  # the optimisers that took the step, weakly, and the parameters they moved
+        self.backwards = 0
+        self.made_optimiser = self.busy = False
 
     def write(self, kind, name, content, where=None):
         if self.owner != os.getpid():  # a forked child has its own file, if it has something to say
@@ -63,19 +68,28 @@ class _Recorder:
             frame = frame.f_back
         return ""
 
-    @property
-    def step(self):
-        return max(self.steps.values(), default=0)
+    def count(self, optimiser):
+        """A step of training: two optimisers take it together, unless they move the same parameters, or one is gone."""
+        moved = {id(parameter) for group in optimiser.param_groups for parameter in group["params"]}
+        others = [(other, parameters) for other, parameters in self.stepped if other() is not None]
+        if not others or any(other() is optimiser or parameters & moved for other, parameters in others):
+            self.step, others = self.step + 1, []
+        self.stepped = [*others, (weakref.ref(optimiser), moved)]
+
+    def stop_if_enough(self, steps):
+        if self.limit and steps >= self.limit:
+            raise Enough(0)
 
 
 class _Untraced:
     """What is read here is not what the program does."""
 
     def __enter__(self):
-        self.before = native.pause(False)
+        self.before, self.profiled = native.pause(False), native.profiled(False)
 
     def __exit__(self, *exception):
         native.pause(self.before)
+        native.profiled(self.profiled)
 
 
 _recorder = None
@@ -93,6 +107,7 @@ def start(folder):
     _recorder = _Recorder(folder)
     native.trace(True, _recorder.root, True)
     _hook_backward()
+    _hook_optimisers()
     optimisers.register_optimizer_step_pre_hook(_before_step)
     optimisers.register_optimizer_step_post_hook(_after_step)
     _hook_save()
@@ -121,10 +136,14 @@ def _hook_backward():
                 _recorder.write("loss", "", float(_as_cpu(roots[0])).hex())
         _recorder.busy = True
         try:
-            return backward(tensors, *args, **kwargs)
+            found = backward(tensors, *args, **kwargs)
         finally:
             if outermost:
                 _recorder.busy = False
+        if outermost and not _recorder.made_optimiser:  # weights, or inputs, are moved by hand
+            _recorder.backwards += 1
+            _recorder.stop_if_enough(_recorder.backwards)
+        return found
 
     torch.autograd.backward = recorded
 
@@ -141,11 +160,20 @@ def _before_step(optimiser, args, kwargs):
 
 
 def _after_step(optimiser, args, kwargs):
-    counts = _recorder.steps
-    counts[id(optimiser)] = counts.get(id(optimiser), 0) + 1
+    _recorder.count(optimiser)
     native.step(_recorder.step)
-    if _recorder.limit and _recorder.step >= _recorder.limit:
-        raise Enough(0)
+    _recorder.stop_if_enough(_recorder.step)
+
+
+def _hook_optimisers():
+    begin = optimisers.Optimizer.__init__
+
+    @functools.wraps(begin)
+    def recorded(self, *args, **kwargs):
+        _recorder.made_optimiser = True
+        begin(self, *args, **kwargs)
+
+    optimisers.Optimizer.__init__ = recorded
 
 
 def _hook_save():
@@ -225,7 +253,7 @@ def _end():
         return
     with _Untraced():
         for name, where, kind, synchronises, calls, in_steps, dtype, shapes in native.seen():
-            late = sorted(shape for shape, step in shapes.items() if step > 1)
+            late = _late(shapes)
             row = {"class": kind, "sync": synchronises, "calls": calls, "in_steps": in_steps, "dtype": dtype}
             _recorder.write("operator", name, {**row, "shapes": len(shapes), "late_shapes": late[:8]}, where)
         _recorder.write("end", "", {"steps": _recorder.step}, "")
@@ -233,8 +261,15 @@ def _end():
     _recorder.stream = None
 
 
+def _late(shapes):
+    """Shapes that went on to change: a short last batch, or a line first reached late, is no dynamic shape."""
+    begun = min(shapes.values(), default=0)
+    late = {shape: step for shape, step in shapes.items() if step > max(1, begun + 1)}
+    return sorted(late) if len({*late.values()}) > 1 else []
+
+
 def _as_cpu(tensor):
-    local = tensor.detach()
+    local = _own.detach(tensor)
     local = local.to_local() if hasattr(local, "to_local") else local
     return native.as_cpu(local)
 
@@ -245,13 +280,13 @@ def _square(tensor):
         local = torch.sparse_coo_tensor(indices, values, tensor.shape).coalesce().values()
     else:
         local = _as_cpu(tensor)
-    return float(local.double().square().sum())
+    return float(_own.sum(_own.square(_own.double(local))))
 
 
 def _digest(tensor):
-    local = _as_cpu(tensor).contiguous()
-    content = local.flatten().view(torch.uint8) if local.numel() else local
-    return [str(local.dtype), list(local.shape), hashlib.sha256(content.numpy().tobytes()).hexdigest()[:16]]
+    local = _own.contiguous(_as_cpu(tensor))
+    content = _own.view(_own.flatten(local), torch.uint8) if local.numel() else local
+    return [str(local.dtype), list(local.shape), hashlib.sha256(_own.numpy(content).tobytes()).hexdigest()[:16]]
 
 
 def _tensors(content, path=""):
