@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -53,7 +55,8 @@ class Interpreter:
 
 
 def ask(path: str | None = None) -> Interpreter:
-    python = path or sys.executable
+    # as a path of its own: runs start in other folders. Not through links, which tell a virtual environment
+    python = os.path.abspath(shutil.which(path) or path) if path else sys.executable
     try:
         done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:

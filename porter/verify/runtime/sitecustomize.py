@@ -44,6 +44,12 @@ def _seed_torch():
     sys.modules["torch"].default_generator.manual_seed(_seed())
 
 
+def _vision():
+    import compiled_vision
+
+    compiled_vision.define()
+
+
 def _hidden_one():
     """The sitecustomize that this one hides."""
     here = os.path.realpath(os.path.dirname(__file__))
@@ -61,6 +67,7 @@ if os.environ.get("VIRTUAL_NPU_LIBRARY"):
     after_import("torch_npu", _device)
     after_import("numpy", _seed_numpy)
     after_import("torch", _seed_torch)
+    after_import("torchvision.extension", _vision)
     if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
         after_import("torch", _after_torch)
 _hidden_one()

@@ -16,7 +16,6 @@ import os
 import sys
 import time
 import traceback
-import weakref
 
 import torch
 from after_import import after_import
@@ -24,25 +23,19 @@ from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
 from virtual_npu import native, printed
+from virtual_npu.steps import Steps
 
 _SAVED_AT_MOST = 20_000  # tensors of one checkpoint
 # tools that record a program put methods of their own in torch.Tensor: what is computed here is not the program's
 _own = torch._C.TensorBase
 
 
-class Enough(SystemExit):
-    """The number of steps that was asked for is done."""
-
-
 class _Recorder:
     def __init__(self, folder):
         self.folder, self.owner, self.stream = folder, None, None
         self.root = os.environ.get("VIRTUAL_NPU_ROOT", "")
-        self.limit = int(os.environ.get("VIRTUAL_NPU_STEPS") or 0)
-        self.step = 0
-        self.stepped = []  # the optimisers that took the step, weakly, and the parameters they moved
-        self.backwards = 0
-        self.made_optimiser = self.busy = False
+        self.steps = Steps()
+        self.busy = False
 
     def write(self, kind, name, content, where=None):
         if self.owner != os.getpid():  # a forked child has its own file, if it has something to say
@@ -67,18 +60,6 @@ class _Recorder:
                 return f"{file[len(self.root) :]}:{frame.f_lineno}"
             frame = frame.f_back
         return ""
-
-    def count(self, optimiser):
-        """A step of training: two optimisers take it together, unless they move the same parameters, or one is gone."""
-        moved = {id(parameter) for group in optimiser.param_groups for parameter in group["params"]}
-        others = [(other, parameters) for other, parameters in self.stepped if other() is not None]
-        if not others or any(other() is optimiser or parameters & moved for other, parameters in others):
-            self.step, others = self.step + 1, []
-        self.stepped = [*others, (weakref.ref(optimiser), moved)]
-
-    def stop_if_enough(self, steps):
-        if self.limit and steps >= self.limit:
-            raise Enough(0)
 
 
 class _Untraced:
@@ -107,7 +88,6 @@ def start(folder):
     _recorder = _Recorder(folder)
     native.trace(True, _recorder.root, True)
     _hook_backward()
-    _hook_optimisers()
     optimisers.register_optimizer_step_pre_hook(_before_step)
     optimisers.register_optimizer_step_post_hook(_after_step)
     _hook_save()
@@ -140,9 +120,8 @@ def _hook_backward():
         finally:
             if outermost:
                 _recorder.busy = False
-        if outermost and not _recorder.made_optimiser:  # weights, or inputs, are moved by hand
-            _recorder.backwards += 1
-            _recorder.stop_if_enough(_recorder.backwards)
+        if outermost:
+            _recorder.steps.after_backward()
         return found
 
     torch.autograd.backward = recorded
@@ -160,20 +139,10 @@ def _before_step(optimiser, args, kwargs):
 
 
 def _after_step(optimiser, args, kwargs):
-    _recorder.count(optimiser)
-    native.step(_recorder.step)
-    _recorder.stop_if_enough(_recorder.step)
-
-
-def _hook_optimisers():
-    begin = optimisers.Optimizer.__init__
-
-    @functools.wraps(begin)
-    def recorded(self, *args, **kwargs):
-        _recorder.made_optimiser = True
-        begin(self, *args, **kwargs)
-
-    optimisers.Optimizer.__init__ = recorded
+    steps = _recorder.steps
+    steps.count(optimiser)
+    native.step(steps.done)
+    steps.stop_after(steps.done)
 
 
 def _hook_save():
@@ -256,7 +225,7 @@ def _end():
             late = _late(shapes)
             row = {"class": kind, "sync": synchronises, "calls": calls, "in_steps": in_steps, "dtype": dtype}
             _recorder.write("operator", name, {**row, "shapes": len(shapes), "late_shapes": late[:8]}, where)
-        _recorder.write("end", "", {"steps": _recorder.step}, "")
+        _recorder.write("end", "", {"steps": _recorder.steps.done}, "")
     _recorder.stream.close()
     _recorder.stream = None
 
