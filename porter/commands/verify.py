@@ -27,6 +27,7 @@ from porter.run.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
 from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, blamed, stops_early
+from porter.verify.edited import Edited, not_run, statements
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
@@ -54,6 +55,7 @@ class Trees:
     files: Mapping[str, bytes] = field(default_factory=dict)
     homes: tuple[Path, ...] = ()  # the user's trees: none of the runs may reach back into them
     left_out: int = 0  # edits that a person should look at
+    edited: Edited = field(default_factory=dict)  # where the port is another one than the original
 
     def findings_at(self, where: str) -> list[Finding]:
         """What porter had said of the line of the port at which it stopped."""
@@ -152,7 +154,9 @@ def _compared(
     comparison = None
     if first is not None and first.ran and second is not None and second.ran:
         comparison = compare(first, second, tolerance)
-    result = Result(device, limits.devices, second, first, comparison)
+    edited = sum(map(len, trees.edited.values()))
+    missed = tuple(not_run(trees.edited, second.records.ran)) if second is not None else ()
+    result = Result(device, limits.devices, second, first, comparison, edited=edited, missed=missed)
     guilty = blamed(first, second, result.verdict, _own_names(trees.ported.root))
     known = _known(trees, second, lang) if second is not None else ()
     return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, lang)))
@@ -213,7 +217,8 @@ def _run(
     name: str, leg: Leg, trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits, lang: str
 ) -> Outcome:
     print(say("running", lang, leg=say(f"leg.{name}", lang)), file=sys.stderr)
-    return launch(trees.program, leg.folder, leg.root, ours, device, limits, name == "original", trees.homes)
+    edited = trees.edited if name == "ported" else None
+    return launch(trees.program, leg.folder, leg.root, ours, device, limits, name == "original", trees.homes, edited)
 
 
 @contextmanager
@@ -260,7 +265,9 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
         )
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
         copies = legs.make(root, wanted, working_folder, Path(os.path.realpath(temporary)))
-        yield Trees(copies.get("original"), copies["ported"], words, run, files, (root,))
+        before, after = copies.get("original"), copies["ported"]
+        edited = statements(before.root, after.root, {*wanted["original"], *files}) if before else {}
+        yield Trees(before, after, words, run, files, (root,), edited=edited)
 
 
 def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, Any]) -> tuple[Run, dict[str, bytes]]:

@@ -50,6 +50,7 @@ def chapter(run: Json) -> Json:
             for titles, rows in (zip(*several) for several in zip(*operators.values()))
         ],
         "notes": each(lambda p: p.notes),
+        "edited": both(lambda p: p.edited) if first.edited else None,
         "proves": both(lambda p: p.proves),
         "chart": _chart(run["curves"]),
         "names": {name: {lang: say(f"leg.{name}", lang) for lang in LANGUAGES} for name in ("original", "ported")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from porter.errors import UserError
 from porter.verify import install
+from porter.verify.edited import Edited
 from porter.verify.install import Device
 from porter.verify.interpreter import Interpreter
 from porter.verify.logs import Logs
@@ -117,14 +119,17 @@ def _real(word: str, homes: Sequence[Path]) -> str:
 
 def run(
     words: Sequence[str], folder: Path, root: Path, interpreter: Interpreter, device: Device, limits: Limits,
-    original: bool, homes: Sequence[Path] = (),
+    original: bool, homes: Sequence[Path] = (), edited: Edited | None = None,
 ) -> Outcome:  # fmt: skip
-    """`root`: the tree that runs; `homes`: those it is a copy of, for which it stands wherever the words name them."""
+    """`root`: the tree that runs; `homes`: those it is a copy of, for which it stands wherever the words name them;
+    `edited`: statements of the tree of which to tell whether they ran."""
     words = moved(words if original else for_npu(words), homes, root)
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
         env = _environment(device, root, recorded, limits, original)
         env["PYTHONPATH"] = os.pathsep.join(moved(env.get("PYTHONPATH", "").split(os.pathsep), homes, root))
         env["VIRTUAL_NPU_HOMES"] = os.pathsep.join(map(str, homes))
+        if edited:
+            env["VIRTUAL_NPU_EDITED"] = _asked_about(edited, root, Path(recorded))
         # what a shell script starts by name is this interpreter, too
         env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
         logs = Logs.of(root, folder)
@@ -150,6 +155,16 @@ def run(
         if code and not records.errors:
             records.errors = printed_error(said, os.path.join(root, ""))
         return Outcome(code, said, records)
+
+
+def _asked_about(edited: Edited, root: Path, recorded: Path) -> str:
+    lines = {
+        str(root / path): sorted({line for first, last in places for line in range(first, last + 1)})
+        for path, places in edited.items()
+    }
+    asked = recorded / "edited.json"
+    asked.write_text(json.dumps(lines), encoding="utf-8")
+    return str(asked)
 
 
 def _environment(device: Device, root: Path, recorded: str, limits: Limits, original: bool) -> dict[str, str]:

@@ -55,6 +55,9 @@ class Records:
     errors: list[Error] = field(default_factory=list)
     stuck: list[tuple[int, str]] = field(default_factory=list)  # rank, and where it was shortly before the time limit
     steps: int = 0
+    ran: set[tuple[str, int]] = field(
+        default_factory=set
+    )  # of the lines that were asked about, in files below the root
 
     def operator_names(self) -> set[str]:
         return {operator.name for operator in self.operators}
@@ -65,6 +68,10 @@ def read(folder: Path, root: str = "") -> Records:
     for path in sorted(folder.glob("*.stack"), key=_order):
         if where := _innermost(path.read_text(encoding="utf-8", errors="replace"), root):
             records.stuck.append((_order(path)[0], where))
+    for path in folder.glob("*.ran"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            file, _, number = line.partition("\t")
+            records.ran.add((file.removeprefix(root), int(number)))
     operators: dict[tuple[str, str], Operator] = {}
     passed_on: list[Error] = []
     # by rank; of one rank, the process that began first

@@ -39,6 +39,8 @@ class Result:
     comparison: Comparison | None = None
     known: tuple[str, ...] = ()  # what porter had said of the places where the port stopped
     culprit: Culprit | None = None
+    edited: int = 0  # statements of the port that differ from the original's
+    missed: tuple[str, ...] = ()  # those of them that did not run: what is verified says nothing of them
     notes: tuple[str, ...] = ()  # what else a reader needs: edits that were left out, another target, the cause
 
     @property
@@ -77,6 +79,7 @@ def data(result: Result) -> Json:
         "ported": _leg(result.ported) if result.ported else _NOT_RUN,
         "culprit": result.culprit._asdict() if result.culprit else None,
         "known": list(result.known),
+        "edited_statements": {"all": result.edited, "not_run": list(result.missed)},
         "notes": list(result.notes),
         "exchanged_operators": list(comparison.exchanged) if comparison else [],
         "tolerance": comparison.tolerance if comparison else 0,

@@ -21,6 +21,7 @@ class Pieces:
     legs: tuple[tuple[str, tuple[str, ...]], ...]  # how each run ended, and what it said if it failed
     known: tuple[str, ...]
     notes: tuple[str, ...]
+    edited: str  # how many of the edited statements ran
     exchanged: str
     table: tuple[tuple[str, ...], ...]  # a head, and a row for each series
     partings: tuple[str, ...]
@@ -37,6 +38,7 @@ def pieces(data: Json, lang: str) -> Pieces:
         tuple((_ended(name, leg, lang), tuple(_failure(leg, lang))) for name, leg in legs),
         tuple(data["known"]),
         tuple(data.get("notes", ())),
+        _edited(data, lang),
         _exchanged(data, lang),
         tuple(_table(data, lang)),
         tuple(_partings(data, lang)),
@@ -67,7 +69,7 @@ def text(data: Json, lang: str) -> Iterator[str]:
         yield from (f"  {row}" for row in rows)
     yield ""
     yield said.verdict
-    yield from said.notes
+    yield from filter(None, (*said.notes, said.edited))
     if data["verified"]:
         yield said.proves
 
@@ -112,6 +114,18 @@ def _failure(leg: Json, lang: str) -> Iterator[str]:
 def _exchanged(data: Json, lang: str) -> str:
     names = ", ".join(data["exchanged_operators"])
     return say("exchanged", lang, names=names, tolerance=data["tolerance"], steps=STEPS) if names else ""
+
+
+def _edited(data: Json, lang: str) -> str:
+    edited = data.get("edited_statements", {})
+    if not edited.get("all") or data["ported"]["ended"] == "not-run":
+        return ""
+    missed = edited["not_run"]
+    said = say("edited", lang, ran=edited["all"] - len(missed), all=edited["all"])
+    if not missed:
+        return said
+    more = say("edited.more", lang, n=len(missed) - _ROWS) if len(missed) > _ROWS else ""
+    return said + say("edited.missed", lang, places=", ".join(missed[:_ROWS]) + more)
 
 
 def _table(data: Json, lang: str) -> Iterator[tuple[str, ...]]:

@@ -12,6 +12,7 @@ import sys
 
 from after_import import after_import
 from moved import import_from
+from ran import follow
 
 
 def _device():
@@ -70,4 +71,6 @@ if os.environ.get("VIRTUAL_NPU_LIBRARY"):
     after_import("torchvision.extension", _vision)
     if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
         after_import("torch", _after_torch)
+    if os.environ.get("VIRTUAL_NPU_EDITED"):
+        follow(os.environ["VIRTUAL_NPU_EDITED"], os.environ["VIRTUAL_NPU_RECORD"])
 _hidden_one()
