@@ -1,0 +1,52 @@
+"""Where in the code: signs of a profile joined with porter's findings, and operators with the lines that call them."""
+
+from __future__ import annotations
+
+from porter.diagnose.repository import Place, Repository, of_run
+from porter.diagnose.traces import Frame
+from porter.files.documents import Json
+from porter.profiles.find import Run
+from porter.profiles.model import Profile
+from porter.profiles.stacks import frames
+from porter.profiles.sums import shown_profile
+
+MOST = 3
+
+
+def join(document: Json, run: Run, repo: str, lang: str) -> None:
+    """Fills the `places` of signs, and the `places` of operators whose call stacks are in the repository."""
+    from porter.checks.registry import load
+    from porter.commands.job import prepare
+
+    job = prepare((repo,), lang=lang)
+    repository = of_run(job.run(quiet=True), load().texts, lang)
+    profile = shown_profile(run)
+    for sign in document["next"]:
+        places = repository.of(tuple(sign["codes"]), [])
+        sign["places"] = [_of_place(place) for place in places[:MOST]]
+        sign["findings"] = len(places)
+    side = next(side for side in document["profiles"] if side["path"] == run.path)
+    for row in side["torch"]:
+        row["places"] = _of_stacks(profile, row["name"], repository)
+
+
+def _of_stacks(profile: Profile, name: str, repository: Repository) -> list[Json]:
+    """The innermost frame in the repository, by the device time of what it calls."""
+    times: dict[tuple[str, int], float] = {}
+    found: dict[tuple[str, int], Json] = {}
+    for stack, time in profile.torch[name].stacks.items():
+        for file, line, function in frames(stack):
+            spot = repository.spot(Frame(file, line, function))
+            if spot is not None:
+                key = (spot.path, spot.line)
+                times[key] = times.get(key, 0.0) + time
+                codes = [place.code for place in repository.at([spot])]
+                found[key] = {"path": spot.path, "line": spot.line, "function": function, "codes": codes}
+                break
+    best = sorted(found, key=lambda key: (-times[key], key))[:MOST]
+    steps = profile.steps or 1
+    return [found[key] | {"device": round(times[key] / steps, 3)} for key in best]
+
+
+def _of_place(place: Place) -> Json:
+    return {"path": place.path, "line": place.line, "code": place.code, "message": place.message.partition("\n")[0]}

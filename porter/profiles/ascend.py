@@ -1,0 +1,182 @@
+"""ASCEND_PROFILER_OUTPUT: what torch_npu.profiler writes as text, of any version; files may be absent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from porter.profiles import errors
+from porter.profiles.kernels import Kernels
+from porter.profiles.model import NAMES, REST, Collective, Link, Profile, Tally, TorchOp
+from porter.profiles.stream import Tape, members
+from porter.profiles.tables import Table
+from porter.profiles.trace import Trace
+
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+_STACKS = 32  # different call stacks that are kept of one operator
+_STACK = 4000  # characters
+_PACKETS = 1000  # different sizes of packets that are told apart
+_STEP = "step_trace_time.csv"
+_KERNELS, _STATISTIC = "kernel_details.csv", "op_statistic.csv"
+
+
+def is_output(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name)) for name in READERS)
+
+
+def read_output(folder: str, name: str, rank: int | None) -> Profile:
+    profile = Profile(name, rank=rank)
+    for file, reader in READERS.items():
+        path = os.path.join(folder, file)
+        if not os.path.lexists(path):
+            profile.absent.append(file)
+        elif file != _STATISTIC or not profile.kernels:  # the same kernels, and those outside of the steps
+            reader(path, profile)
+            profile.read.append(file)
+    if not (profile.kernels or profile.torch or profile.total or profile.collectives):
+        raise errors.empty(folder)
+    return profile
+
+
+def _step_trace(file: str, profile: Profile) -> None:
+    table = Table(file, ("Computing", "Communication(Not Overlapped)", "Free"))
+    columns = {
+        "computing": "Computing",
+        "exposed": "Communication(Not Overlapped)",
+        "overlapped": "Overlapped",
+        "free": "Free",
+        "bubble": "Bubble",
+        "preparing": "Preparing",
+    }
+    parts = profile.parts
+    for row in table.rows():
+        profile.steps += bool(table.text(row, "Step"))
+        for part, column in columns.items():
+            value = table.number(row, column)
+            if value is not None:
+                setattr(parts, part, (getattr(parts, part) or 0.0) + value)
+
+
+def _kernel_details(file: str, profile: Profile) -> None:
+    table = Table(file, ("Name", "Duration(us)"))
+    kernels = Kernels(profile.kernels)
+    waits = Tally()
+    steps: set[str] = set()
+    outside = Tally()
+    for row in table.rows():
+        time = table.number(row, "Duration(us)")
+        step = table.text(row, "Step Id") or table.text(row, "Step ID")
+        if time is None:
+            continue
+        if not step and profile.steps and ("Step Id" in table.columns or "Step ID" in table.columns):
+            outside.add(time)
+            continue
+        steps.add(step)
+        core = table.text(row, "Accelerator Core")
+        kernel = kernels.of(table.text(row, "Name"), table.text(row, "Type"), core)
+        kernel.add(time)
+        shapes = table.text(row, "Input Shapes")
+        kernels.inputs(kernel, step, shapes, table.text(row, "Input Data Types"), time)
+        wait = table.number(row, "Wait Time(us)")
+        if wait is not None and kernel.kind != "communication":
+            waits.add(wait)
+    profile.steps = profile.steps or len(steps - {""})
+    if "Wait Time(us)" in table.columns:
+        profile.waits = waits
+    if outside.count:
+        profile.notes.append(("outside", {"n": outside.count, "time": outside.time}))
+
+
+def _op_statistic(file: str, profile: Profile) -> None:
+    table = Table(file, ("OP Type", "Count", "Total Time(us)"))
+    kernels = Kernels(profile.kernels)
+    for row in table.rows():
+        time, count = table.number(row, "Total Time(us)"), table.number(row, "Count")
+        if time is not None and count:
+            most = table.number(row, "Max Time(us)")
+            kernel = kernels.of("", table.text(row, "OP Type"), table.text(row, "Core Type"))
+            kernel.add(time, round(count), time / count if most is None else most)
+
+
+def _api_statistic(file: str, profile: Profile) -> None:
+    table = Table(file, ("API Name", "Time(us)", "Count"))
+    for row in table.rows():
+        time, count = table.number(row, "Time(us)"), table.number(row, "Count")
+        if time is not None and count:
+            apis = profile.host.apis
+            name = table.text(row, "API Name")
+            apis.setdefault(name if len(apis) < NAMES else REST, Tally()).add(
+                time, round(count), table.number(row, "Max(us)")
+            )
+
+
+def _operator_details(file: str, profile: Profile) -> None:
+    table = Table(file, ("Name", "Host Self Duration(us)"))
+    for row in table.rows():
+        name = table.text(row, "Name")
+        ops = profile.torch
+        op = ops.setdefault(name if name in ops or len(ops) < NAMES else REST, TorchOp())
+        op.add(table.number(row, "Host Self Duration(us)") or 0.0)
+        device = table.number(row, "Device Self Duration(us)") or 0.0
+        op.device += device
+        stack = table.text(row, "Call Stack")[:_STACK]
+        if stack and stack != "N/A" and (stack in op.stacks or len(op.stacks) < _STACKS):
+            op.stacks[stack] = op.stacks.get(stack, 0.0) + device
+
+
+def _communication(file: str, profile: Profile) -> None:
+    """step -> p2p or collective -> operator@group -> its times, and its links."""
+    for keys, value in members(Tape(file), 3):
+        if len(keys) != 3 or keys[2].lower().startswith("total") or not isinstance(value, dict):
+            continue
+        times = value.get("Communication Time Info")
+        if isinstance(times, dict):
+            name = collective_name(keys[2])
+            known = profile.collectives
+            one = known.setdefault(name if len(known) < NAMES else REST, Collective())
+            one.add(1000 * _number(times.get("Elapse Time(ms)")))
+            one.transit += 1000 * _number(times.get("Transit Time(ms)"))
+            one.wait += 1000 * _number(times.get("Wait Time(ms)"))
+        links = value.get("Communication Bandwidth Info")
+        for kind, link in (links if isinstance(links, dict) else {}).items():
+            if isinstance(link, dict):
+                _link(profile.links.setdefault(str(kind)[:20], Link()), link)
+
+
+def _link(total: Link, link: dict[str, Any]) -> None:
+    total.size += _number(link.get("Transit Size(MB)"))
+    total.time += _number(link.get("Transit Time(ms)"))
+    packets = link.get("Size Distribution")
+    for size, counted in (packets if isinstance(packets, dict) else {}).items():
+        if isinstance(counted, list) and counted and len(total.packets) < _PACKETS:
+            try:
+                megabytes = float(size)
+            except ValueError:
+                continue
+            total.packets[megabytes] = total.packets.get(megabytes, 0) + round(_number(counted[0]))
+
+
+def collective_name(name: str) -> str:
+    """hcom_allReduce__123_4_1@5678 -> hcom_allReduce"""
+    return name.partition("@")[0].partition("__")[0].rstrip("_0123456789") or name
+
+
+def _number(value: object) -> float:
+    number = float(value) if isinstance(value, (int, float)) else 0.0
+    return number if abs(number) < 1e18 else 0.0
+
+
+def _trace_view(file: str, profile: Profile) -> None:
+    Trace(profile).read(file)
+
+
+READERS: dict[str, Callable[[str, Profile], None]] = {
+    _STEP: _step_trace,
+    _KERNELS: _kernel_details,
+    _STATISTIC: _op_statistic,
+    "api_statistic.csv": _api_statistic,
+    "operator_details.csv": _operator_details,
+    "communication.json": _communication,
+    "trace_view.json": _trace_view,
+}

@@ -1,0 +1,119 @@
+"""What a profile says, as plain values. Times are microseconds of all profiled steps together, as floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NPU, GPU, CPU = "npu", "gpu", "cpu"
+NAMES = 50_000  # different operators that are told apart; the rest is one
+REST = "(others)"
+
+
+@dataclass
+class Tally:
+    """Calls of one thing."""
+
+    count: int = 0
+    time: float = 0.0
+    most: float = 0.0
+
+    def add(self, time: float, count: int = 1, most: float | None = None) -> None:
+        self.count += count
+        self.time += time
+        self.most = max(self.most, time if most is None else most)
+
+
+@dataclass
+class Kernel(Tally):
+    """All calls of an operator on one kind of core."""
+
+    name: str = ""
+    core: str = ""
+    kind: str = "other"
+    shapes: int = 0  # different input shapes; 0 where the profile has none
+    fresh: Tally = field(default_factory=Tally)  # calls after the first step with shapes that no step before had
+    single: float = 0.0  # time of calls with inputs of float32
+    uneven: float = 0.0  # time of calls with a size that is no multiple of 16
+
+
+@dataclass
+class TorchOp(Tally):
+    """An operator of torch: `time` is its own time on the host."""
+
+    device: float = 0.0  # of the kernels that it launches itself
+    stacks: dict[str, float] = field(default_factory=dict)  # call stack -> device time
+
+
+@dataclass
+class Collective(Tally):
+    """Calls of one collective; `time` is from its start to its end."""
+
+    transit: float = 0.0
+    wait: float = 0.0
+
+
+@dataclass
+class Link:
+    """What went over one kind of link: megabytes, and milliseconds on the way."""
+
+    size: float = 0.0
+    time: float = 0.0
+    packets: dict[float, int] = field(default_factory=dict)  # megabytes of a packet -> how many
+
+
+@dataclass
+class Parts:
+    """Of the profiled steps; None is what the profile does not say."""
+
+    computing: float | None = None
+    exposed: float | None = None  # communication that nothing hides
+    overlapped: float | None = None
+    free: float | None = None
+    bubble: float | None = None
+    preparing: float | None = None
+    copies: float | None = None  # within `free`: copies that nothing hides
+
+    @property
+    def total(self) -> float | None:
+        known = (self.computing, self.exposed, self.free)
+        return None if None in known else sum(part or 0.0 for part in known)
+
+
+@dataclass
+class Host:
+    """What the host did."""
+
+    loading: Tally | None = None  # the next batch of a DataLoader
+    optimizer: Tally | None = None  # Optimizer.step
+    apis: dict[str, Tally] = field(default_factory=dict)
+    steps: Tally = field(default_factory=Tally)  # ProfilerStep ranges
+
+
+@dataclass
+class Profile:
+    """Of one process."""
+
+    name: str
+    device: str = NPU
+    rank: int | None = None
+    steps: int = 0  # 0: the profile does not tell its steps apart
+    parts: Parts = field(default_factory=Parts)
+    kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
+    torch: dict[str, TorchOp] = field(default_factory=dict)
+    host: Host = field(default_factory=Host)
+    collectives: dict[str, Collective] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    waits: Tally | None = None  # gaps before kernels, on their stream
+    read: list[str] = field(default_factory=list)  # files
+    absent: list[str] = field(default_factory=list)
+    notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+    @property
+    def total(self) -> float | None:
+        """Of all steps."""
+        if self.parts.total is not None:
+            return self.parts.total
+        return self.host.steps.time or None
+
+    def per_step(self, time: float | None) -> float | None:
+        return None if time is None else time / (self.steps or 1)

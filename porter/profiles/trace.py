@@ -1,0 +1,255 @@
+"""A trace, event by event: of torch.profiler (CUDA, or the host alone), and trace_view.json of torch_npu.profiler."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from porter.profiles import errors, intervals
+from porter.profiles.hostops import HostOps
+from porter.profiles.intervals import Busy, Pair
+from porter.profiles.kernels import Kernels
+from porter.profiles.kinds import kind_of
+from porter.profiles.model import CPU, GPU, NAMES, NPU, REST, Kernel, Profile, Tally, TorchOp
+from porter.profiles.stream import events
+from porter.regex import lazy
+
+_FAR = 1 << 62
+_IDS = 1 << 23  # the largest number of an operator that kernels are joined with
+_WINDOWS = 100_000
+_OVERLAP = {
+    "Computing": "computing",
+    "Communication(Not Overlapped)": "exposed",
+    "Communication": "communication",
+    "Free": "free",
+}
+# tasks of an NPU that compute nothing: waits, records, copies
+_NO_KERNEL = lazy(r"EVENT|NOTIFY|WAIT|RECORD|MEMCPY|MEM_?SQE|DMA|PLACE_?HOLDER|WRITE_VALUE|MODEL|STREAM|PROFILER")
+
+
+class Trace:
+    """`profile` may hold what the tables beside the trace say: that is not said twice."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._alone = not profile.read  # no table beside it
+        self._kernels = Kernels(profile.kernels)
+        self._computing, self._communication, self._copies = Busy(), Busy(), Busy()
+        self._overlap: dict[tuple[object, str], float] = {}
+        self._processes: dict[object, str] = {}
+        self._windows: dict[str, Pair] = {}
+        self._operators = HostOps()
+        self._device_of, self._name_of = array("q"), array("i")
+        self._names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._device, self._odd = "", 0
+        self._start, self._end = _FAR, -_FAR
+
+    def read(self, file: str) -> None:
+        facts: dict[str, Any] = {}
+        for event in events(file, facts):
+            self._take(event)
+        self._close(file, facts)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        phase, name = event.get("ph"), event.get("name")
+        if phase == "M":
+            arguments = event.get("args")
+            if name == "process_name" and isinstance(arguments, dict) and len(self._processes) < NAMES:
+                self._processes[_key(event.get("pid"))] = str(arguments.get("name"))
+            return
+        if phase != "X" or not isinstance(name, str):
+            return
+        start, time = nanoseconds(event.get("ts")), nanoseconds(event.get("dur", 0))
+        if start is None or time is None or time < 0:
+            self._odd += 1
+            return
+        category = event.get("cat")
+        arguments = event.get("args")
+        if not isinstance(arguments, dict):
+            arguments = {}
+        if isinstance(category, str):
+            self._of_category(category.lower(), event, name, start, time, arguments)
+        elif name in _OVERLAP:
+            key = (_key(event.get("pid")), _OVERLAP[name])
+            if key in self._overlap or len(self._overlap) < NAMES:
+                self._overlap[key] = self._overlap.get(key, 0.0) + time / 1000
+        elif self._alone and name.startswith("AscendCL@"):
+            apis = self._profile.host.apis
+            apis.setdefault(name[9:] if len(apis) < NAMES else REST, Tally()).add(time / 1000)
+        elif self._alone and "Task Type" in arguments:
+            self._of_task(name, str(arguments["Task Type"]), time)
+
+    def _of_task(self, name: str, kind: str, time: int) -> None:
+        """What runs on an NPU. Where the profile does not know the core, it says `Other`."""
+        self._device = NPU
+        if not _NO_KERNEL.search(kind) and not name.isupper():
+            self._kernels.of(name, "", "" if kind == "Other" else kind).add(time / 1000)
+
+    def _of_category(
+        self, category: str, event: dict[str, Any], name: str, start: int, time: int, arguments: dict[str, Any]
+    ) -> None:
+        if category in ("kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"):
+            self._of_device(category, name, start, time, arguments)
+        elif category in ("cpu_op", "operator", "user_annotation"):
+            self._of_host(category, event, name, start, time, arguments)
+        elif category in ("cuda_runtime", "runtime", "cuda_driver") and self._alone:
+            apis = self._profile.host.apis
+            apis.setdefault(name if name in apis or len(apis) < NAMES else REST, Tally()).add(time / 1000)
+
+    def _of_device(self, category: str, name: str, start: int, time: int, arguments: dict[str, Any]) -> None:
+        self._device = GPU
+        self._span(start, time)
+        kernels = self._profile.kernels
+        kernel = kernels.get((name, ""))
+        if kernel is None:
+            key = (name if len(kernels) < NAMES else REST, "")
+            kind = kind_of(name) if category == "kernel" else "copy"
+            kernel = kernels.setdefault(key, Kernel(name=key[0], kind=kind))
+        kernel.add(time / 1000)
+        busy = self._communication if kernel.kind == "communication" else self._computing
+        (busy if category == "kernel" else self._copies).add(start, start + time)
+        number = _number(arguments)
+        if number is not None and self._room(number):
+            self._device_of[number] += time
+
+    def _of_host(
+        self, category: str, event: dict[str, Any], name: str, start: int, time: int, arguments: dict[str, Any]
+    ) -> None:
+        host = self._profile.host
+        if name.startswith("ProfilerStep#"):
+            if len(self._windows) < _WINDOWS:
+                self._windows[name] = (start, start + time)
+            return
+        if name.startswith("enumerate(DataLoader)#") or name == "dataloader":
+            host.loading = host.loading or Tally()
+            host.loading.add(time / 1000)
+        elif name.startswith("Optimizer.step#"):
+            host.optimizer = host.optimizer or Tally()
+            host.optimizer.add(time / 1000)
+        if not self._alone or category == "user_annotation":
+            return
+        number = _number(arguments)
+        if number is not None and self._room(number):
+            self._name_of[number] = self._name(name)
+        if not self._device:
+            self._span(start, time)
+            self._operators.add(_key(event.get("tid")), self._name(name), start, start + time)
+
+    def _span(self, start: int, time: int) -> None:
+        self._start, self._end = min(self._start, start), max(self._end, start + time)
+
+    def _room(self, number: int) -> bool:
+        if not 0 <= number < _IDS:
+            return False
+        short = number + 1 - len(self._name_of)
+        if short > 0:
+            self._name_of.extend([-1] * short)
+            self._device_of.extend([0] * short)
+        return True
+
+    def _name(self, name: str) -> int:
+        number = self._numbers.get(name)
+        if number is None:
+            if len(self._names) >= NAMES:
+                name = REST
+            number = self._numbers.setdefault(name, len(self._names))
+            if number == len(self._names):
+                self._names.append(name)
+        return number
+
+    def _close(self, file: str, facts: dict[str, Any]) -> None:
+        profile = self._profile
+        npu = "Ascend Hardware" in self._processes.values() or self._device == NPU
+        if self._alone:
+            profile.device = NPU if npu else self._device or CPU
+            rank = facts.get("distributedInfo")
+            if profile.rank is None and isinstance(rank, dict) and isinstance(rank.get("rank"), int):
+                profile.rank = rank["rank"]
+        profile.steps = profile.steps or len(self._windows)
+        for start, end in self._windows.values():
+            profile.host.steps.add((end - start) / 1000)
+        if profile.device == NPU:
+            self._of_overlap()
+        elif profile.device == GPU:
+            self._of_intervals()
+            self._join()
+        else:
+            self._of_cpu()
+        if self._odd:
+            profile.notes.append(("odd", {"n": self._odd}))
+        if self._alone and not (profile.kernels or profile.torch):
+            raise errors.empty(file)
+
+    def _of_overlap(self) -> None:
+        parts = self._profile.parts
+        if parts.total is not None:
+            return
+        times: dict[str, float] = {}
+        for (process, part), time in self._overlap.items():
+            if self._processes.get(process) == "Overlap Analysis":
+                times[part] = times.get(part, 0.0) + time
+        if times:
+            parts.computing, parts.free = times.get("computing", 0.0), times.get("free", 0.0)
+            parts.exposed = times.get("exposed", 0.0)
+            parts.overlapped = times.get("communication", 0.0) - parts.exposed
+
+    def _of_intervals(self) -> None:
+        parts, windows = self._profile.parts, self._windows.values()
+        start = min((window[0] for window in windows), default=self._start)
+        end = max((window[1] for window in windows), default=self._end)
+        computing = intervals.clipped(self._computing.pairs(), start, end)
+        talking = intervals.clipped(self._communication.pairs(), start, end)
+        copying = intervals.clipped(self._copies.pairs(), start, end)
+        both = intervals.union(computing, talking)
+        busy = intervals.total(both)
+        closed = self._computing.closed + self._communication.closed
+        parts.computing = intervals.total(computing) / 1000
+        parts.exposed = (busy - intervals.total(computing)) / 1000
+        parts.overlapped = intervals.total(talking) / 1000 - parts.exposed
+        parts.free = (end - start - busy) / 1000
+        parts.copies = (intervals.total(intervals.union(both, copying)) - busy) / 1000
+        if closed:
+            self._profile.notes.append(("closed", {"time": closed / 1000}))
+
+    def _join(self) -> None:
+        """Device time to the operators of torch that launched the kernels."""
+        for number, name in enumerate(self._name_of):
+            if name >= 0:
+                op = self._profile.torch.setdefault(self._names[name], TorchOp())
+                op.add(0.0)
+                op.device += self._device_of[number] / 1000
+
+    def _of_cpu(self) -> None:
+        for name, count, time in self._operators.own_times():
+            op = self._profile.torch.setdefault(self._names[name], TorchOp())
+            op.add(time / 1000, count, 0.0)
+        if self._operators.missed:
+            self._profile.notes.append(("missed", {"n": self._operators.missed}))
+        if not self._windows and self._end > self._start:
+            self._profile.host.steps.add((self._end - self._start) / 1000)
+
+
+def nanoseconds(value: object) -> int | None:
+    """Of microseconds as a trace writes them: a number, or its digits in a string, which a float would round."""
+    try:
+        if isinstance(value, str):
+            whole, _, part = value.strip().partition(".")
+            number = int(whole) * 1000 + (int((part + "000")[:3]) if part else 0)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            number = round(value * 1000)
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return number if -_FAR < number < _FAR else None
+
+
+def _number(arguments: dict[str, Any]) -> int | None:
+    """Which operator of torch this is, or launched this."""
+    number = arguments.get("External id", arguments.get("external id"))
+    return number if isinstance(number, int) else None
+
+
+def _key(value: object) -> object:
+    return value if isinstance(value, (int, str)) else str(value)
