@@ -8,7 +8,7 @@ from typing import Any
 
 from porter.profiles import errors
 from porter.profiles.kernels import Kernels
-from porter.profiles.model import NAMES, REST, Collective, Link, Profile, Tally, TorchOp
+from porter.profiles.model import NAMES, REST, Collective, Kernel, Link, Profile, Tally, TorchOp
 from porter.profiles.stream import Tape, members
 from porter.profiles.tables import Table
 from porter.profiles.trace import Trace
@@ -17,8 +17,6 @@ OUTPUT = "ASCEND_PROFILER_OUTPUT"
 _STACKS = 32  # different call stacks that are kept of one operator
 _STACK = 4000  # characters
 _PACKETS = 1000  # different sizes of packets that are told apart
-_STEP = "step_trace_time.csv"
-_KERNELS, _STATISTIC = "kernel_details.csv", "op_statistic.csv"
 
 
 def is_output(folder: str) -> bool:
@@ -31,7 +29,7 @@ def read_output(folder: str, name: str, rank: int | None) -> Profile:
         path = os.path.join(folder, file)
         if not os.path.lexists(path):
             profile.absent.append(file)
-        elif file != _STATISTIC or not profile.kernels:  # the same kernels, and those outside of the steps
+        else:
             reader(path, profile)
             profile.read.append(file)
     if not (profile.kernels or profile.torch or profile.total or profile.collectives):
@@ -89,14 +87,21 @@ def _kernel_details(file: str, profile: Profile) -> None:
 
 
 def _op_statistic(file: str, profile: Profile) -> None:
+    """The same kernels once more, put together; where the table of each of them was cut short, this one counts."""
     table = Table(file, ("OP Type", "Count", "Total Time(us)"))
-    kernels = Kernels(profile.kernels)
+    statistic: dict[tuple[str, str], Kernel] = {}
+    kernels = Kernels(statistic)
     for row in table.rows():
         time, count = table.number(row, "Total Time(us)"), table.number(row, "Count")
         if time is not None and count:
             most = table.number(row, "Max Time(us)")
             kernel = kernels.of("", table.text(row, "OP Type"), table.text(row, "Core Type"))
             kernel.add(time, round(count), time / count if most is None else most)
+    one, all_ = (sum(row.count for row in rows.values()) for rows in (profile.kernels, statistic))
+    if not profile.kernels or all_ > one and not profile.steps:
+        if profile.kernels:
+            profile.notes.append(("cut", {"n": one, "all": all_}))
+        profile.kernels = statistic
 
 
 def _api_statistic(file: str, profile: Profile) -> None:
@@ -172,9 +177,9 @@ def _trace_view(file: str, profile: Profile) -> None:
 
 
 READERS: dict[str, Callable[[str, Profile], None]] = {
-    _STEP: _step_trace,
-    _KERNELS: _kernel_details,
-    _STATISTIC: _op_statistic,
+    "step_trace_time.csv": _step_trace,
+    "kernel_details.csv": _kernel_details,
+    "op_statistic.csv": _op_statistic,
     "api_statistic.csv": _api_statistic,
     "operator_details.csv": _operator_details,
     "communication.json": _communication,

@@ -43,7 +43,7 @@ class Trace:
         self._names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._device, self._odd = "", 0
-        self._start, self._end = _FAR, -_FAR
+        self._device_span, self._host_span = [_FAR, -_FAR], [_FAR, -_FAR]
 
     def read(self, file: str) -> None:
         facts: dict[str, Any] = {}
@@ -99,7 +99,7 @@ class Trace:
 
     def _of_device(self, category: str, name: str, start: int, time: int, arguments: dict[str, Any]) -> None:
         self._device = GPU
-        self._span(start, time)
+        _widen(self._device_span, start, start + time)
         kernels = self._profile.kernels
         kernel = kernels.get((name, ""))
         if kernel is None:
@@ -133,11 +133,8 @@ class Trace:
         if number is not None and self._room(number):
             self._name_of[number] = self._name(name)
         if not self._device:
-            self._span(start, time)
+            _widen(self._host_span, start, start + time)
             self._operators.add(_key(event.get("tid")), self._name(name), start, start + time)
-
-    def _span(self, start: int, time: int) -> None:
-        self._start, self._end = min(self._start, start), max(self._end, start + time)
 
     def _room(self, number: int) -> bool:
         if not 0 <= number < _IDS:
@@ -196,8 +193,8 @@ class Trace:
 
     def _of_intervals(self) -> None:
         parts, windows = self._profile.parts, self._windows.values()
-        start = min((window[0] for window in windows), default=self._start)
-        end = max((window[1] for window in windows), default=self._end)
+        start = min((window[0] for window in windows), default=self._device_span[0])
+        end = max((window[1] for window in windows), default=self._device_span[1])
         computing = intervals.clipped(self._computing.pairs(), start, end)
         talking = intervals.clipped(self._communication.pairs(), start, end)
         copying = intervals.clipped(self._copies.pairs(), start, end)
@@ -226,8 +223,9 @@ class Trace:
             op.add(time / 1000, count, 0.0)
         if self._operators.missed:
             self._profile.notes.append(("missed", {"n": self._operators.missed}))
-        if not self._windows and self._end > self._start:
-            self._profile.host.steps.add((self._end - self._start) / 1000)
+        start, end = self._host_span
+        if not self._windows and end > start:
+            self._profile.host.steps.add((end - start) / 1000)
 
 
 def nanoseconds(value: object) -> int | None:
@@ -243,6 +241,10 @@ def nanoseconds(value: object) -> int | None:
     except (ValueError, OverflowError):
         return None
     return number if -_FAR < number < _FAR else None
+
+
+def _widen(span: list[int], start: int, end: int) -> None:
+    span[:] = min(span[0], start), max(span[1], end)
 
 
 def _number(arguments: dict[str, Any]) -> int | None:
