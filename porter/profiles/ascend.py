@@ -8,7 +8,7 @@ from typing import Any
 
 from porter.profiles import errors
 from porter.profiles.kernels import Kernels
-from porter.profiles.model import NAMES, REST, Collective, Kernel, Link, Profile, Tally, TorchOp
+from porter.profiles.model import Collective, Kernel, Link, Profile, Tally, TorchOp, entry
 from porter.profiles.stream import Tape, members
 from porter.profiles.tables import Table
 from porter.profiles.trace import Trace
@@ -109,19 +109,14 @@ def _api_statistic(file: str, profile: Profile) -> None:
     for row in table.rows():
         time, count = table.number(row, "Time(us)"), table.number(row, "Count")
         if time is not None and count:
-            apis = profile.host.apis
-            name = table.text(row, "API Name")
-            apis.setdefault(name if len(apis) < NAMES else REST, Tally()).add(
-                time, round(count), table.number(row, "Max(us)")
-            )
+            tally = entry(profile.host.apis, table.text(row, "API Name"), Tally)
+            tally.add(time, round(count), table.number(row, "Max(us)"))
 
 
 def _operator_details(file: str, profile: Profile) -> None:
     table = Table(file, ("Name", "Host Self Duration(us)"))
     for row in table.rows():
-        name = table.text(row, "Name")
-        ops = profile.torch
-        op = ops.setdefault(name if name in ops or len(ops) < NAMES else REST, TorchOp())
+        op = entry(profile.torch, table.text(row, "Name"), TorchOp)
         op.add(table.number(row, "Host Self Duration(us)") or 0.0)
         device = table.number(row, "Device Self Duration(us)") or 0.0
         op.device += device
@@ -137,9 +132,7 @@ def _communication(file: str, profile: Profile) -> None:
             continue
         times = value.get("Communication Time Info")
         if isinstance(times, dict):
-            name = collective_name(keys[2])
-            known = profile.collectives
-            one = known.setdefault(name if len(known) < NAMES else REST, Collective())
+            one = entry(profile.collectives, collective_name(keys[2]), Collective)
             one.add(1000 * _number(times.get("Elapse Time(ms)")))
             one.transit += 1000 * _number(times.get("Transit Time(ms)"))
             one.wait += 1000 * _number(times.get("Wait Time(ms)"))

@@ -16,7 +16,7 @@ BLOCK = 16  # sizes that fill the matrix unit are multiples of it
 _MATRIX = frozenset(("matmul", "convolution", "attention"))
 
 
-_NUMBERED = lazy(r"^(.*?V\d|.*?)\d*$")  # an operator of a graph has its number behind it
+_NUMBERED = lazy(r"^(.*?V\d|.*?)-?\d*$")  # an operator of a graph has its number behind it
 
 
 class Kernels:

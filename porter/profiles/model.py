@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 NPU, GPU, CPU = "npu", "gpu", "cpu"
 NAMES = 50_000  # different operators that are told apart; the rest is one
@@ -21,6 +23,14 @@ class Tally:
         self.count += count
         self.time += time
         self.most = max(self.most, time if most is None else most)
+
+
+_Any = TypeVar("_Any")
+
+
+def entry(table: dict[str, _Any], name: str, kind: Callable[[], _Any]) -> _Any:
+    """What stands under a name, made where there is none; of a table that is full, what stands for the rest."""
+    return table.setdefault(name if name in table or len(table) < NAMES else REST, kind())
 
 
 @dataclass

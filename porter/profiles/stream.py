@@ -17,6 +17,8 @@ LARGEST = 1 << 26  # characters of one value: no event has so many
 _SPACE = " \t\r\n"
 _NEAR = 16  # an error so near to the end may be one of the end: `tru`, `\u12`
 _DECODER = json.JSONDecoder(strict=False)
+# times of day in microseconds have more digits than a float
+_EXACT = json.JSONDecoder(strict=False, parse_float=str)
 
 
 def pieces(file: str) -> Iterator[str]:
@@ -38,8 +40,10 @@ def pieces(file: str) -> Iterator[str]:
 class Tape:
     """Text that is read on one value further, or one character."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, exact: bool = False) -> None:
+        """`exact`: numbers with a point stay text."""
         self._name = file
+        self._decoder = _EXACT if exact else _DECODER
         self._pieces = pieces(file)
         self._text, self._at, self._before = "", 0, 0
         self._ended = False
@@ -72,7 +76,7 @@ class Tape:
             raise errors.cut(self._name)
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
+                value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if not error.msg.startswith("Unterminated") and error.pos < len(self._text) - _NEAR:
                     raise self._damaged(error.msg, error.pos) from None
@@ -127,7 +131,7 @@ def members(tape: Tape, depth: int = 1) -> Iterator[tuple[tuple[str, ...], Any]]
 
 def events(file: str, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Of a trace, a list of events or an object with such a list. `facts` receives what else the object says."""
-    tape = Tape(file)
+    tape = Tape(file, exact=True)
     first = tape.peek()
     if first == "[":
         yield from (event for event in elements(tape) if isinstance(event, dict))

@@ -10,7 +10,7 @@ from porter.profiles.hostops import HostOps
 from porter.profiles.intervals import Busy, Pair
 from porter.profiles.kernels import Kernels
 from porter.profiles.kinds import kind_of
-from porter.profiles.model import CPU, GPU, NAMES, NPU, REST, Kernel, Profile, Tally, TorchOp
+from porter.profiles.model import CPU, GPU, NAMES, NPU, REST, Kernel, Profile, Tally, TorchOp, entry
 from porter.profiles.stream import events
 from porter.regex import lazy
 
@@ -42,7 +42,7 @@ class Trace:
         self._device_of, self._name_of = array("q"), array("i")
         self._names: list[str] = []
         self._numbers: dict[str, int] = {}
-        self._device, self._odd = "", 0
+        self._device, self._odd, self._unjoined = "", 0, 0
         self._device_span, self._host_span = [_FAR, -_FAR], [_FAR, -_FAR]
 
     def read(self, file: str) -> None:
@@ -75,8 +75,7 @@ class Trace:
             if key in self._overlap or len(self._overlap) < NAMES:
                 self._overlap[key] = self._overlap.get(key, 0.0) + time / 1000
         elif self._alone and name.startswith("AscendCL@"):
-            apis = self._profile.host.apis
-            apis.setdefault(name[9:] if len(apis) < NAMES else REST, Tally()).add(time / 1000)
+            entry(self._profile.host.apis, name.removeprefix("AscendCL@"), Tally).add(time / 1000)
         elif self._alone and "Task Type" in arguments:
             self._of_task(name, str(arguments["Task Type"]), time)
 
@@ -94,8 +93,7 @@ class Trace:
         elif category in ("cpu_op", "operator", "user_annotation"):
             self._of_host(category, event, name, start, time, arguments)
         elif category in ("cuda_runtime", "runtime", "cuda_driver") and self._alone:
-            apis = self._profile.host.apis
-            apis.setdefault(name if name in apis or len(apis) < NAMES else REST, Tally()).add(time / 1000)
+            entry(self._profile.host.apis, name, Tally).add(time / 1000)
 
     def _of_device(self, category: str, name: str, start: int, time: int, arguments: dict[str, Any]) -> None:
         self._device = GPU
@@ -138,6 +136,7 @@ class Trace:
 
     def _room(self, number: int) -> bool:
         if not 0 <= number < _IDS:
+            self._unjoined += 1
             return False
         short = number + 1 - len(self._name_of)
         if short > 0:
@@ -173,6 +172,8 @@ class Trace:
             self._join()
         else:
             self._of_cpu()
+        if self._unjoined and profile.device == GPU:
+            profile.notes.append(("unjoined", {"n": self._unjoined}))
         if self._odd:
             profile.notes.append(("odd", {"n": self._odd}))
         if self._alone and not (profile.kernels or profile.torch):
@@ -229,18 +230,23 @@ class Trace:
 
 
 def nanoseconds(value: object) -> int | None:
-    """Of microseconds as a trace writes them: a number, or its digits in a string, which a float would round."""
+    """Of microseconds as a trace writes them, in a string or as a number, which is read as text."""
     try:
         if isinstance(value, str):
-            whole, _, part = value.strip().partition(".")
-            number = int(whole) * 1000 + (int((part + "000")[:3]) if part else 0)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            number = round(value * 1000)
+            whole, _, part = value.partition(".")
+            number = _thousandths(whole, part) if part.isdigit() else round(float(value) * 1000)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            number = value * 1000
         else:
             return None
     except (ValueError, OverflowError):
         return None
     return number if -_FAR < number < _FAR else None
+
+
+def _thousandths(whole: str, part: str) -> int:
+    number = int((part + "000")[:3]) + (part[3:4] >= "5")
+    return int(whole) * 1000 + (-number if whole.startswith("-") else number)
 
 
 def _widen(span: list[int], start: int, end: int) -> None:
