@@ -23,15 +23,15 @@ def is_output(folder: str) -> bool:
     return any(os.path.lexists(os.path.join(folder, name)) for name in READERS)
 
 
-def read_output(folder: str, name: str, rank: int | None) -> Profile:
-    profile = Profile(name, rank=rank)
+def read_output(folder: str, name: str) -> Profile:
+    profile = Profile(name)
     for file, reader in READERS.items():
         path = os.path.join(folder, file)
         if not os.path.lexists(path):
-            profile.absent.append(file)
+            profile.origin.absent.append(file)
         else:
             reader(path, profile)
-            profile.read.append(file)
+            profile.origin.read.append(file)
     if not (profile.kernels or profile.torch or profile.total or profile.collectives):
         raise errors.empty(folder)
     return profile
@@ -79,11 +79,14 @@ def _kernel_details(file: str, profile: Profile) -> None:
         wait = table.number(row, "Wait Time(us)")
         if wait is not None and kernel.kind != "communication":
             waits.add(wait)
-    profile.steps = profile.steps or len(steps - {""})
+    found = len(steps - {""})
+    if found and profile.steps and found != profile.steps:
+        profile.origin.notes.append(("steps", {"n": found, "all": profile.steps}))
+    profile.steps = profile.steps or found
     if "Wait Time(us)" in table.columns:
         profile.waits = waits
     if outside.count:
-        profile.notes.append(("outside", {"n": outside.count, "time": outside.time}))
+        profile.origin.notes.append(("outside", {"n": outside.count, "time": outside.time}))
 
 
 def _op_statistic(file: str, profile: Profile) -> None:
@@ -100,7 +103,7 @@ def _op_statistic(file: str, profile: Profile) -> None:
     one, all_ = (sum(row.count for row in rows.values()) for rows in (profile.kernels, statistic))
     if not profile.kernels or all_ > one and not profile.steps:
         if profile.kernels:
-            profile.notes.append(("cut", {"n": one, "all": all_}))
+            profile.origin.notes.append(("cut", {"n": one, "all": all_}))
         profile.kernels = statistic
 
 

@@ -71,11 +71,16 @@ def per_step(before: Profile, after: Profile) -> bool:
 def linearity(before: Run, after: Run) -> Linearity | None:
     one, other = shown_profile(before), shown_profile(after)
     times = (step_time(one), step_time(other))
-    cards = (len(before.profiles), len(after.profiles))
+    cards = (cards_of(before), cards_of(after))
     if cards[0] == cards[1] or not per_step(one, other) or one.device != other.device or not times[0] or not times[1]:
         return None
     fewer, more = (0, 1) if cards[0] < cards[1] else (1, 0)
     return Linearity(cards, (times[0], times[1]), (times[fewer] or 0.0) / (times[more] or 1.0))
+
+
+def cards_of(run: Run) -> int:
+    """As its profiles say, else as many as there are profiles."""
+    return max(len(run.profiles), *(profile.origin.world for profile in run.profiles))
 
 
 def _label(row: Kernel) -> str:

@@ -56,8 +56,11 @@ def _side(run: Run, lang: str) -> Json:
         "device": profile.device,
         "shown": name_of(profile),
         "steps": profile.steps or None,
-        "read": profile.read,
-        "absent": profile.absent,
+        "cards": compared.cards_of(run),
+        "made_with": profile.origin.made_with,
+        "variables": profile.origin.variables,
+        "read": profile.origin.read,
+        "absent": profile.origin.absent,
         "notes": _notes(run, profile, lang),
         "step": {
             "time": _rounded(step_time(profile)),
@@ -95,12 +98,12 @@ def _side(run: Run, lang: str) -> Json:
 
 
 def _notes(run: Run, profile: Profile, lang: str) -> list[str]:
-    notes = [say(f"note.{key}", lang, **_shown(values)) for key, values in profile.notes]
+    notes = [say(f"note.{key}", lang, **_shown(values)) for key, values in profile.origin.notes]
     if run.left_out:
         notes.append(say("note.left-out", lang, n=len(run.left_out), name=run.left_out[0]))
     if len(run.profiles) > 1:
         notes.append(say("note.longest", lang, name=name_of(profile), n=len(run.profiles)))
-        if any(one.rank is None for one in run.profiles):
+        if any(one.origin.rank is None for one in run.profiles):
             notes.append(say("note.no-rank", lang))
     if profile.steps == 0:
         notes.append(say("note.no-steps", lang))

@@ -11,15 +11,14 @@ from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.profiles import errors
 from porter.profiles.ascend import OUTPUT, is_output, read_output
-from porter.profiles.model import Profile
+from porter.profiles.metadata import add_metadata, rank_in
+from porter.profiles.model import Origin, Profile
 from porter.profiles.trace import Trace
 from porter.regex import lazy
 
 _DEEP, _FOLDERS = 4, 20_000  # how far and how many folders are looked at
 _TRACES = (".json", ".json.gz")
-_RANK = lazy(r"(?:^|[_.-])rank[_-]?(\d{1,6})(?:[_.-]|$)")
 _TIME = lazy(r"[._]\d{13,20}(?=[._])")  # of the export, in a name
-_INFO = lazy(r"^profiler_info_(\d{1,6})\.json$")
 
 
 class Run(NamedTuple):
@@ -57,23 +56,17 @@ def _of_file(file: str, name: str) -> Profile:
             f"{file}: one table of a profile; give the folder that it is in",
             f"{file}：只是性能数据中的一张表；请给出其所在目录",
         )
-    match = _RANK.search(os.path.basename(file))
-    profile = Profile(name, rank=int(match[1]) if match else None)
+    profile = Profile(name, origin=Origin(rank_in(os.path.basename(file))))
     Trace(profile).read(file)
-    profile.read.append(os.path.basename(file))
+    profile.origin.read.append(os.path.basename(file))
     return profile
 
 
 def _of_output(folder: str, name: str) -> Profile:
-    return read_output(folder, name, _rank(os.path.dirname(os.path.abspath(folder))))
-
-
-def _rank(parent: str) -> int | None:
-    for entry in sorted(_names(parent)):
-        if match := _INFO.match(entry):
-            return int(match[1])
-    match = _RANK.search(os.path.basename(parent))
-    return int(match[1]) if match else None
+    profile = read_output(folder, name)
+    parent = os.path.dirname(os.path.abspath(folder))
+    add_metadata(profile, parent, _names(parent))
+    return profile
 
 
 def _short(path: str, root: str) -> str:
@@ -136,7 +129,7 @@ def _one_of_each_rank(profiles: list[Profile]) -> tuple[tuple[Profile, ...], tup
     """Of a process that was profiled again and again, the profile with the most steps, and of those the latest."""
     best: dict[object, Profile] = {}
     for profile in sorted(profiles, key=lambda one: (one.steps, one.name)):
-        best[profile.rank if profile.rank is not None else _TIME.sub("", profile.name)] = profile
-    kept = sorted(best.values(), key=lambda one: (one.rank is None, one.rank or 0, one.name))
+        best[profile.origin.rank if profile.origin.rank is not None else _TIME.sub("", profile.name)] = profile
+    kept = sorted(best.values(), key=lambda one: (one.origin.rank is None, one.origin.rank or 0, one.name))
     names = {profile.name for profile in kept}
     return tuple(kept), tuple(profile.name for profile in profiles if profile.name not in names)

@@ -100,13 +100,26 @@ class Host:
 
 
 @dataclass
+class Origin:
+    """Where a profile is from, and what of it was read."""
+
+    rank: int | None = None
+    world: int = 0  # ranks of the run, where the profile says so
+    made_with: dict[str, str] = field(default_factory=dict)  # torch_npu, CANN, the level of the profiler
+    variables: dict[str, str] = field(default_factory=dict)  # of the environment
+    read: list[str] = field(default_factory=list)  # files
+    absent: list[str] = field(default_factory=list)
+    notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+
+@dataclass
 class Profile:
     """Of one process."""
 
     name: str
     device: str = NPU
-    rank: int | None = None
     steps: int = 0  # 0: the profile does not tell its steps apart
+    origin: Origin = field(default_factory=Origin)
     parts: Parts = field(default_factory=Parts)
     kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
     torch: dict[str, TorchOp] = field(default_factory=dict)
@@ -114,9 +127,6 @@ class Profile:
     collectives: dict[str, Collective] = field(default_factory=dict)
     links: dict[str, Link] = field(default_factory=dict)
     waits: Tally | None = None  # gaps before kernels, on their stream
-    read: list[str] = field(default_factory=list)  # files
-    absent: list[str] = field(default_factory=list)
-    notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
 
     @property
     def total(self) -> float | None:

@@ -45,6 +45,7 @@ ABOUT = {
     "cast": About(("profile-here",), ("PRT642", "PRT307")),
     "transpose": About(("profile-here",), ("PRT642",)),
     "free": About(("host-waits", "task-queue", "core-binding"), ("PRT630", "PRT631", "PRT636", "PRT638", "PRT643")),
+    "blocking": About(("launch-blocking-left-on",), ("PRT801",)),
     "exposed": About(("bucket-size", "accumulate-without-sync", "communication-buffers")),
     "loading": About(("loader-in-the-main-process", "preprocessing-time"), ("PRT633", "PRT634", "PRT636")),
     "fresh": About(("shapes-change",), ("PRT601", "PRT602", "PRT603", "PRT604")),
@@ -94,6 +95,11 @@ def _free(profile: Profile) -> Iterable[Sign]:
     named = ", ".join(list(waits)[:_NAMED])
     values = {"n": calls, "names": named, "with": key}
     yield from _sign(profile, "free", profile.parts.free or 0.0, FREE, **values)
+
+
+def _blocking(profile: Profile) -> Iterable[Sign]:
+    if profile.origin.variables.get("ASCEND_LAUNCH_BLOCKING") == "1":
+        yield from _sign(profile, "blocking", profile.parts.free or 0.0, 0.0)
 
 
 def _exposed(profile: Profile) -> Iterable[Sign]:
@@ -165,7 +171,7 @@ def _time(pair: tuple[float, Profile]) -> float:
 
 
 def name_of(profile: Profile) -> str:
-    return profile.name if profile.rank is None else str(profile.rank)
+    return profile.name if profile.origin.rank is None else str(profile.origin.rank)
 
 
 def _names(rows: list[Kernel]) -> str:
@@ -176,6 +182,7 @@ _CHECKS: tuple[Callable[[Profile], Iterable[Sign]], ...] = (
     _aicpu,
     _layouts,
     _free,
+    _blocking,
     _exposed,
     _loading,
     _shapes,

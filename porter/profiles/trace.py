@@ -32,7 +32,7 @@ class Trace:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._alone = not profile.read  # no table beside it
+        self._alone = not profile.origin.read  # no table beside it
         self._kernels = Kernels(profile.kernels)
         self._computing, self._communication, self._copies = Busy(), Busy(), Busy()
         self._overlap: dict[tuple[object, str], float] = {}
@@ -160,8 +160,10 @@ class Trace:
         if self._alone:
             profile.device = NPU if npu else self._device or CPU
             rank = facts.get("distributedInfo")
-            if profile.rank is None and isinstance(rank, dict) and isinstance(rank.get("rank"), int):
-                profile.rank = rank["rank"]
+            if profile.origin.rank is None and isinstance(rank, dict) and isinstance(rank.get("rank"), int):
+                profile.origin.rank = rank["rank"]
+            if isinstance(rank, dict) and isinstance(rank.get("world_size"), int):
+                profile.origin.world = rank["world_size"]
         profile.steps = profile.steps or len(self._windows)
         for start, end in self._windows.values():
             profile.host.steps.add((end - start) / 1000)
@@ -173,9 +175,9 @@ class Trace:
         else:
             self._of_cpu()
         if self._unjoined and profile.device == GPU:
-            profile.notes.append(("unjoined", {"n": self._unjoined}))
+            profile.origin.notes.append(("unjoined", {"n": self._unjoined}))
         if self._odd:
-            profile.notes.append(("odd", {"n": self._odd}))
+            profile.origin.notes.append(("odd", {"n": self._odd}))
         if self._alone and not (profile.kernels or profile.torch):
             raise errors.empty(file)
 
@@ -208,7 +210,7 @@ class Trace:
         parts.free = (end - start - busy) / 1000
         parts.copies = (intervals.total(intervals.union(both, copying)) - busy) / 1000
         if closed:
-            self._profile.notes.append(("closed", {"time": closed / 1000}))
+            self._profile.origin.notes.append(("closed", {"time": closed / 1000}))
 
     def _join(self) -> None:
         """Device time to the operators of torch that launched the kernels."""
@@ -223,7 +225,7 @@ class Trace:
             op = self._profile.torch.setdefault(self._names[name], TorchOp())
             op.add(time / 1000, count, 0.0)
         if self._operators.missed:
-            self._profile.notes.append(("missed", {"n": self._operators.missed}))
+            self._profile.origin.notes.append(("missed", {"n": self._operators.missed}))
         start, end = self._host_span
         if not self._windows and end > start:
             self._profile.host.steps.add((end - start) / 1000)

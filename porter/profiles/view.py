@@ -45,7 +45,8 @@ def _heads(sides: list[Json], lang: str) -> Iterator[str]:
         device = say(f"device.{side['device']}", lang)
         steps = say("steps", lang, n=side["steps"]) if side["steps"] else say("steps.none", lang)
         yield say(key, lang, name=printable(name), device=device, steps=steps, n=ranks)
-        yield from (f"  {printable(note)}" for note in side["notes"])
+        made = ", ".join(f"{what} {version}" for what, version in side["made_with"].items())
+        yield from (f"  {printable(note)}" for note in ([made] if made else []) + side["notes"])
 
 
 def _formula(sides: list[Json], lang: str) -> Section:

@@ -26,6 +26,7 @@ from porter.profiles.find import read_run
 from porter.profiles.kernels import is_uneven, type_of
 from porter.profiles.kinds import KINDS, across, kind_of
 from porter.profiles.model import Profile
+from porter.profiles.signs import signs
 from porter.profiles.sums import formula, operators, tallies
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -77,7 +78,7 @@ def test_kernels_by_type_core_and_step(tmp_path):
         ("Cast", "AI_VECTOR_CORE"): (1, 30.0, "cast", 1),
         ("hcom_allReduce_", "HCCL"): (1, 90.0, "communication", 0),
     }
-    assert profile.notes == [("outside", {"n": 1, "time": 1000.0})]
+    assert profile.origin.notes == [("outside", {"n": 1, "time": 1000.0})]
     assert (profile.waits.count, profile.waits.time, profile.waits.most) == (4, 4.0, 2.5)
     matmul = profile.kernels["MatMulV2", "AI_CORE"]
     assert (matmul.fresh.count, matmul.fresh.time) == (1, 200.25)  # the shape of step 5 was not in step 4
@@ -113,7 +114,7 @@ def test_the_statistic_counts_where_kernels_were_cut(tmp_path):
     table(tmp_path / OUTPUT, "kernel_details.csv", KERNEL[1:], [{"Name": "Cast1", "Type": "Cast", "Duration(us)": 3.0}])
     cut = read(tmp_path)
     assert sum(row.count for row in cut.kernels.values()) == 15
-    assert cut.notes == [("cut", {"n": 1, "all": 15})]
+    assert cut.origin.notes == [("cut", {"n": 1, "all": 15})]
 
 
 def test_kernels_of_the_steps_count_though_the_statistic_has_more(tmp_path):
@@ -192,7 +193,7 @@ def test_ranks_and_their_numbers(tmp_path):
     table(again / OUTPUT, "step_trace_time.csv", STEP, [step(1, 1.0, 0.0, 0.0)])
     (again / "profiler_info_1.json").write_text("{}")
     run = read_run(str(tmp_path))
-    assert [(profile.rank, profile.total) for profile in run.profiles] == [(0, 50.0), (1, 90.0), (10, 60.0)]
+    assert [(profile.origin.rank, profile.total) for profile in run.profiles] == [(0, 50.0), (1, 90.0), (10, 60.0)]
     assert run.left_out == ("host_1_20251125_ascend_pt",)
 
 
@@ -244,3 +245,29 @@ def test_sizes_that_do_not_fill_the_matrix_unit():
     assert is_uneven('"4096,1000;1000,16"') and is_uneven('"64,64;64,10"')
     assert not is_uneven('"3,64,64;3,64,64"')  # a batch may have any size
     assert not is_uneven("N/A") and not is_uneven("")
+
+
+def test_what_lies_beside_the_output(tmp_path):
+    folder = tmp_path / "w_ascend_pt"
+    table(folder / OUTPUT, "step_trace_time.csv", STEP, [step(1, 10.0, 0.0, 30.0)])
+    info = {
+        "config": {"experimental_config": {"_profiler_level": "Level1"}},
+        "torch_npu_version": "2.7.1",
+        "rank_id": "2",
+    }
+    (folder / "profiler_info_2.json").write_text(json.dumps(info))
+    groups = {"a": {"global_ranks": [2, 3]}, "b": {"global_ranks": [0, 2, 4, 6]}, "c": 7}
+    metadata = {"ENV_VARIABLES": {"ASCEND_LAUNCH_BLOCKING": "1", "HCCL_ALGO": ""}, "parallel_group_info": groups}
+    (folder / "profiler_metadata.json").write_text(json.dumps(metadata))
+    run = read_run(str(tmp_path))
+    (profile,) = run.profiles
+    assert (profile.origin.rank, profile.origin.world) == (2, 7)
+    assert profile.origin.made_with == {"torch_npu": "2.7.1", "level": "Level1"}
+    assert profile.origin.variables == {"ASCEND_LAUNCH_BLOCKING": "1"}
+    assert [(sign.key, sign.share) for sign in signs(run)] == [("blocking", 0.75), ("free", 0.75)]
+
+
+def test_kernels_of_fewer_steps_are_said(tmp_path):
+    table(tmp_path / OUTPUT, "step_trace_time.csv", STEP, [step(1, 1, 0, 1), step(2, 1, 0, 1)])
+    table(tmp_path / OUTPUT, "kernel_details.csv", KERNEL, [kernel(2, "Cast1", "Cast", "AI_VECTOR_CORE", 3.0)])
+    assert read(tmp_path).origin.notes == [("steps", {"n": 1, "all": 2})]

@@ -53,7 +53,7 @@ def gpu_events() -> list[dict[str, object]]:
 
 def test_a_gpu(tmp_path):
     profile = read(trace(tmp_path / "t.json", gpu_events(), distributedInfo={"rank": 3, "world_size": 8}))
-    assert (profile.device, profile.rank, profile.steps) == ("gpu", 3, 2)
+    assert (profile.device, profile.origin.rank, profile.steps) == ("gpu", 3, 2)
     parts = profile.parts
     assert parts.computing == 50 + 10 + 5  # 10-60, 120-130, and 195-200 of the last
     assert parts.exposed == 20 and parts.overlapped == 10 + 5  # 60-80 alone; 50-60 and 120-125 hidden
@@ -151,7 +151,7 @@ def test_events_without_a_time_are_counted(tmp_path):
         {"ph": "X"},
     ]
     profile = read(trace(tmp_path / "t.json", [*rows, "no event", event(GEMM, 1e300, 1, "kernel")]))
-    assert profile.notes == [("odd", {"n": 3})]
+    assert profile.origin.notes == [("odd", {"n": 3})]
     assert profile.kernels[GEMM, ""].time == 20
 
 
