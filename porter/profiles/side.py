@@ -37,8 +37,13 @@ def of_side(label: str, side: Json, lang: str) -> Iterator[Section]:
     if side["operators"]:
         rows = [(name(row), kind(row["kind"], lang), *measures(row), shapes(row)) for row in side["operators"]]
         more = side["operators_left_out"]
+        notes = [say("more", lang, n=more)] if more else []
+        for row in side["operators"]:
+            if row.get("places"):
+                places = ", ".join(_place(place) for place in row["places"])
+                notes.append(say("calls.named", lang, name=name(row), places=printable(places)))
         header = (say("operator", lang), say("kind", lang), *columns, say("shapes", lang))
-        yield Section(title("title.operators"), header, rows, [say("more", lang, n=more)] if more else [])
+        yield Section(title("title.operators"), header, rows, notes)
     yield from _torch(title, side, lang)
     yield from _host(title, side, lang)
     yield from _communication(title, side, lang)
@@ -64,7 +69,8 @@ def _torch(title: Callable[[str], str], side: Json, lang: str) -> Iterator[Secti
 
 
 def _place(place: Json) -> str:
-    return " ".join((f"{place['path']}:{place['line']}", *place["codes"]))
+    called = [f"({place['function']})"] if place["by"] == "name" else place["codes"]
+    return " ".join((f"{place['path']}:{place['line']}", *called))
 
 
 def _host(title: Callable[[str], str], side: Json, lang: str) -> Iterator[Section]:

@@ -39,7 +39,7 @@ class Trace:
         self._processes: dict[object, str] = {}
         self._windows: dict[str, Pair] = {}
         self._operators = HostOps()
-        self._device_of, self._name_of = array("q"), array("i")
+        self._device_of, self._name_of = array("d"), array("i")
         self._names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._device, self._odd, self._unjoined = "", 0, 0
@@ -60,8 +60,8 @@ class Trace:
             return
         if phase != "X" or not isinstance(name, str):
             return
-        start, time = nanoseconds(event.get("ts")), nanoseconds(event.get("dur", 0))
-        if start is None or time is None or time < 0:
+        start, time = nanoseconds(event.get("ts")), microseconds(event.get("dur", 0))
+        if start is None or time is None:
             self._odd += 1
             return
         category = event.get("cat")
@@ -73,66 +73,67 @@ class Trace:
         elif name in _OVERLAP:
             key = (_key(event.get("pid")), _OVERLAP[name])
             if key in self._overlap or len(self._overlap) < NAMES:
-                self._overlap[key] = self._overlap.get(key, 0.0) + time / 1000
+                self._overlap[key] = self._overlap.get(key, 0.0) + time
         elif self._alone and name.startswith("AscendCL@"):
-            entry(self._profile.host.apis, name.removeprefix("AscendCL@"), Tally).add(time / 1000)
+            entry(self._profile.host.apis, name.removeprefix("AscendCL@"), Tally).add(time)
         elif self._alone and "Task Type" in arguments:
             self._of_task(name, str(arguments["Task Type"]), time)
 
-    def _of_task(self, name: str, kind: str, time: int) -> None:
+    def _of_task(self, name: str, kind: str, time: float) -> None:
         """What runs on an NPU. Where the profile does not know the core, it says `Other`."""
         self._device = NPU
         if not _NO_KERNEL.search(kind) and not name.isupper():
-            self._kernels.of(name, "", "" if kind == "Other" else kind).add(time / 1000)
+            self._kernels.of(name, "", "" if kind == "Other" else kind).add(time)
 
     def _of_category(
-        self, category: str, event: dict[str, Any], name: str, start: int, time: int, arguments: dict[str, Any]
+        self, category: str, event: dict[str, Any], name: str, start: int, time: float, arguments: dict[str, Any]
     ) -> None:
         if category in ("kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"):
             self._of_device(category, name, start, time, arguments)
         elif category in ("cpu_op", "operator", "user_annotation"):
             self._of_host(category, event, name, start, time, arguments)
         elif category in ("cuda_runtime", "runtime", "cuda_driver") and self._alone:
-            entry(self._profile.host.apis, name, Tally).add(time / 1000)
+            entry(self._profile.host.apis, name, Tally).add(time)
 
-    def _of_device(self, category: str, name: str, start: int, time: int, arguments: dict[str, Any]) -> None:
+    def _of_device(self, category: str, name: str, start: int, time: float, arguments: dict[str, Any]) -> None:
         self._device = GPU
-        _widen(self._device_span, start, start + time)
+        end = start + round(1000 * time)
+        _widen(self._device_span, start, end)
         kernels = self._profile.kernels
         kernel = kernels.get((name, ""))
         if kernel is None:
             key = (name if len(kernels) < NAMES else REST, "")
             kind = kind_of(name) if category == "kernel" else "copy"
             kernel = kernels.setdefault(key, Kernel(name=key[0], kind=kind))
-        kernel.add(time / 1000)
+        kernel.add(time)
         busy = self._communication if kernel.kind == "communication" else self._computing
-        (busy if category == "kernel" else self._copies).add(start, start + time)
+        (busy if category == "kernel" else self._copies).add(start, end)
         number = _number(arguments)
         if number is not None and self._room(number):
             self._device_of[number] += time
 
     def _of_host(
-        self, category: str, event: dict[str, Any], name: str, start: int, time: int, arguments: dict[str, Any]
+        self, category: str, event: dict[str, Any], name: str, start: int, time: float, arguments: dict[str, Any]
     ) -> None:
-        host = self._profile.host
+        host, end = self._profile.host, start + round(1000 * time)
         if name.startswith("ProfilerStep#"):
             if len(self._windows) < _WINDOWS:
-                self._windows[name] = (start, start + time)
+                self._windows[name] = (start, end)
             return
         if name.startswith("enumerate(DataLoader)#") or name == "dataloader":
             host.loading = host.loading or Tally()
-            host.loading.add(time / 1000)
+            host.loading.add(time)
         elif name.startswith("Optimizer.step#"):
             host.optimizer = host.optimizer or Tally()
-            host.optimizer.add(time / 1000)
+            host.optimizer.add(time)
         if not self._alone or category == "user_annotation":
             return
         number = _number(arguments)
         if number is not None and self._room(number):
             self._name_of[number] = self._name(name)
         if not self._device:
-            _widen(self._host_span, start, start + time)
-            self._operators.add(_key(event.get("tid")), self._name(name), start, start + time)
+            _widen(self._host_span, start, end)
+            self._operators.add(_key(event.get("tid")), self._name(name), start, end)
 
     def _room(self, number: int) -> bool:
         if not 0 <= number < _IDS:
@@ -141,7 +142,7 @@ class Trace:
         short = number + 1 - len(self._name_of)
         if short > 0:
             self._name_of.extend([-1] * short)
-            self._device_of.extend([0] * short)
+            self._device_of.extend([0.0] * short)
         return True
 
     def _name(self, name: str) -> int:
@@ -218,7 +219,7 @@ class Trace:
             if name >= 0:
                 op = self._profile.torch.setdefault(self._names[name], TorchOp())
                 op.add(0.0)
-                op.device += self._device_of[number] / 1000
+                op.device += self._device_of[number]
 
     def _of_cpu(self) -> None:
         for name, count, time in self._operators.own_times():
@@ -244,6 +245,15 @@ def nanoseconds(value: object) -> int | None:
     except (ValueError, OverflowError):
         return None
     return number if -_FAR < number < _FAR else None
+
+
+def microseconds(value: object) -> float | None:
+    """How long something took."""
+    try:
+        time = float(value) if isinstance(value, (int, float, str)) else -1.0
+    except (ValueError, OverflowError):
+        return None
+    return time if 0 <= time < _FAR / 1000 else None
 
 
 def _thousandths(whole: str, part: str) -> int:

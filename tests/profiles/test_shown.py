@@ -114,7 +114,18 @@ def test_the_code_is_joined_where_it_is_given(porter):
     (place,) = row["places"]
     assert (place["path"], place["line"], place["function"], place["device"]) == ("train.py", 5, "step", 100.0)
     assert place["codes"]  # what porter finds in this line
-    assert "train.py:5" in porter("compare", "--profiles", "npu", "--repo", "repo").text
+    text = porter("compare", "--profiles", "npu", "--repo", "repo").text
+    assert re.search(r"aten::item .* train\.py:5 PRT", text)
+
+
+def test_calls_of_the_same_name_where_the_profile_has_no_stacks(porter):
+    table(
+        porter.folder / "npu" / OUTPUT, "kernel_details.csv", KERNEL, [kernel(1, "I1", "IndexSelectV2", "AI_CORE", 9)]
+    )
+    source = "import torch\n\n\ndef pick(x, i):\n    return torch.index_select(x, 0, i).cuda()\n"
+    write(porter.folder / "repo", {"pick.py": source})
+    text = porter("compare", "--profiles", "npu", "--repo", "repo").text
+    assert "IndexSelectV2 (AI_CORE): calls of this name in the repository: pick.py:5 (torch.index_select)" in text
 
 
 @pytest.mark.parametrize(
