@@ -8,14 +8,15 @@ from typing import Any
 
 from porter.profiles import errors
 from porter.profiles.kernels import Kernels
-from porter.profiles.model import Collective, Kernel, Link, Profile, Tally, TorchOp, entry
+from porter.profiles.model import LONGEST, Collective, Kernel, Link, Profile, Tally, TorchOp, entry
 from porter.profiles.stream import Tape, members
 from porter.profiles.tables import Table
 from porter.profiles.trace import Trace
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
-_STACKS = 32  # different call stacks that are kept of one operator
+_STACKS, _ALL_STACKS = 32, 20_000  # different call stacks that are kept of one operator, and of all
 _STACK = 4000  # characters
+_STEPS = 100_000  # that are told apart
 _PACKETS = 1000  # different sizes of packets that are told apart
 
 
@@ -70,7 +71,8 @@ def _kernel_details(file: str, profile: Profile) -> None:
         if not step and profile.steps and ("Step Id" in table.columns or "Step ID" in table.columns):
             outside.add(time)
             continue
-        steps.add(step)
+        if len(steps) < _STEPS:
+            steps.add(step[:LONGEST])
         core = table.text(row, "Accelerator Core")
         kernel = kernels.of(table.text(row, "Name"), table.text(row, "Type"), core)
         kernel.add(time)
@@ -117,14 +119,15 @@ def _api_statistic(file: str, profile: Profile) -> None:
 
 
 def _operator_details(file: str, profile: Profile) -> None:
-    table = Table(file, ("Name", "Host Self Duration(us)"))
+    table, held = Table(file, ("Name", "Host Self Duration(us)")), 0
     for row in table.rows():
         op = entry(profile.torch, table.text(row, "Name"), TorchOp)
         op.add(table.number(row, "Host Self Duration(us)") or 0.0)
         device = table.number(row, "Device Self Duration(us)") or 0.0
         op.device += device
         stack = table.text(row, "Call Stack")[:_STACK]
-        if stack and stack != "N/A" and (stack in op.stacks or len(op.stacks) < _STACKS):
+        if stack and stack != "N/A" and (stack in op.stacks or len(op.stacks) < _STACKS and held < _ALL_STACKS):
+            held += stack not in op.stacks
             op.stacks[stack] = op.stacks.get(stack, 0.0) + device
 
 
@@ -142,7 +145,7 @@ def _communication(file: str, profile: Profile) -> None:
         links = value.get("Communication Bandwidth Info")
         for kind, link in (links if isinstance(links, dict) else {}).items():
             if isinstance(link, dict):
-                _link(profile.links.setdefault(str(kind)[:20], Link()), link)
+                _link(entry(profile.links, str(kind), Link), link)
 
 
 def _link(total: Link, link: dict[str, Any]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from porter.profiles.kinds import kind_of
-from porter.profiles.model import NAMES, REST, Kernel
+from porter.profiles.model import LONGEST, NAMES, REST, Kernel
 from porter.regex import lazy
 
-_SHAPES = 4096  # different shapes that are told apart of one operator
+_SHAPES, _ALL_SHAPES = 4096, 1 << 20  # different shapes that are told apart of one operator, and of all
 _UNKNOWN = frozenset(("", "N/A", "Compute"))
 _COMMUNICATION = frozenset(("HCCL", "COMMUNICATION"))
 _SINGLE = frozenset(("FLOAT", "DT_FLOAT", "FLOAT32", "FP32"))
@@ -22,15 +22,16 @@ _NUMBERED = lazy(r"^(.*?V\d|.*?)-?\d*$")  # an operator of a graph has its numbe
 class Kernels:
     def __init__(self, table: dict[tuple[str, str], Kernel]) -> None:
         self._table = table
-        self._seen: dict[tuple[str, str], dict[int, str]] = {}
+        self._seen: dict[tuple[str, str], set[int]] = {}
         self._first: str | None = None
         self._uneven: dict[str, bool] = {}
+        self._held = 0
 
     def of(self, name: str, type_: str, core: str) -> Kernel:
         if type_ in _UNKNOWN:
             type_ = type_of(name)
         core = "" if core in ("N/A", "None") else core
-        key = (type_, core)
+        key = (type_[:LONGEST], core[:LONGEST])
         kernel = self._table.get(key)
         if kernel is None:
             if len(self._table) >= NAMES:
@@ -48,15 +49,18 @@ class Kernels:
             kernel.uneven += time if kernel.kind == "matmul" and self._is_uneven(shapes) else 0.0
         if shapes in _UNKNOWN or kernel.kind == "communication":
             return
-        seen = self._seen.setdefault((kernel.name, kernel.core), {})
+        seen = self._seen.setdefault((kernel.name, kernel.core), set())
         key = hash_of(shapes)
-        if key not in seen and len(seen) < _SHAPES:
-            seen[key] = step
+        if key not in seen and len(seen) < _SHAPES and self._held < _ALL_SHAPES:
+            seen.add(key)
+            self._held += 1
             kernel.shapes = len(seen)
             if step != self._first:
                 kernel.fresh.add(time)
 
     def _is_uneven(self, shapes: str) -> bool:
+        if len(shapes) > LONGEST:
+            return is_uneven(shapes)
         known = self._uneven.get(shapes)
         if known is None:
             if len(self._uneven) > _SHAPES:

@@ -9,6 +9,7 @@ from typing import TypeVar
 NPU, GPU, CPU = "npu", "gpu", "cpu"
 NAMES = 50_000  # different operators that are told apart; the rest is one
 REST = "(others)"
+LONGEST = 1000  # characters of a name
 
 
 @dataclass
@@ -30,6 +31,7 @@ _Any = TypeVar("_Any")
 
 def entry(table: dict[str, _Any], name: str, kind: Callable[[], _Any]) -> _Any:
     """What stands under a name, made where there is none; of a table that is full, what stands for the rest."""
+    name = name[:LONGEST]
     return table.setdefault(name if name in table or len(table) < NAMES else REST, kind())
 
 

@@ -10,7 +10,7 @@ from porter.profiles.hostops import HostOps
 from porter.profiles.intervals import Busy, Pair
 from porter.profiles.kernels import Kernels
 from porter.profiles.kinds import kind_of
-from porter.profiles.model import CPU, GPU, NAMES, NPU, REST, Kernel, Profile, Tally, TorchOp, entry
+from porter.profiles.model import CPU, GPU, LONGEST, NAMES, NPU, REST, Kernel, Profile, Tally, TorchOp, entry
 from porter.profiles.stream import events
 from porter.regex import lazy
 
@@ -60,6 +60,7 @@ class Trace:
             return
         if phase != "X" or not isinstance(name, str):
             return
+        name = name[:LONGEST]
         start, time = nanoseconds(event.get("ts")), microseconds(event.get("dur", 0))
         if start is None or time is None:
             self._odd += 1
@@ -272,4 +273,4 @@ def _number(arguments: dict[str, Any]) -> int | None:
 
 
 def _key(value: object) -> object:
-    return value if isinstance(value, (int, str)) else str(value)
+    return value if isinstance(value, int) else str(value)[:100]

@@ -5,16 +5,36 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import tracemalloc
 from pathlib import Path
 
 import pytest
-from profiles_world import KERNEL, STEP, event, kernel, step, table, trace
+from drawn import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from profiles_world import (
+    API,
+    KERNEL,
+    OPERATOR,
+    STATISTIC,
+    STEP,
+    collective,
+    event,
+    kernel,
+    process,
+    step,
+    table,
+    trace,
+)
 
 from porter.errors import UserError
 from porter.files.errors import FilesError
+from porter.profiles.document import document
 from porter.profiles.find import read_run
+from porter.profiles.show import fragment, lines
 from porter.profiles.stream import events
+from porter.terminal import plain
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -128,6 +148,50 @@ def test_a_device_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(FilesError):
         read_run(str(tmp_path / "pipe.json"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A profile with every file."""
+    folder = tmp_path_factory.mktemp("whole") / "w_ascend_pt"
+    kernels(folder)
+    table(folder / OUTPUT, "step_trace_time.csv", STEP, [step(1, 1, 1, 1)])
+    table(folder / OUTPUT, "op_statistic.csv", STATISTIC, [{"OP Type": "Cast", "Count": 3, "Total Time(us)": 9}])
+    table(folder / OUTPUT, "api_statistic.csv", API, [{"API Name": "x", "Time(us)": 9, "Count": 2}])
+    table(folder / OUTPUT, "operator_details.csv", OPERATOR, [{"Name": "aten::mm", "Host Self Duration(us)": 4}])
+    one = {"step1": {"collective": {"hcom_send__1@1": collective(1.0, 0.5, 0.25, {"HCCS": (1, 1, {"1.0": [1, 1]})})}}}
+    (folder / OUTPUT / "communication.json").write_text(json.dumps(one))
+    rows = [event("ProfilerStep#1", 0, 9, "cpu_op"), event("Computing", "1.5", 3), process(1, "Overlap Analysis")]
+    (folder / OUTPUT / "trace_view.json").write_text(json.dumps(rows))
+    (folder / "profiler_info_1.json").write_text('{"config": {"experimental_config": {"_profiler_level": "Level1"}}}')
+    (folder / "profiler_metadata.json").write_text(
+        '{"ENV_VARIABLES": {"A": "1"}, "parallel_group_info": {"a": {"global_ranks": [1]}}}'
+    )
+    return folder
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.data())
+def test_whatever_a_file_holds_there_is_an_answer(whole, tmp_path_factory, data):
+    """Bytes that are not what the profiler wrote give a profile, or one line: never anything else."""
+    folder = tmp_path_factory.mktemp("torn")
+    shutil.copytree(whole, folder / whole.name)
+    file = data.draw(st.sampled_from(sorted(path for path in (folder / whole.name).rglob("*") if path.is_file())))
+    content = bytearray(file.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        piece = data.draw(
+            st.binary(max_size=3) | st.sampled_from([b'"', b"{", b"[", b"null", b"-1", b"1e999", b"[]", b",,", b"\n"])
+        )
+        content[at : at + data.draw(st.integers(0, 8))] = piece
+    file.write_bytes(content)
+    try:
+        value = document([read_run(str(folder))], "1", "zh")
+    except (UserError, FilesError):
+        return
+    finally:
+        shutil.rmtree(folder)
+    assert plain(lines(value, "zh")) and fragment(value, "en")
 
 
 def test_names_without_end_are_one(tmp_path, monkeypatch):
