@@ -9,6 +9,7 @@ from porter.rulebook.words import speaker
 
 say = speaker("profiles")
 _LONG = 60  # characters of a name: kernels of CUDA are templates
+_COMMON = ("void ", "at::native::", "(anonymous namespace)::")
 
 
 def kind(name: str, lang: str) -> str:
@@ -21,6 +22,9 @@ def name(row: Json) -> str:
 
 
 def short(name: str) -> str:
+    """Without what nearly all kernels of torch have in common."""
+    for part in _COMMON:
+        name = name.replace(part, "")
     return name if len(name) <= _LONG else name[: _LONG - 1] + "…"
 
 

@@ -9,7 +9,9 @@ from porter.profiles.kernels import Kernels
 from porter.profiles.model import CPU, Kernel, Profile, Tally
 
 AICPU = "AI_CPU"
-SYNCHRONISES = ("synchronize", "streamwait")
+SYNCHRONISES = (
+    "synchronize"  # in the name of what waits for the device; aclrtStreamWaitEvent waits on the device itself
+)
 
 
 class Part(NamedTuple):
@@ -95,7 +97,7 @@ def tallies(rows: list[Kernel], by: str) -> dict[str, Tally]:
 def waiting_apis(profile: Profile) -> dict[str, Tally]:
     """Calls in which the host waits for the device."""
     apis = profile.host.apis
-    waits = {name: tally for name, tally in apis.items() if any(word in name.lower() for word in SYNCHRONISES)}
+    waits = {name: tally for name, tally in apis.items() if SYNCHRONISES in name.lower()}
     return dict(sorted(waits.items(), key=lambda item: (-item[1].time, item[0])))
 
 

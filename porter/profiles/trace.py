@@ -17,6 +17,7 @@ from porter.regex import lazy
 _FAR = 1 << 62
 _IDS = 1 << 23  # the largest number of an operator that kernels are joined with
 _WINDOWS = 100_000
+_OUTSIDE = 0.001  # of the steps: less time of kernels around them is not worth a word
 _OVERLAP = {
     "Computing": "computing",
     "Communication(Not Overlapped)": "exposed",
@@ -200,12 +201,15 @@ class Trace:
         parts, windows = self._profile.parts, self._windows.values()
         start = min((window[0] for window in windows), default=self._device_span[0])
         end = max((window[1] for window in windows), default=self._device_span[1])
-        computing = intervals.clipped(self._computing.pairs(), start, end)
-        talking = intervals.clipped(self._communication.pairs(), start, end)
+        held, talked = self._computing.pairs(), self._communication.pairs()
+        computing, talking = intervals.clipped(held, start, end), intervals.clipped(talked, start, end)
         copying = intervals.clipped(self._copies.pairs(), start, end)
         both = intervals.union(computing, talking)
         busy = intervals.total(both)
         closed = self._computing.closed + self._communication.closed
+        outside = sum(map(intervals.total, (held, talked))) - sum(map(intervals.total, (computing, talking)))
+        if outside > _OUTSIDE * (end - start):
+            self._profile.origin.notes.append(("around", {"time": outside / 1000}))
         parts.computing = intervals.total(computing) / 1000
         parts.exposed = (busy - intervals.total(computing)) / 1000
         parts.overlapped = intervals.total(talking) / 1000 - parts.exposed

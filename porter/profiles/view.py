@@ -25,11 +25,11 @@ def sections(document: Json, lang: str) -> Iterator[Section]:
     sides = document["profiles"]
     yield Section("", (), [], list(_heads(sides, lang)))
     yield _formula(sides, lang)
-    for label, side in _labelled(sides):
-        yield from of_side(label, side, lang)
+    yield _next(document, lang)
     if document["compared"]:
         yield from _of_compared(document["compared"], lang)
-    yield _next(document, lang)
+    for label, side in _labelled(sides):
+        yield from of_side(label, side, lang)
     yield Section(say("absent", lang), (), [], list(_absent(sides, lang)))
 
 
@@ -105,7 +105,12 @@ def _of_compared(compared: Json, lang: str) -> Iterator[Section]:
     if linear := compared["linearity"]:
         values = {"a": linear["cards"][0], "b": linear["cards"][1], "part": percent(linear["efficiency"])}
         values |= {"before": ms(linear["times"][0]), "after": ms(linear["times"][1])}
-        yield Section(say("title.linearity", lang), (), [], [say("linearity", lang, **values)])
+        yield Section(
+            say("title.linearity", lang),
+            (),
+            [],
+            [say("linearity" if linear["efficiency"] <= 1 else "linearity.not", lang, **values)],
+        )
 
 
 def _next(document: Json, lang: str) -> Section:

@@ -59,6 +59,7 @@ def test_a_gpu(tmp_path):
     assert parts.exposed == 20 and parts.overlapped == 10 + 5  # 60-80 alone; 50-60 and 120-125 hidden
     assert parts.free == 200 - 65 - 20 and parts.copies == 5
     assert profile.total == 200
+    assert profile.origin.notes == [("around", {"time": 0.015 * 1000})]
     assert {row.name: (row.count, row.time) for row in profile.kernels.values()} == {
         GEMM: (3, 80.0),
         "void at::native::vectorized_elementwise_kernel<4>": (1, 10.0),
