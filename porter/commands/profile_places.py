@@ -34,10 +34,8 @@ def join(document: Json, run: Profiled, repo: str, lang: str) -> None:
         sign["places"] = [_of_place(place) for place in places[:MOST]]
         sign["findings"] = len(places)
     side = next(side for side in document["profiles"] if side["path"] == run.path)
-    for row in side["torch"]:
+    for row in (*side["torch"], *side["operators"]):
         row["places"] = _of_stacks(profile, row["name"], repository) or calls.get(_plain(row["name"]), [])[:MOST]
-    for row in side["operators"]:
-        row["places"] = calls.get(_plain(row["name"]), [])[:MOST]
 
 
 def _calls(analysed: Run) -> dict[str, list[Json]]:
@@ -57,10 +55,10 @@ def _plain(name: str) -> str:
 
 
 def _of_stacks(profile: Profile, name: str, repository: Repository) -> list[Json]:
-    """The innermost frame in the repository, by the device time of what it calls."""
+    """The innermost frame in the repository, by the time of what it calls."""
     times: dict[tuple[str, int], float] = {}
     found: dict[tuple[str, int], Json] = {}
-    for stack, time in profile.torch[name].stacks.items():
+    for stack, time in profile.torch[name].stacks.items() if name in profile.torch else ():
         for file, line, function in frames(stack):
             spot = repository.spot(Frame(file, line, function))
             if spot is not None:
@@ -71,7 +69,7 @@ def _of_stacks(profile: Profile, name: str, repository: Repository) -> list[Json
                 break
     best = sorted(found, key=lambda key: (-times[key], key))[:MOST]
     steps = profile.steps or 1
-    return [found[key] | {"device": round(times[key] / steps, 3)} for key in best]
+    return [found[key] | {"time": round(times[key] / steps, 3)} for key in best]
 
 
 def _of_place(place: Place) -> Json:

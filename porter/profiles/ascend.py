@@ -14,7 +14,7 @@ from porter.profiles.tables import Table
 from porter.profiles.trace import Trace
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
-_STACKS, _ALL_STACKS = 32, 20_000  # different call stacks that are kept of one operator, and of all
+_ALL_STACKS = 20_000  # different call stacks that are kept
 _STACK = 4000  # characters
 _STEPS = 100_000  # that are told apart
 _PACKETS = 1000  # different sizes of packets that are told apart
@@ -126,9 +126,9 @@ def _operator_details(file: str, profile: Profile) -> None:
         device = table.number(row, "Device Self Duration(us)") or 0.0
         op.device += device
         stack = table.text(row, "Call Stack")[:_STACK]
-        if stack and stack != "N/A" and (stack in op.stacks or len(op.stacks) < _STACKS and held < _ALL_STACKS):
+        if stack and stack != "N/A" and (stack in op.stacks or held < _ALL_STACKS):
             held += stack not in op.stacks
-            op.stacks[stack] = op.stacks.get(stack, 0.0) + device
+            op.call(stack, device)
 
 
 def _communication(file: str, profile: Profile) -> None:

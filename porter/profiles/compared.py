@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from porter.profiles.find import Run
+from porter.profiles.kernels import AICPU
 from porter.profiles.kinds import across
 from porter.profiles.model import Kernel, Profile
-from porter.profiles.sums import AICPU, operators, shown_profile, step_time
+from porter.profiles.sums import operators, shown_profile, step_time
 
 
 class Pair(NamedTuple):

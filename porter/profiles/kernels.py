@@ -12,6 +12,7 @@ _SHAPES, _ALL_SHAPES = 4096, 1 << 20  # different shapes that are told apart of 
 _UNKNOWN = frozenset(("", "N/A", "Compute"))
 _COMMUNICATION = frozenset(("HCCL", "COMMUNICATION"))
 _SINGLE = frozenset(("FLOAT", "DT_FLOAT", "FLOAT32", "FP32"))
+AICPU, _TYPES = "AI_CPU", 3
 BLOCK = 16  # sizes that fill the matrix unit are multiples of it
 _MATRIX = frozenset(("matmul", "convolution", "attention"))
 
@@ -47,6 +48,8 @@ class Kernels:
             kinds = types.split(";")
             kernel.single += time if kinds[0] in _SINGLE else 0.0
             kernel.uneven += time if kernel.kind == "matmul" and self._is_uneven(shapes) else 0.0
+        if kernel.core == AICPU and types not in _UNKNOWN and len(kernel.types) < _TYPES:
+            kernel.types[types[:LONGEST]] = None
         if shapes in _UNKNOWN or kernel.kind == "communication":
             return
         seen = self._seen.setdefault((kernel.name, kernel.core), set())

@@ -9,6 +9,7 @@ from typing import TypeVar
 NPU, GPU, CPU = "npu", "gpu", "cpu"
 NAMES = 50_000  # different operators that are told apart; the rest is one
 REST = "(others)"
+STACKS = 32  # different call stacks that are kept of one operator
 LONGEST = 1000  # characters of a name
 
 
@@ -46,6 +47,7 @@ class Kernel(Tally):
     fresh: Tally = field(default_factory=Tally)  # calls after the first step with shapes that no step before had
     single: float = 0.0  # time of calls with inputs of float32
     uneven: float = 0.0  # time of calls with a size that is no multiple of 16
+    types: dict[str, None] = field(default_factory=dict)  # of inputs, of what runs on AI CPU
 
 
 @dataclass
@@ -53,7 +55,14 @@ class TorchOp(Tally):
     """An operator of torch: `time` is its own time on the host."""
 
     device: float = 0.0  # of the kernels that it launches itself
-    stacks: dict[str, float] = field(default_factory=dict)  # call stack -> device time
+    stacks: dict[str, float] = field(default_factory=dict)  # call stack -> time of the device, else of the host
+
+    def call(self, stack: str, time: float) -> bool:
+        """Whether the stack is one of those that are held."""
+        if stack not in self.stacks and len(self.stacks) >= STACKS:
+            return False
+        self.stacks[stack] = self.stacks.get(stack, 0.0) + time
+        return True
 
 
 @dataclass

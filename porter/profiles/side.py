@@ -41,7 +41,14 @@ def of_side(label: str, side: Json, lang: str) -> Iterator[Section]:
         for row in side["operators"]:
             if row.get("places"):
                 places = ", ".join(_place(place) for place in row["places"])
-                notes.append(say("calls.named", lang, name=name(row), places=printable(places)))
+                notes.append(
+                    say(
+                        "calls.stack" if row["places"][0]["by"] == "stack" else "calls.named",
+                        lang,
+                        name=name(row),
+                        places=printable(places),
+                    )
+                )
         header = (say("operator", lang), say("kind", lang), *columns, say("shapes", lang))
         yield Section(title("title.operators"), header, rows, notes)
     yield from _torch(title, side, lang)

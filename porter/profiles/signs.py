@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from porter.profiles.find import Run
+from porter.profiles.kernels import AICPU
 from porter.profiles.model import NPU, Kernel, Profile
 from porter.profiles.sums import (
-    AICPU,
     kind_time,
     operators,
     own_time,
@@ -74,7 +74,11 @@ def _sign(profile: Profile, key: str, time: float, least: float, **values: objec
 
 
 def _aicpu(profile: Profile) -> Iterable[Sign]:
-    yield from _rows(profile, "aicpu", [row for row in operators(profile) if row.core == AICPU])
+    """Which types they have says why they run there."""
+    rows = [row for row in operators(profile) if row.core == AICPU]
+    named = [f"{row.name} ({', '.join(row.types)})" if row.types else row.name for row in rows[:_NAMED]]
+    calls = sum(row.count for row in rows) / (profile.steps or 1)
+    yield from _sign(profile, "aicpu", sum(row.time for row in rows), LEAST, n=calls, names=", ".join(named))
 
 
 def _layouts(profile: Profile) -> Iterable[Sign]:

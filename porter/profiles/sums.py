@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from porter.profiles.find import Run
-from porter.profiles.kernels import Kernels
+from porter.profiles.kernels import AICPU, Kernels
 from porter.profiles.model import CPU, Kernel, Profile, Tally
 
-AICPU = "AI_CPU"
 SYNCHRONISES = (
     "synchronize"  # in the name of what waits for the device; aclrtStreamWaitEvent waits on the device itself
 )

@@ -94,6 +94,8 @@ class Trace:
             self._of_device(category, name, start, time, arguments)
         elif category in ("cpu_op", "operator", "user_annotation"):
             self._of_host(category, event, name, start, time, arguments)
+        elif category == "python_function" and self._alone:
+            self._operators.add_frame(_key(event.get("tid")), name, start, start + round(1000 * time))
         elif category in ("cuda_runtime", "runtime", "cuda_driver") and self._alone:
             entry(self._profile.host.apis, name, Tally).add(time)
 
@@ -131,11 +133,12 @@ class Trace:
         if not self._alone or category == "user_annotation":
             return
         number = _number(arguments)
-        if number is not None and self._room(number):
+        if number is None or not self._room(number):
+            number = -1
+        else:
             self._name_of[number] = self._name(name)
-        if not self._device:
-            _widen(self._host_span, start, end)
-            self._operators.add(_key(event.get("tid")), self._name(name), start, end)
+        _widen(self._host_span, start, end)
+        self._operators.add(_key(event.get("tid")), self._name(name), start, end, number)
 
     def _room(self, number: int) -> bool:
         if not 0 <= number < _IDS:
@@ -225,11 +228,18 @@ class Trace:
                 op = self._profile.torch.setdefault(self._names[name], TorchOp())
                 op.add(0.0)
                 op.device += self._device_of[number]
+        for call in self._operators.calls():
+            op = self._profile.torch.setdefault(self._names[call.name], TorchOp())
+            op.time += call.time / 1000
+            if call.stack and call.number >= 0:
+                op.call(call.stack, self._device_of[call.number])
 
     def _of_cpu(self) -> None:
-        for name, count, time in self._operators.own_times():
-            op = self._profile.torch.setdefault(self._names[name], TorchOp())
-            op.add(time / 1000, count, 0.0)
+        for call in self._operators.calls():
+            op = self._profile.torch.setdefault(self._names[call.name], TorchOp())
+            op.add(call.time / 1000, 1, 0.0)
+            if call.stack:
+                op.call(call.stack, call.time / 1000)
         if self._operators.missed:
             self._profile.origin.notes.append(("missed", {"n": self._operators.missed}))
         start, end = self._host_span

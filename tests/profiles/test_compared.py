@@ -102,7 +102,7 @@ def test_signs_have_the_share_of_the_step_and_come_in_its_order(tmp_path):
         kernel(1, "Softmax1", "SoftmaxV2", "AI_VECTOR_CORE", 30, "8"),
         kernel(1, "TransData1", "TransData", "AI_VECTOR_CORE", 50, "8"),
         cast(1, 20),
-        cast(1, 15, "AI_CPU"),
+        kernel(1, "Cast1", "Cast", "AI_CPU", 15, "8", types="DOUBLE"),
     ]
     folder = tmp_path
     table(
@@ -130,7 +130,7 @@ def test_signs_have_the_share_of_the_step_and_come_in_its_order(tmp_path):
     values = {sign.key: sign.values for sign in signs(run)}
     assert values["free"] == {"n": 4.0, "names": "aclrtSynchronizeStream", "with": "waits"}
     assert values["exposed"] == {"wait": 0.75, "small": 0.4, "with": "links"}
-    assert values["aicpu"] == {"n": 1.0, "names": "Cast"}
+    assert values["aicpu"] == {"n": 1.0, "names": "Cast (DOUBLE)"}
 
 
 def test_shapes_that_change_and_many_kernels_of_the_optimiser(tmp_path):

@@ -112,7 +112,7 @@ def test_the_code_is_joined_where_it_is_given(porter):
     value = json.loads(porter("compare", "--profiles", "npu", "--repo", "repo", "--format", "json").out)
     (row,) = value["profiles"][0]["torch"]
     (place,) = row["places"]
-    assert (place["path"], place["line"], place["function"], place["device"]) == ("train.py", 5, "step", 100.0)
+    assert (place["path"], place["line"], place["function"], place["time"]) == ("train.py", 5, "step", 100.0)
     assert place["codes"]  # what porter finds in this line
     text = porter("compare", "--profiles", "npu", "--repo", "repo").text
     assert re.search(r"aten::item .* train\.py:5 PRT", text)

@@ -208,7 +208,32 @@ def test_host_operators_beyond_what_is_held_are_counted(monkeypatch):
     held = HostOps()
     for n in range(5):
         held.add(1, 0, n, n + 1)
-    assert held.missed == 3 and list(held.own_times()) == [(0, 2, 2)]
+    assert held.missed == 3 and [call.time for call in held.calls()] == [1, 1]
+
+
+def test_the_lines_that_call(tmp_path):
+    """With stacks: the innermost frame of the program first; those of libraries are left out."""
+    rows = [
+        event("ProfilerStep#1", 0, 100, "user_annotation"),
+        event("train.py(9): main", 0, 99, "python_function"),
+        event("/repo/model.py(45): forward", 10, 40, "python_function"),
+        event("torch/nn/functional.py(7): linear", 11, 38, "python_function"),
+        event("aten::linear", 12, 30, "cpu_op", args={"External id": 1}),
+        event("aten::mm", 14, 20, "cpu_op", args={"External id": 2}),
+        event("aten::mm", 60, 5, "cpu_op", args={"External id": 3}),
+        event("aten::mm", 61, 5, "cpu_op", args={"External id": 4}, tid=2),
+    ]
+    host = read(trace(tmp_path / "cpu.json", rows))
+    both, main = "/repo/model.py(45): forward;train.py(9): main", "train.py(9): main"
+    assert host.torch["aten::linear"].stacks == {both: 10.0}
+    assert host.torch["aten::mm"].stacks == {both: 20.0, main: 5.0}
+    kernels = [
+        event(GEMM, 70, 8, "kernel", args={"External id": 2}),
+        event(GEMM, 80, 2, "kernel", args={"External id": 3}),
+    ]
+    device = read(trace(tmp_path / "gpu.json", rows + kernels))
+    mm = device.torch["aten::mm"]
+    assert (mm.count, mm.time, mm.device, mm.stacks) == (3, 30.0, 10.0, {both: 8.0, main: 2.0})
 
 
 JSON = st.recursive(
