@@ -20,8 +20,9 @@ MOST = 3
 _VERSION = lazy(r"V\d+$")
 
 
-def join(document: Json, run: Profiled, repo: str, lang: str) -> None:
-    """Fills the `places` of signs, and the `places` of operators whose call stacks are in the repository."""
+def join(document: Json, side: Json, run: Profiled, repo: str, lang: str) -> None:
+    """Fills the `places` of signs, and those of the operators of a side: where their call stacks are in the repository,
+    else where calls have their names."""
     from porter.checks.registry import load
     from porter.commands.job import prepare
 
@@ -33,7 +34,6 @@ def join(document: Json, run: Profiled, repo: str, lang: str) -> None:
         places = repository.of(tuple(sign["codes"]), [])
         sign["places"] = [_of_place(place) for place in places[:MOST]]
         sign["findings"] = len(places)
-    side = next(side for side in document["profiles"] if side["path"] == run.path)
     for row in (*side["torch"], *side["operators"]):
         row["places"] = _of_stacks(profile, row["name"], repository) or calls.get(_plain(row["name"]), [])[:MOST]
 

@@ -30,7 +30,8 @@ def profiles(a: str, b: str | None, repo: str | None, format: str | None, output
     if repo:
         from porter.commands.profile_places import join
 
-        join(value, ported(runs), repo, settings.lang)
+        run = ported(runs)
+        join(value, value["profiles"][runs.index(run)], run, repo, settings.lang)
     if output:
         write_text(output, _as(output.rpartition(".")[2], value, settings.lang))
     if format == "json":

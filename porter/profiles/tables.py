@@ -12,7 +12,6 @@ from porter.profiles import errors
 
 LONG = 1 << 22  # characters of a line: call stacks are long, none is so long
 _ABSENT = frozenset(("", "N/A", "NA", "None", "nan"))
-_FEW = 4  # rows behind which a table that ends within one was cut
 
 
 class Table:

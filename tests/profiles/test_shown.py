@@ -143,3 +143,19 @@ def test_usage(porter, words, message):
     (porter.folder / "empty").mkdir()
     answer = porter("compare", *words)
     assert answer.code == 2 and answer.out == b"" and message in answer.err and answer.err.count("\n") == 1
+
+
+def test_ranks_and_linearity_are_shown(porter):
+    for folder, times in (("one", [(800, 0)]), ("two", [(700, 300), (900, 100)])):
+        for rank, (computing, exposed) in enumerate(times):
+            one = porter.folder / folder / f"w{rank}_ascend_pt"
+            table(one / OUTPUT, "step_trace_time.csv", STEP, [step(1, computing, exposed, 0)])
+            (one / f"profiler_info_{rank}.json").write_text("{}")
+    text = porter("compare", "--profiles", "one", "two").text
+    assert "B  two: NPU, 2 ranks, steps profiled: 1" in text and "shown: rank 0, whose step is the longest of 2" in text
+    assert (
+        "1 against 2 cards: 0.800 ms and 1.000 ms. With the same work for each card, 80.0 % of the speed is kept."
+        in text
+    )
+    assert re.search(r"^  1 +1\.000 +0\.900 +0\.100 +0\.000 +0\.900 +-$", text, re.M)
+    assert "Ranks are apart: 20.0 % of the step, 0.200 ms" in text
