@@ -38,23 +38,24 @@ def of_side(label: str, side: Json, lang: str) -> Iterator[Section]:
         rows = [(name(row), kind(row["kind"], lang), *measures(row), shapes(row)) for row in side["operators"]]
         more = side["operators_left_out"]
         notes = [say("more", lang, n=more)] if more else []
-        for row in side["operators"]:
-            if row.get("places"):
-                places = ", ".join(_place(place) for place in row["places"])
-                notes.append(
-                    say(
-                        "calls.stack" if row["places"][0]["by"] == "stack" else "calls.named",
-                        lang,
-                        name=name(row),
-                        places=printable(places),
-                    )
-                )
+        notes += _called(side["operators"], lang)
         header = (say("operator", lang), say("kind", lang), *columns, say("shapes", lang))
         yield Section(title("title.operators"), header, rows, notes)
     yield from _torch(title, side, lang)
     yield from _host(title, side, lang)
     yield from _communication(title, side, lang)
     yield from _ranks(title, side, lang)
+
+
+def _called(rows: list[Json], lang: str) -> Iterator[str]:
+    """Operators that are called at the same places are named together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if places := row.get("places"):
+            key = (places[0]["by"], ", ".join(_place(place) for place in places))
+            together.setdefault(key, []).append(name(row))
+    for (by, where), names in together.items():
+        yield say(f"calls.{by}", lang, name=", ".join(names), places=printable(where))
 
 
 def _torch(title: Callable[[str], str], side: Json, lang: str) -> Iterator[Section]:
