@@ -83,6 +83,7 @@ def test_kernels_by_type_core_and_step(tmp_path):
     matmul = profile.kernels["MatMulV2", "AI_CORE"]
     assert (matmul.fresh.count, matmul.fresh.time) == (1, 200.25)  # the shape of step 5 was not in step 4
     assert (matmul.uneven, matmul.single) == (200.25, 0.0)
+    assert matmul.types == {} and list(profile.kernels["Cast", "AI_CPU"].types) == ["DT_BF16"]
     parts = {part.key: part.time for part in formula(profile)}
     assert parts["aicpu"] == 25.0
     kinds = tallies(operators(profile), "kind")
@@ -135,7 +136,7 @@ def test_calls_of_the_host_and_operators_of_torch(tmp_path):
     ops = [
         {"Name": "aten::mm", "Call Stack": stack, "Host Self Duration(us)": 4.0, "Device Self Duration(us)": 50.0},
         {"Name": "aten::mm", "Call Stack": stack, "Host Self Duration(us)": 6.0, "Device Self Duration(us)": 70.0},
-        {"Name": "aten::add", "Host Self Duration(us)": 1.0, "Device Self Duration(us)": 0},
+        {"Name": "aten::add", "Call Stack": "N/A", "Host Self Duration(us)": 1.0, "Device Self Duration(us)": 0},
     ]
     table(tmp_path / OUTPUT, "operator_details.csv", OPERATOR, ops)
     profile = read(tmp_path)
@@ -143,6 +144,8 @@ def test_calls_of_the_host_and_operators_of_torch(tmp_path):
     assert (waits.count, waits.time, waits.most) == (4, 1000.0, 400.0)
     mm = profile.torch["aten::mm"]
     assert (mm.count, mm.time, mm.device, mm.stacks) == (2, 10.0, 120.0, {stack: 120.0})
+    assert profile.torch["aten::add"].stacks == {}
+    assert operators(profile) == []  # kernels are not in this profile, and operators of torch do not stand for them
 
 
 def test_collectives_and_links(tmp_path):

@@ -141,6 +141,13 @@ def test_shapes_that_change_and_many_kernels_of_the_optimiser(tmp_path):
     assert found == {"fresh": (pytest.approx(80 / 3), 1.0), "optimizer": (201, 201)}
 
 
+def test_compiling_is_told_for_each_step(tmp_path):
+    calls = [{"API Name": "aclopCompileAndExecute", "Time(us)": 400, "Count": 6}]
+    table(tmp_path / OUTPUT, "api_statistic.csv", API, calls)
+    run = npu(tmp_path, [step(1, 1000, 0, 0), step(2, 1000, 0, 0)])
+    assert [(sign.key, sign.time, sign.share, sign.values["n"]) for sign in signs(run)] == [("compiled", 200, 0.2, 3)]
+
+
 def test_nothing_is_said_without_a_number(tmp_path):
     quiet = npu(tmp_path / "quiet", [step(1, 1000, 10, 20)])
     assert signs(quiet) == []

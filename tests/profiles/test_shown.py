@@ -65,6 +65,15 @@ def test_text_has_the_numbers(porter):
     assert porter("compare", "--profiles", "gpu.json", "npu").out == answer.out
 
 
+def test_what_cannot_be_compared_is_said(porter):
+    profiled(porter.folder / "npu")
+    table(porter.folder / "whole" / OUTPUT, "step_trace_time.csv", STEP, [step("", 600, 50, 350)])
+    table(porter.folder / "whole" / OUTPUT, "kernel_details.csv", KERNEL, [kernel("", "Cast1", "Cast", "AI_CORE", 20)])
+    lead = "A side does not tell its steps apart: whole profiles are compared"
+    assert lead in porter("compare", "--profiles", "whole", "npu").text
+    assert lead not in porter("compare", "--profiles", "npu", "npu").text
+
+
 def test_chinese_is_chinese(porter):
     profiled(porter.folder / "npu")
     text = porter("compare", "--profiles", "npu", "--lang", "zh").text
