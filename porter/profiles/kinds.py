@@ -11,8 +11,8 @@ _KINDS = [
     ("compiled", r"^triton_(?:poi|red|per|tem|mm)_|^cuteinductor"),
     (
         "communication",
-        r"^hcom_|^hccl|nccl|^rccl|^c10d::|^gloo:|^hcclall|"
-        r"^(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast_|send_|receive_)\w*$(?<!matmul)",
+        r"^hcom_|^hccl|nccl|^rccl|^_?c10d|^gloo:|^hcclall|"
+        r"^(?!\w*matmul)(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast_|send_|receive_)\w*$",
     ),
     ("attention", r"attention|flash_(?:fwd|bwd)|fmha|flash::|sdpa"),
     (

@@ -59,7 +59,7 @@ def formula(profile: Profile) -> list[Part]:
         ("scheduling", parts.free, ""),
         ("copies", parts.copies, "scheduling"),
         ("bubble", parts.bubble, "communication"),
-        ("preparing", parts.preparing, "scheduling"),
+        ("preparing", parts.preparing, "host"),
         ("host-optimizer", host.optimizer.time if host.optimizer else None, "host"),
     ]
     return [Part(key, profile.per_step(time), share(profile, time), within) for key, time, within in rows]

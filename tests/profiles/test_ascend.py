@@ -219,13 +219,13 @@ def test_the_type_in_a_name(name, type):
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        ("MatMulV2 BatchMatMulV3 GroupedMatmul aten::addmm ampere_bf16_s16816gemm_128x128_tn nvjet_hsh_128x64", "matmul"),
+        ("AllGatherMatmulV2 MatMulV2 BatchMatMulV3 GroupedMatmul aten::addmm ampere_bf16_s16816gemm_128x128_tn nvjet_hsh_128x64", "matmul"),
         ("Conv2D Conv3DBackpropFilter aten::convolution_backward implicit_convolve_sgemm sm80_xmma_fprop_implicit_gemm_bf16", "convolution"),
         ("FlashAttentionScore FlashAttentionScoreGrad pytorch_flash::flash_fwd_kernel aten::_scaled_dot_product_flash_attention fmha_cutlassF_bf16", "attention"),
         ("LayerNormV3 RmsNorm BNTrainingUpdate aten::native_batch_norm cudnn::bn_fw_tr_1C11_kernel_NCHW", "norm"),
         ("SoftmaxV2 SoftmaxGrad aten::_softmax cunn_SoftMaxForward", "softmax"),
         ("ApplyAdamW ForeachAddcmulList aten::_foreach_add_ multi_tensor_apply_kernel", "optimizer"),
-        ("hcom_allReduce_ allreduceAicpuKernel ncclDevKernel_AllReduce_Sum_bf16_RING_LL c10d::allreduce_ nccl:all_reduce", "communication"),
+        ("hcom_allReduce_ allreduceAicpuKernel ncclDevKernel_AllReduce_Sum_bf16_RING_LL c10d::allreduce_ _c10d_functional::all_reduce AlltoAll nccl:all_reduce", "communication"),
         ("TransData NchwToNhwc nchwToNhwcKernel", "conversion"),
         ("Cast aten::to aten::_to_copy", "cast"),
         ("Transpose AsStrided aten::contiguous", "transpose"),
