@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 NPU, GPU, CPU = "npu", "gpu", "cpu"
-NAMES = 50_000  # different operators that are told apart; the rest is one
+NAMES = 20_000  # different operators that are told apart; the rest is one
 REST = "(others)"
 STACKS = 32  # different call stacks that are kept of one operator
-LONGEST = 1000  # characters of a name
+LONGEST = 8000  # characters of a name: templates of CUDA are told apart by their ends
 
 
 @dataclass
