@@ -239,6 +239,23 @@ def advise(
     return command(**{**given, "paths": tuple(paths or ()), "exclude": tuple(exclude or ())})
 
 
+def compare(
+    a: Annotated[str, typer.Argument(help="ASCEND_PROFILER_OUTPUT, a folder of ranks, or a trace of torch.profiler.")],
+    b: Annotated[str | None, typer.Argument(help="Another, which is compared with it.", show_default=False)] = None,
+    profiles: Annotated[bool, typer.Option("--profiles", help="A and B are performance profiles.")] = False,
+    repo: Annotated[str | None, typer.Option(help="The code they are of.", metavar="DIR")] = None,
+    format: Plain = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
+    ] = None,
+    lang: Lang = None,
+) -> int:
+    """Where the time of a step goes on either side, what changed, and what to do next."""
+    from porter.commands.compare import compare as command
+
+    return command(a, b, profiles, repo, format, output, lang)
+
+
 def register(app: typer.Typer) -> None:
     # verify: every option behind the program's name belongs to the program
     context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
@@ -248,6 +265,7 @@ def register(app: typer.Typer) -> None:
     app.command("diff")(diff)
     app.command("undo")(undo)
     app.command("advise")(advise)
+    app.command("compare")(compare)
     app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)
     app.command("env")(env)
