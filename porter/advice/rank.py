@@ -48,10 +48,9 @@ def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
         if world.soc in row.get("soc", (world.soc,)) and (held := _held(row, world)):
             given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, world, first)))
     stood = [a._replace(standing=COMMON if a.row.get("often", 0) >= MOST else LESS) for a in given]
-    best = sorted((a for a in stood if a.standing == LESS and a.score >= LEAST), key=lambda a: (-a.score, a.row["id"]))[
-        :SHOWN
-    ]
-    stood = [a._replace(standing=HERE) if a in best else a for a in stood]
+    ranked = sorted((a for a in stood if a.standing == LESS), key=lambda a: (-a.score, a.row["id"]))
+    shown = {a.row["id"] for a in ranked[:SHOWN] if a.score >= LEAST}
+    stood = [a._replace(standing=HERE) if a.row["id"] in shown else a for a in stood]
     return sorted(stood, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
 
 

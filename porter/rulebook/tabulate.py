@@ -100,7 +100,7 @@ class _Joined:
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
             "symptoms": {key: m["symptom"] for key, m in s["message"].items() if "symptom" in m},
             "references": {},
-            "known": _known(s),
+            "known": (s.get("grade", ""), s.get("evidence", "")),
             "knowns": {},
         }
 
@@ -125,7 +125,7 @@ class _Joined:
 
     def _know(self, s: Stanza, name: str) -> None:
         if "evidence" in s:
-            self.prose["rules"][s["code"]]["knowns"][name] = _known(s)
+            self.prose["rules"][s["code"]]["knowns"][name] = (s.get("grade", ""), s["evidence"])
 
     def _variable(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
@@ -294,8 +294,3 @@ class _Joined:
         if name in self.tables[table]:
             raise RuleError(f"{where}: {name} is mapped twice")
         self.tables[table][name] = row
-
-
-def _known(s: Stanza) -> tuple[str, str]:
-    """The grade of what a stanza says, and where it is known from; "" where it does not say so."""
-    return s.get("grade", ""), s.get("evidence", "")
