@@ -87,8 +87,15 @@ class VirtualNpu:
 
     def differences(self, programs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """How each of the programs under a name differs from the first one (see tests/virtual_npu/beside.py)."""
+        return self._beside("beside.py", programs)
+
+    def types(self, programs: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list]]:
+        """What a program and its fused form give for each type of weights and activations (tests/virtual_npu/types_beside.py)."""
+        return self._beside("types_beside.py", programs)
+
+    def _beside(self, script: str, programs: Mapping[str, Sequence[str]]) -> dict:
         (self.folder / "programs.json").write_text(json.dumps(programs), encoding="utf-8")
-        done = self.run(["-W", "ignore", str(FACTS / "beside.py"), "programs.json"])
+        done = self.run(["-W", "ignore", str(FACTS / script), "programs.json"])
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
 

@@ -213,12 +213,18 @@ def _identifiers(file: Seen) -> bytes:
 
 
 def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
-    """The start of the first line that has the word, fits the pattern and is no comment; -1 for none."""
+    """The start of the first line that has the word and fits the pattern, and not in a remark; -1 for none."""
     offset = text.find(word)
     while offset >= 0:
         start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
         line = text[start : end if end >= 0 else len(text)]
-        if len(line) < _WIDEST and pattern.search(line) and not line.lstrip().startswith(b"#"):
+        if len(line) < _WIDEST and (match := pattern.search(line)) and not _is_remark(line[: match.start()]):
             return start
         offset = text.find(word, start + len(line))
     return -1
+
+
+def _is_remark(before: bytes) -> bool:
+    """Whether what follows stands behind a # that is in no string."""
+    head, hash_mark, _ = before.partition(b"#")
+    return bool(hash_mark) and not (head.count(b'"') % 2 or head.count(b"'") % 2)

@@ -26,7 +26,7 @@ STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "model": (("name", "when"), ("unless",)),
     "advice": (
         ("id", "chapter", "priority", "title", "text", "when", "evidence", "grade"),
-        ("unless", "soc", "snippet", "see"),
+        ("unless", "soc", "snippet", "see", "often", "worth"),
     ),
     "guide": (("name", "title", "headings", "rows"), ("reference",)),
     "entry": (("guide", "kind", "text"), ("answer", "none")),
@@ -47,6 +47,10 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
         for stanza in stanzas[kind]:
             for condition in (*stanza["when"], *stanza.get("unless", ())):
                 _condition(condition, stanza["where"], known)
+            for more in stanza.get("worth", ()):
+                if type(more.get("adds")) is not int:
+                    raise RuleError(f"{stanza['where']}: 'worth' without 'adds', a number")
+                _condition({k: v for k, v in more.items() if k != "adds"}, stanza["where"], known)
     for stanza in stanzas["advice"]:
         _all_known(stanza["evidence"], known["source"], stanza["where"], "evidence")
     for stanza in stanzas["argument"]:
@@ -154,7 +158,13 @@ def _names(plain: dict[str, list[Stanza]]) -> Section:
     for value in plain["value"]:
         for key in value["key"]:
             keys.setdefault(key, []).append(value["name"])
-    conditions = [c for kind in ("model", "advice") for s in plain[kind] for c in (*s["when"], *s.get("unless", ()))]
+    conditions = [
+        condition
+        for kind in ("model", "advice")
+        for stanza in plain[kind]
+        for key in ("when", "unless", "worth")
+        for condition in stanza.get(key, ())
+    ]
     return {
         "keys": {key: tuple(names) for key, names in keys.items()},
         "needs": {value["name"]: value["needs"] for value in plain["value"] if "needs" in value},

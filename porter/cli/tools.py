@@ -226,6 +226,9 @@ def diagnose(
 def advise(
     paths: Paths = None,
     format: Annotated[str | None, typer.Option(help="text (default), json or markdown.")] = None,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also in full what is worth less here, and what every training run calls for.")
+    ] = False,
     exclude: Exclude = None,
     target: TargetText = None,
     jobs: Jobs = None,

@@ -164,7 +164,7 @@ def _rule(rule: RuleText, page: Page) -> list[Line]:
     rows += page.code("explain.by_hand", rule.by_hand) + page.messages(rule)
     if rule.default == "off":
         rows += [[], [(say("explain.off", page.lang, code=rule.code), "")]]
-    return rows + page.foot(rule.code, rule.reference)
+    return rows + page.foot(rule.code, rule.reference, rule.known)
 
 
 def _stays(api: ApiText, page: Page) -> list[Line]:
@@ -184,7 +184,7 @@ def _api(api: ApiText, rule: RuleText, exists: bool, page: Page) -> list[Line]:
     rows += [[], *page.head(rule, api.severity, api.effort), *page.prose(rule.explain[page.lang])]
     if api.name in rule.before:  # the port by hand is that of the rule's example
         rows += page.code("explain.by_hand", rule.by_hand)
-    return rows + page.foot(rule.code, api.reference)
+    return rows + page.foot(rule.code, api.reference, api.known)
 
 
 def _package(package: PackageText, texts: Texts, page: Page) -> list[Line]:

@@ -186,6 +186,9 @@ class SaidOnce(NamedTuple):
     # (file that sets a default type of tensors, "path:line" of what a default device does not move in the same program)
     unmoved: tuple[tuple[str, str], ...] = ()
     sync_norms: SyncNorms = SyncNorms()
+    # the first file that speaks of autocast or of types with sixteen bits; "?" where no file trains, and who does may
+    short_floats: str = ""
+    bfloat16: str = ""  # and the first that may make its parameters bfloat16
 
 
 class Accelerators(NamedTuple):

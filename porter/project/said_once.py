@@ -12,7 +12,7 @@ from porter.python.index import Node
 from porter.python.parameters import is_called
 from porter.python.walks import walk
 from porter.regex import lazy
-from porter.rulebook.table import any_of
+from porter.rulebook.table import any_of, hints
 
 _FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
@@ -41,7 +41,27 @@ _GROUPS = lazy(any_of("makes-process-groups").encode())
 def said_once(
     texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None], unmoved: tuple[tuple[str, str], ...]
 ) -> SaidOnce:
-    return SaidOnce(first_fused(texts), first_gelu(texts, parse), first_drop_path(texts), unmoved, sync_norms(texts))
+    return SaidOnce(
+        first_fused(texts),
+        first_gelu(texts, parse),
+        first_drop_path(texts),
+        unmoved,
+        sync_norms(texts),
+        first_short_float(texts),
+        _first(texts, "bfloat16"),
+    )
+
+
+def first_short_float(texts: Mapping[str, bytes]) -> str:
+    """The first file that speaks of one, "?" where nothing takes gradients: who imports the project may use them."""
+    path = _first(texts, "short-floats")
+    return path or ("" if any(b".backward(" in data for data in texts.values()) else "?")
+
+
+def _first(texts: Mapping[str, bytes], kind: str) -> str:
+    words = sorted(word.encode() for word in hints(kind))
+    spoken = (path for path in sorted(texts) if any(word in texts[path] for word in words) and not is_test(path))
+    return next(spoken, "")
 
 
 def sync_norms(texts: Mapping[str, bytes]) -> SyncNorms:

@@ -14,7 +14,7 @@ LANGUAGES = ("en", "zh")
 
 
 def advice(report: Report) -> list[Json]:
-    """Most important first, precision before performance; every text in both languages."""
+    """Precision before performance, each with what is worth most here first; every text in both languages."""
     if report.scan.scripts is None:
         return []
     from porter.advice import load
@@ -33,6 +33,7 @@ def _row(given: Advice, sources: dict[str, Json]) -> Json:
     return {
         "id": row["id"],
         "chapter": row["chapter"],
+        "standing": given.standing,
         "title": {lang: given.text("title", lang) for lang in LANGUAGES},
         "text": {lang: given.text("text", lang) for lang in LANGUAGES},
         "places": [{"place": f"{p.path}:{p.line}", "what": p.label} for p in given.places],
@@ -44,3 +45,8 @@ def _row(given: Advice, sources: dict[str, Json]) -> Json:
             {"title": sources[name]["title"], "reference": sources[name].get("reference")} for name in row["evidence"]
         ],
     }
+
+
+def of_standing(rows: list[Json], standing: str) -> list[Json]:
+    """Reports of earlier versions say of nothing how it stands: all of it was shown."""
+    return [row for row in rows if row.get("standing", "here") == standing]

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from porter.files.documents import Json
 from porter.regex import lazy
 from porter.report import support
+from porter.report.advice import of_standing
 from porter.report.colours import coloured, runs
 from porter.report.links import Links
 from porter.report.page import STATES, TOP, context, project
@@ -60,6 +61,7 @@ def templates(document: Json, links: Links) -> Environment:
         "t": _phrases,
         "both": both_texts,
         "label": partial(label_of, phrase),
+        "of_standing": of_standing,
         "code": _code,
         "rows": _coloured,
         "message": partial(_message, Templates(document)),

@@ -61,8 +61,11 @@ class Page(NamedTuple):
                 rows.append([(f"  {'' if n else name:<{wide}}  ", "bold"), (line, "")])
         return rows
 
-    def foot(self, code: str, reference: str) -> list[Line]:
+    def foot(self, code: str, reference: str, known: tuple[str, str] = ("", "")) -> list[Line]:
         rows: list[Line] = [[]]
+        if all(known):
+            grade, evidence = known
+            rows.append([(say("explain.grade", self.lang, grade=grade, evidence=evidence), "")])
         if reference:
             rows.append([(say("explain.reference", self.lang, text=reference), "")])
         return [*rows, [(say("explain.suppress", self.lang, code=code), "dim")]]

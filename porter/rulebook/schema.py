@@ -107,6 +107,7 @@ _dotted = _matches(_DOTTED, "a dotted name")
 _code = _matches(_CODE, "a code like PRT101")
 _severity, _effort, _fix = _one_of(*SEVERITIES), _one_of(*EFFORTS), _one_of("safe", "review")
 _weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _string}
+_known = {"evidence": _string, "grade": _one_of("V", "E", "I")}  # where it is known from, and how well
 
 _TITLES = ("match", "from", "import", "keyword", "key", "code", "kind", "name")
 # kind -> (required keys, all keys)
@@ -127,6 +128,7 @@ KINDS: Kinds = {
             "gate": opening.wrong,
             "message": _messages,
             **_weight,
+            **_known,
         },
     ),
     "namespace": (
@@ -145,6 +147,7 @@ KINDS: Kinds = {
             "example": _list_of(_string, 2),
             "stays": _boolean,
             **_weight,
+            **_known,
         },
     ),
     "sink": (
@@ -169,6 +172,7 @@ KINDS: Kinds = {
             "fix": _fix,
             "message": _message,
             **_weight,
+            **_known,
         },
     ),
     "package": (
@@ -191,6 +195,7 @@ KINDS: Kinds = {
             "steps": languages,
             "evidence": _string,
             **_weight,
+            **_known,
         },
     ),
     "option": (
@@ -206,6 +211,7 @@ KINDS: Kinds = {
             "unmet": _message,
             "message": _message,
             **_weight,
+            **_known,
         },
     ),
     "parameter": (
@@ -220,12 +226,13 @@ KINDS: Kinds = {
             "message": _message,
             "example": _list_of(_string, 2),
             **_weight,
+            **_known,
         },
     ),
 }
 
 KINDS |= kinds(_dotted, _string, _index, languages, _list_of)
-KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
+KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight | _known)
 KINDS |= cause(_code, _string, languages, _list_of)
 KINDS |= kernel(_string, _message, _or_list)
 

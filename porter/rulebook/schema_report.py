@@ -76,7 +76,10 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
         "wheels": (("name", "first", "evidence"), {"name": list_of(text), "first": pythons, "evidence": text}),
-        "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
+        "release": (
+            ("name", "torch", "cann", "evidence"),
+            {"name": text, "torch": list_of(text), "cann": text, "evidence": text},
+        ),
         "step": (
             ("name", "title", "text", "command"),
             {

@@ -100,6 +100,8 @@ class _Joined:
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
             "symptoms": {key: m["symptom"] for key, m in s["message"].items() if "symptom" in m},
             "references": {},
+            "known": (s.get("grade", ""), s.get("evidence", "")),
+            "knowns": {},
         }
 
     def _namespace(self, where: str, s: Stanza) -> None:
@@ -119,6 +121,11 @@ class _Joined:
         for name in names:
             self._put("moves", where, name, row)
             self.prose["examples"][name] = s["example"]
+            self._know(s, name)
+
+    def _know(self, s: Stanza, name: str) -> None:
+        if "evidence" in s:
+            self.prose["rules"][s["code"]]["knowns"][name] = (s.get("grade", ""), s["evidence"])
 
     def _variable(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
@@ -130,6 +137,7 @@ class _Joined:
         row = (s["code"], s.get("to"), *values, s.get("fix"), *weight, why)
         for name in names:
             self._put("variables", where, name, row)
+            self._know(s, name)
 
     def _parameter(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])

@@ -38,6 +38,7 @@ class RuleText(NamedTuple):
     details: dict[str, Languages]  # what more there is to say of some of them
     default: str  # on | off
     cures: dict[str, Languages]  # what replaces a CUDA kernel, where the messages say that
+    known: tuple[str, str]  # grade and evidence
 
 
 class ApiText(NamedTuple):
@@ -56,6 +57,7 @@ class ApiText(NamedTuple):
     before: str  # one line of example, "" where there is none
     after: str
     stays: bool  # works on NPUs as it is
+    known: tuple[str, str] = ("", "")  # grade and evidence, of the message or of its rule
 
 
 class PackageText(NamedTuple):
@@ -138,6 +140,7 @@ class Texts:
             {why: more for why, text in prose["messages"].items() if any((more := _rest(text)).values())},
             rule["default"],
             self._cures(prose["messages"]),
+            prose["known"],
         )
 
     def _cures(self, messages: dict[str, Languages]) -> dict[str, Languages]:
@@ -208,7 +211,8 @@ class Texts:
         before, *after = self._prose["examples"].get(name, [""])
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
         about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
-        fields = (_first(message), _rest(message), *about, before, "".join(after), getattr(row, "stays", False))
+        stays, known = getattr(row, "stays", False), self._known(row.code, name)
+        fields = (_first(message), _rest(message), *about, before, "".join(after), stays, known)
         return ApiText(name, row.code, to, status, row.severity, row.effort, *fields)
 
     def package(self, name: str) -> PackageText | None:
@@ -253,6 +257,11 @@ class Texts:
         tail = word.rpartition(".")[2]
         same_tail = [name for name in folded if tail and name.rpartition(".")[2] == tail]
         return [folded[name] for name in dict.fromkeys([*near, *same_tail])][:most]
+
+    def _known(self, code: str, name: str) -> tuple[str, str]:
+        prose = self._prose["rules"][code]
+        known: tuple[str, str] = prose["knowns"].get(name) or prose["known"]
+        return known
 
     def about(self, code: str, why: str, key: str) -> str:
         prose = self._prose["rules"][code]

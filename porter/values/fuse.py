@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from porter.finding import Change
+from porter.values.dtypes import ALWAYS, FLOAT32, NEVER, agreement
 from porter.values.fuse_attention import attention, functional
 from porter.values.patterns import Match
 from porter.values.place import Place, place_for
 from porter.values.value import Value
-from porter.values.views import Users, base
+from porter.values.views import Users, base, below
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
@@ -28,11 +29,36 @@ _FRESH = frozenset({"call", "linear", "module"})  # results of modules, which li
 def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
     """The edits, or nothing where they cannot be shown to be right."""
     write = _WRITERS.get((match.kind, match.why))
+    if not has_one_type(file, match):
+        return ()
     place = place_for(file, match) if write is not None else None
     if write is None or place is None or not place.settled:
         return ()
     new = write(place, match)
     return place.edits(new) if new else ()
+
+
+def has_one_type(file: RuleFile, match: Match, short: tuple[str, ...] = (FLOAT32, NEVER)) -> bool:
+    """Whether the operator gives the type that stood there, whatever types the program is run with; `short`: what is known
+    of types where it does not."""
+    if (match.kind, match.why) not in _WRITERS or match.root is None or not file.facts.once.short_floats:
+        return True
+    return _agreed(match)[0] not in short
+
+
+def _agreed(match: Match) -> tuple[str, dict[str, Value]]:
+    """How far the types agree, and which casts of its parts the operator has to be handed for that."""
+    agreed = agreement(match)
+    if agreed == ALWAYS or match.kind != "rms-norm" or match.root is None:
+        return agreed, {}
+    handed: dict[str, Value] = {}
+    for name in ("x", "weight"):
+        cast = next((v for v in below(match.root) if v.op == "cast" and v.args[0] is match.parts.get(name)), None)
+        if cast is not None:
+            handed[name] = cast
+            if agreement(match, handed) == ALWAYS:
+                return ALWAYS, handed
+    return agreed, {}
 
 
 def _rms_norm(place: Place, match: Match) -> str | None:
@@ -49,7 +75,8 @@ def _rms_norm(place: Place, match: Match) -> str | None:
         return None  # perhaps a tensor
     if not _keeps_type(place, match):
         return None
-    x, weight, number = (place.spell(v) for v in (parts["x"], parts["weight"], parts["eps"]))
+    parts = parts | _agreed(match)[1]
+    x, weight, number = (place.spell(parts[name]) for name in ("x", "weight", "eps"))
     return f"torch_npu.npu_rms_norm({x}, {weight}, {number})[0]" if None not in (x, weight, number) else None
 
 

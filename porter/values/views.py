@@ -92,6 +92,16 @@ def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
     return first[0], first[1], first[2]
 
 
+def below(value: Value) -> Iterator[Value]:
+    """What it is made of, itself first, each once."""
+    known, stack = {value}, [value]
+    while stack:
+        inner = stack.pop()
+        yield inner
+        stack += [a for a in dict.fromkeys(reversed(inner.args)) if a not in known]
+        known.update(inner.args)
+
+
 class Users:
     """What the values of a function go into."""
 

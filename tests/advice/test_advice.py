@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import tomli
 
 from porter.advice import load, schema
-from porter.advice.rank import advise
+from porter.advice.rank import MOST, SHOWN, advise
 from porter.advice.scripts import observed as said
 from porter.advice.world import gather
 from porter.analysis.analyse import analyse, kind, may_concern
@@ -18,6 +19,7 @@ from porter.analysis.session import open_session
 from porter.engine.facts import Facts
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.script_texts import SPEAKS
+from porter.report.advice import of_standing
 from porter.rulebook.errors import RuleError
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.texts import Texts
@@ -55,6 +57,7 @@ def test_every_piece_has_a_case():
 def test_given_where_it_holds(case):
     found, data = given(case["yes"], case.get("soc", "A2"))
     [mine] = [a for a in found if a.row["id"] == case["id"]]
+    assert f"{mine.places[0].path}:{mine.places[0].line}" == case["at"], "the line that calls for it is named first"
     for place in mine.places:
         assert 1 <= place.line <= len(data[place.path].splitlines()), place
     for key in ("title", "text"):
@@ -172,6 +175,10 @@ def test_values_of_python():
         ('[[model]]\nname = "x"\nwhen = [{ sign = ["nowhere"] }]\n', "which no stanza describes"),
         ('[[model]]\nname = "x"\nwhen = [{ above = 3 }]\n', "names none of"),
         ('[[entry]]\nguide = "g"\nkind = "row"\ntext = { en = "x", zh = "x" }\n', "either 'answer' or 'none'"),
+        (
+            '[[advice]]\nid = "x"\nchapter = "precision"\npriority = 1\ntitle = { en = "x", zh = "x" }\ntext = { en = "x", zh = "x" }\nwhen = [{ import = ["x"] }]\nevidence = []\ngrade = "V"\nworth = [{ import = ["x"] }]\n',
+            "'worth' without 'adds'",
+        ),
         ('[[source]]\nname = "x"\ntitle = { en = "x" }\n', "no text in one of"),
     ],
 )
@@ -249,13 +256,13 @@ def test_the_command(porter_of):
     porter = porter_of(
         {"setup.py": "", "train.py": LOOP + "torch.manual_seed(1)\n", "run.sh": "python train.py --lr 1\n"}
     )
-    text = porter("advise", ".").text
+    text = porter("advise", ".", "--all").text
     assert "train.py:8" in text and "HCCL_DETERMINISTIC" in text
     rows = json.loads(porter("advise", ".", "--format", "json").text)["advice"]
     document = json.loads(porter("analyze", ".", "--format", "json").text)
     assert rows == document["advice"] and rows
     markdown = porter("advise", ".", "--format", "markdown", "--lang", "zh").text
-    assert all(row["title"]["zh"].split("`")[0] in markdown for row in rows)
+    assert all(row["title"]["zh"].split("`")[0] in markdown for row in rows), "folded or not, all of it is named"
     html = porter("analyze", ".", "--format", "html").text
     assert all(f'id="advice-{row["id"]}"' in html for row in rows)
     assert porter("advise", ".", "--format", "jsn").err.count("did you mean 'json'") == 1
@@ -267,8 +274,58 @@ def test_more_places_than_are_shown_are_counted(porter_of):
     assert (len(first["places"]), first["count"]) == (4, 6)
     for arguments, more in (("text en", "and 2 more"), ("markdown zh", "另有 2 处")):
         name, lang = arguments.split()
-        assert more in porter("advise", ".", "--format", name, "--lang", lang).text
+        assert more in porter("advise", ".", "--all", "--format", name, "--lang", lang).text
     assert "and 2 more" in porter("analyze", ".", "--format", "html").text
+
+
+def test_ten_are_shown_and_the_rest_is_folded(porter_of):
+    values = ["vocab_size = 50257", "n_layer = 12", "max_iters = 9", "dropout = 0.1", "warmup_steps = 5", "accumulation_steps = 4",
+              "beta2 = 0.999", "grad_clip = 5.0", "initializer_range = 0.02", "reduce_dtype = 'bf16'", "moe_aux_loss_coeff = 0.1"]  # fmt: skip
+    text = LOOP + "import torch.distributed as dist\nclass GPTMoE(torch.nn.Module):\n    pass\n" + "\n".join(values)
+    text += (
+        "\ndist.init_process_group('nccl')\ngroup = dist.new_group([0])\nact = torch.nn.GELU()\ntorch.manual_seed(1)\n"
+    )
+    porter = porter_of({"setup.py": "", "train.py": text})
+    rows = json.loads(porter("advise", ".", "--format", "json").text)["advice"]
+    standing = {row["id"]: row["standing"] for row in rows}
+    assert [*standing.values()].count("here") == SHOWN < len(rows) - 5
+    often = {row["id"] for row in ROWS.values() if row.get("often", 0) >= MOST}
+    assert {name for name, kind in standing.items() if kind == "common"} == often & standing.keys() != set()
+    lines = porter("advise", ".").text
+    assert lines.count("    Place: ") == SHOWN and "Of every training run: " in lines and "Worth less here: " in lines
+    assert all(f"[{name}]" in lines.replace("\n", " ") for name, kind in standing.items() if kind != "here")
+    assert porter("advise", ".", "--all").text.count("    Place: ") == len(rows)
+    html = porter("analyze", ".", "--format", "html").text
+    assert html.count('<li id="advice-') == len(rows)
+    folded = "".join(re.findall(r"(?s)<details><summary>.*?</details>", html[html.index('id="precision"') :]))
+    assert {name for name in standing if f'id="advice-{name}"' in folded} == {
+        n for n, kind in standing.items() if kind != "here"
+    }
+
+
+def scores(files: dict[str, str]) -> dict[str, int]:
+    return {a.row["id"]: a.score for a in given(files)[0]}
+
+
+def test_what_a_piece_is_worth_depends_on_what_else_is_here():
+    text = "LOOP\ntorch.distributed.init_process_group('nccl')\ngroup = torch.distributed.new_group([0])\n"
+    alone = scores({"train.py": text, "run.sh": "torchrun train.py\n"})
+    nodes = scores({"train.py": text, "run.sh": "torchrun --nnodes 4 train.py\n"})
+    assert nodes["warm-communicators"] > alone["warm-communicators"]
+    conv = "LOOP\nconv = torch.nn.Conv2d(3, 8, 3)\n"
+    short = conv + "with torch.autocast('cuda'):\n    pass\n"
+    assert scores({"train.py": short})["hf32-convolutions"] < scores({"train.py": conv})["hf32-convolutions"]
+    assert scores({"examples/a.py": conv})["hf32-convolutions"] < scores({"train.py": conv})["hf32-convolutions"]
+
+
+def test_a_report_of_an_earlier_version_shows_all():
+    assert of_standing([{"id": "x"}], "here") == [{"id": "x"}] and of_standing([{"id": "x"}], "common") == []
+
+
+def test_a_remark_behind_code_calls_for_nothing():
+    assert "boxes" not in str(analyse("a.py", b"import torch\nmost = 3  # of nms(boxes)\n", open_session()).observed)
+    said = analyse("a.py", b"import torch\nkeep = nms(boxes, '#')\n", open_session()).observed
+    assert ("sign:boxes", "", 2) in said
 
 
 def test_nothing_to_say(porter_of):

@@ -68,7 +68,7 @@ class Model(nn.Module):
         return y.type_as(x)
 """,
         ((2, 3, 8),),
-        "y = torch_npu.npu_rms_norm(x, 1.0 + self.weight.float(), self.eps)[0]",
+        "y = torch_npu.npu_rms_norm(x.float(), 1.0 + self.weight.float(), self.eps)[0]",
         (("1.0 + self.weight", "self.weight"), ("self.eps)[0]", "1e-6)[0]")),
     ),
     "swiglu": Case(

@@ -3,58 +3,46 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import runpy
 import tracemalloc
-from functools import cache
 from pathlib import Path
 
 import pytest
 import tomli
 from command_line import Porter, write
+from diagnose_logs import (
+    FALLING,
+    MEGATRON,
+    PACKAGES,
+    RANK,
+    TEXTS,
+    diagnosed,
+    epochs,
+    known,
+    losses,
+    meanings,
+    scales,
+    scanned,
+)
 from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porter.diagnose.clean import shown, split
 from porter.diagnose.conclude import conclude
-from porter.diagnose.match import alternatives, matchers, of_causes, of_packages, of_symptoms
+from porter.diagnose.match import alternatives, matchers
 from porter.diagnose.reading import LONG, blocks, opened
 from porter.diagnose.repository import Place, Repository
 from porter.diagnose.scan import Scan
 from porter.diagnose.traces import Frame
 from porter.rulebook.log_patterns import LEAST, needle, wrong
-from porter.rulebook.table import load
-from porter.rulebook.texts import Texts
 
 HERE = Path(__file__).parents[1]
 REAL = tomli.loads((HERE / "diagnose" / "texts.toml").read_text(encoding="utf-8"))["text"]
-TEXTS = Texts()
-PACKAGES = load().packages
 CAUSES = TEXTS.named("causes")
 HAN = re.compile(r"[\u4e00-\u9fff]")
-
-
-@cache
-def meanings():
-    causes = TEXTS.named("causes").values()
-    return (*of_causes(causes), *of_packages(causes, PACKAGES), *of_symptoms(TEXTS))
-
-
-@cache
-def known():
-    return matchers(meanings())
-
-
-def scanned(text: str | bytes):
-    data = text.encode() if isinstance(text, str) else text
-    return Scan(known()).read(blocks(io.BytesIO(data)))
-
-
-def diagnosed(text: str | bytes, repository: Repository | None = None):
-    return conclude(scanned(text), TEXTS, repository)
 
 
 def names(text: str | bytes) -> list[str]:
@@ -385,29 +373,9 @@ def test_no_path_of_a_log_is_opened():
 # ---- numbers
 
 
-def losses(values, more=lambda n: "") -> str:
-    return "".join(f"{{'loss': {value}, 'learning_rate': 1e-05}}{more(n)}\n" for n, value in enumerate(values))
-
-
-FALLING = [3 * 0.99**n + 0.05 * (n % 7) for n in range(200)]
-RANK = "[rank{r}]: iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss: 2.{n:03d}E+00 |\n"
-MEGATRON = "iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss: 2.{n:03d}E+00 |\n"
-
-
-def epochs(data: float) -> str:
-    line = "Epoch [1][{0}/500] time: 1.2{0:02d} data_time: {1} memory: 9 loss: 0.{0:02d}\n"
-    return "".join(line.format(n, data) for n in range(20))
-
-
 def bars(what: str) -> str:
     line = "\r{}  1%|    | {}/500 [0{}:{:02d}<1:00:00,  2.0s/it]"
     return "".join(line.format(what, n, 3 + n // 30, n % 30) for n in range(1, 90))
-
-
-def scales(least: int) -> str:
-    return "".join(
-        f"Gradient overflow. Skipping step, reducing loss scale to {2.0 ** (16 - n)}\n" for n in range(least)
-    )
 
 
 @pytest.mark.parametrize(

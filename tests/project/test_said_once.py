@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from porter.project.said_once import first_drop_path
+from porter.project.said_once import first_drop_path, said_once
+from porter.python.trees import parse
 
 OWN = b"class DropPath(nn.Module):\n    pass\n"
 TIMM = b"from timm.layers import DropPath, trunc_normal_\n"
@@ -22,3 +23,21 @@ TIMM = b"from timm.layers import DropPath, trunc_normal_\n"
 )
 def test_a_drop_path_is_told_of_once_where_images_have_one_size(texts, first):
     assert first_drop_path(texts) == first
+
+
+def test_of_types_the_first_file_that_speaks_of_short_ones() -> None:
+    trains = b"import torch\nloss.backward()\n"
+    said = said_once({"b.py": trains, "a.py": b"import torch\n"}, parse, ())
+    assert (said.short_floats, said.bfloat16) == ("", "")
+    said = said_once(
+        {"b.py": trains, "a.py": b"import torch\n", "tests/test_a.py": b"import torch\nx.half()\n"}, parse, ()
+    )
+    assert said.short_floats == ""
+    said = said_once({"b.py": trains, "a.py": b"import torch\nx = x.half()\n"}, parse, ())
+    assert (said.short_floats, said.bfloat16) == ("a.py", "")
+    said = said_once({"b.py": trains + b"import deepspeed\n"}, parse, ())
+    assert (said.short_floats, said.bfloat16) == ("b.py", "b.py")
+
+
+def test_who_trains_nothing_may_be_trained_in_any_type() -> None:
+    assert said_once({"a.py": b"import torch\n"}, parse, ()).short_floats == "?"

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+import tomli
 from rules_samples import (
     ALL,
     API,
@@ -22,6 +23,7 @@ from rules_samples import (
 )
 
 from porter.finding import Finding
+from porter.resources import rules_dir
 from porter.rulebook import table
 from porter.rulebook.errors import RuleError
 from porter.rulebook.tabulate import build
@@ -226,3 +228,15 @@ def test_what_was_meant(folder):
     assert texts.suggest("torch.cuda.syncronize")[0] == "torch.cuda.synchronize"
     assert texts.suggest("cudagraph") == ["torch.cuda.CUDAGraph"]
     assert texts.suggest("qqqqqq") == []
+
+
+def test_a_grade_has_evidence_and_what_is_inferred_says_so():
+    graded = 0
+    for path in sorted(rules_dir().glob("*.toml")):
+        for kind, rows in tomli.loads(path.read_text("utf-8")).items():
+            for row in rows:
+                assert "grade" not in row or row["evidence"], f"{path.name}: [[{kind}]] has a grade, and no evidence"
+                if row.get("grade") == "I":
+                    assert "porter's reading" in row["evidence"], f"{path.name}: {row['evidence']}"
+                graded += "grade" in row
+    assert graded > 250

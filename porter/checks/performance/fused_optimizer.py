@@ -66,6 +66,7 @@ class FusedOptimizer(Opportunity):
         if (
             opportunity is None
             or opportunity[1] != "plain"
+            or file.facts.once.bfloat16
             or any(a.keyword and a.keyword.value in UNTOLD for a in original.args)
         ):
             return ()

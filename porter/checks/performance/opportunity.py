@@ -48,7 +48,14 @@ class Opportunity(Rule):
         new = self.offers or match and self.offered(match, file)
         if match is None or new is None:
             return None
-        return original, match.why, () if self.offers else (("new", new),)
+        return original, self.told(match, file), () if self.offers else (("new", new),)
+
+    def told(self, match: Match, file: RuleFile) -> str:
+        """The message; of what `--fuse` leaves alone for its types, the one that names the condition."""
+        from porter.values.dtypes import FLOAT32
+        from porter.values.fuse import has_one_type
+
+        return match.why if has_one_type(file, match, (FLOAT32,)) else f"{match.why}-typed"
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
         """What makes it in one, where that is not the same for all of them."""

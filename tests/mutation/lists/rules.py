@@ -80,6 +80,22 @@ MUTANTS = [
         "doubt",
     ),
     Mutant(
+        "write an operator whatever types the program has",
+        "values/fuse.py",
+        "    return _agreed(match)[0] not in short\n",
+        "    return True\n",
+        "checks/test_fuse_types.py",
+        "always_agrees",
+    ),
+    Mutant(
+        "autocast leaves powers alone",
+        "values/dtypes.py",
+        "setting.autocast and _is_power(value)",
+        "False",
+        "checks/test_fuse_types.py",
+        "always_agrees",
+    ),
+    Mutant(
         "what is learnt is a number",
         "values/fuse_attention.py",
         "and not any(\n            v.__class__",
@@ -428,6 +444,14 @@ MUTANTS = [
         "    excused = frozenset()\n",
         "advice/test_advice.py",
         "seeds-missing or clip-grad-missing",
+    ),
+    Mutant(
+        "show all advice",
+        "advice/rank.py",
+        "ranked[:SHOWN]",
+        "ranked",
+        "advice/test_advice.py",
+        "ten_are_shown",
     ),
     Mutant(
         "one project of a collection speaks for all",
