@@ -76,6 +76,10 @@ class Rules:
         """Whether each place is work of its own, also where a function has several that say the same."""
         return self._flag("apart", code, why)
 
+    def may_stay(self, code: str, why: str) -> bool:
+        """Whether nothing is to be done where it says so: it is listed in the inventory, and told to nobody."""
+        return self._flag("inventory", code, why)
+
     def _flag(self, name: str, code: str, why: str) -> bool:
         flags = self.tables.rules[code][name]
         return bool(flags.get(why, flags[""]))

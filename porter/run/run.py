@@ -23,6 +23,7 @@ from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
+from porter.project.set_aside import set_aside
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses, rested
@@ -125,7 +126,7 @@ def run(
             done = consistent(done, partners, again)
         if (gated or stdin) and not loose:
             done = rested(done, _uses(root, paths, settings, listed, given), session.rules.once)
-            done = told_together(done, lambda: listed, session.rules.across)
+            done = set_aside(told_together(done, lambda: listed, session.rules.across), session.rules.may_stay)
     files = tuple(sorted(done, key=lambda result: result.path))
     piped = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)
