@@ -43,7 +43,9 @@ def main() -> int:
     parser.add_argument("checkouts", type=Path)
     parser.add_argument("--draws", type=int, default=5, help="how many, from the last")
     parser.add_argument("--only", default="", metavar="REGEX", help="of repositories")
-    parser.add_argument("--rows", default="lost", metavar="WORDS", help="which to list: useful, useless, false, lost, gone, new")
+    parser.add_argument(
+        "--rows", default="lost", metavar="WORDS", help="which to list: useful, useless, false, lost, gone, new"
+    )
     parser.add_argument("--porter", type=Path, default=HERE.parent, metavar="DIR", help="another checkout of porter")
     args = parser.parse_args()
     rows = defaultdict(list)
@@ -121,7 +123,9 @@ def at_line(place: str) -> str:
 
 def show(judged: Counter[tuple[str, str]], answers: list[Answer]) -> None:
     counts = Counter((answer.code, answer.verdict) for answer in answers)
-    codes = sorted({code for code, _ in (*judged, *counts)}, key=lambda c: (-counts[c, "useless"] - counts[c, "false"], c))
+    codes = sorted(
+        {code for code, _ in (*judged, *counts)}, key=lambda c: (-counts[c, "useless"] - counts[c, "false"], c)
+    )
     heads = ("code", *(f"judged {v}" for v in SHOWN), *SHOWN, "useful ones lost", "new")
     for text in table(heads):
         print(text)

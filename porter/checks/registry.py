@@ -84,6 +84,10 @@ class Rules:
         flags = self.tables.rules[code][name]
         return bool(flags.get(why, flags[""]))
 
+    def thought(self, code: str, why: str) -> str:
+        """What answers all places of a function that say it or something near; "" where each is a thought of its own."""
+        return str(self.tables.rules[code]["joined"].get(why, ""))
+
     def across(self, code: str) -> str:
         """Of what one file speaks for all that say the same: "program", "folder", or "" for none."""
         return str(self.tables.rules[code]["across"])

@@ -41,6 +41,10 @@ class MeantNames:
             self._imports[path] = list(imports(self._text(path)))
         return self._imports[path]
 
+    def takes(self, path: str, home: str) -> bool:
+        """Whether a file imports another."""
+        return home in self._project.files(path)
+
     def uses(self, name: str, path: str, home: str) -> bool:
         """Whether a file that says a name uses what `home` defines, as far as can be seen."""
         sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]

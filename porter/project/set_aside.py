@@ -7,21 +7,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from porter.engine.together import may_fold
+from porter.engine.together import is_only_told
 from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
-RESTS = frozenset({"unused", "apple"})  # of `Finding.values`: porter/project/unused.py found that nothing runs the place
-_OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|gitlab|buildkite|azure-pipelines|travis)(?:/|[.-])")  # they build for GPUs
+RESTS = frozenset(
+    {"unused", "apple"}
+)  # of `Finding.values`: porter/project/unused.py found that nothing runs the place
+_OF_SERVICES = lazy(
+    r"(?:^|/)\.(?:github|circleci|gitlab|buildkite|azure-pipelines|travis)(?:/|[.-])"
+)  # they build for GPUs
 
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
     """`may_stay`: of a code and its message."""
 
     def aside(finding: Finding) -> bool:
-        if not may_fold(finding):
+        if not is_only_told(finding):
             return False
-        rests = not RESTS.isdisjoint(dict(finding.values)) or finding.severity == "note" and _OF_SERVICES.search(finding.path)
+        rests = (
+            not RESTS.isdisjoint(dict(finding.values))
+            or finding.severity == "note"
+            and _OF_SERVICES.search(finding.path)
+        )
         return bool(rests) or may_stay(finding.code, finding.why)
 
     out = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold, sentence
+from porter.engine.together import ALSO, FILES, PLACES, is_only_told, lines_of, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
@@ -24,7 +24,7 @@ def told_together(
     results: Sequence[FileResult], listed: Callable[[], Iterable[str]], across: Callable[[str], str]
 ) -> list[FileResult]:
     """The results with one finding for what one thought answers; `listed`: all files; `across`: of a code, see there."""
-    found = [f for result in results for f in result.findings if across(f.code) and may_fold(f)]
+    found = [f for result in results for f in result.findings if across(f.code) and is_only_told(f)]
     if len({f.path for f in found}) < 2:
         return list(results)
     home = Homes(listed())

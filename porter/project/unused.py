@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from porter.engine.together import lines_of
+from porter.engine.together import is_only_told, lines_of
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
 from porter.finding import FileResult, Finding
@@ -32,10 +32,8 @@ from porter.regex import lazy
 
 Read = Callable[[str], bytes]
 
-_ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
-_OF_DEVICES = ("PRT2", "PRT3", "PRT4", "PRT5", "PRT6", "PRT7")  # families that matter only where something runs
+_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
 _SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
-_KERNELS = frozenset({"PRT132", "PRT411"})  # which function ends in a kernel, or asks for CUDA before it does
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
@@ -88,6 +86,13 @@ class Uses:
     def _idle(self) -> IdleFiles:
         others = [path for path in self._files if kind_of(path) != PYTHON]
         return IdleFiles(self._sources if len(others) <= _TEXTS_AT_MOST else (), others, self.text)
+
+    def is_taken(self, home: str) -> bool:
+        """Whether another file imports this one: else nobody knows for whom it is there."""
+        folder, _, name = home.rpartition("/")
+        word = (folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")).encode()
+        near = self._near_first(self._sources, _folder(home))
+        return any(p != home and word in self.text(p) and self._meant.takes(p, home) for p in near)
 
     def text(self, path: str) -> bytes:
         """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
@@ -194,7 +199,7 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
 
 
 def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
-    told = [f for f in result.findings if _speaks_of_runs(f)]
+    told = [f for f in result.findings if _matters_where_it_runs(f)]
     if not told or kind_of(result.path) != PYTHON:
         return result
     if uses.is_idle(result.path):
@@ -212,7 +217,7 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
 
 
 def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
-    advice = {f: lines_of(f) for f in result.findings if _is_advice(f) and not once(f.code, f.why)}
+    advice = {f: lines_of(f) for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)}
     if not advice or uses.is_installed(result.path):
         return result
     lines = uses.text(result.path).split(b"\n")
@@ -235,6 +240,8 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     running = [node for node in running if not _is_list_of_names(node)]
     used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
     used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
+    if not used and not uses.is_taken(path):
+        return set()
     users = {name: {user for user, words in inside.items() if name in words} for name in own}
     unused = set()
     for name in sorted(names & own.keys() - used):
@@ -254,19 +261,11 @@ def _defined(node: ast.stmt) -> str:
     return ""
 
 
-def _is_advice(finding: Finding) -> bool:
-    advice = finding.code.startswith(_ADVICE) and finding.severity in ("slow", "wrong")
-    return (advice or finding.code in _KERNELS) and _is_more_than_a_note(finding)
-
-
-def _speaks_of_runs(finding: Finding) -> bool:
-    """What it says matters where its own file runs, and nowhere else."""
-    speaks = finding.code.startswith(_OF_DEVICES) and _SPEAKS.isdisjoint(dict(finding.values))
-    return speaks and _is_more_than_a_note(finding)
-
-
-def _is_more_than_a_note(finding: Finding) -> bool:
-    return finding.severity != "note" and not finding.edit and finding.suppressed is None
+def _matters_where_it_runs(finding: Finding) -> bool:
+    """What it says matters where its own place runs, and nowhere else."""
+    if not finding.code.startswith(_OF_CODE):
+        return False
+    return is_only_told(finding) and _SPEAKS.isdisjoint(dict(finding.values))
 
 
 def _owner(lines: Sequence[bytes], number: int) -> str | None:

@@ -42,7 +42,13 @@ def left_alone(report: Report) -> list[Json]:
         places = [(finding.path, finding.line), *further_places(finding.path, dict(finding.values))]
         message = {lang: report.texts.message(finding, lang) for lang in LANGUAGES}
         rows.append(
-            {"code": finding.code, "places": [f"{path}:{line}" for path, line in places], "message": message}
+            {
+                "code": finding.code,
+                "why": finding.why,
+                "places": [f"{path}:{line}" for path, line in places],
+                "values": dict(finding.values),
+                "message": message,
+            }
         )
     return rows
 

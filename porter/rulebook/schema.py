@@ -78,9 +78,14 @@ def languages(value: object, other_keys: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: Any, *other_keys: str) -> str | None:
-    if wrong := languages(value, ("severity", "effort", *FLAGS, *other_keys)):
+    if wrong := languages(value, ("severity", "effort", "joined", *FLAGS, *other_keys)):
         return wrong
-    for key, check in (("severity", _severity), ("effort", _effort), *((flag, _boolean) for flag in FLAGS)):
+    for key, check in (
+        ("severity", _severity),
+        ("effort", _effort),
+        ("joined", _string),
+        *((flag, _boolean) for flag in FLAGS),
+    ):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
     return other_placeholders(value)

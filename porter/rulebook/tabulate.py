@@ -91,6 +91,7 @@ class _Joined:
             "quotes": s.get("quotes", False),
             "messages": weight,
             "across": s.get("across", ""),
+            "joined": {key: m["joined"] for key, m in s["message"].items() if "joined" in m},
             **{
                 flag: {key: m[flag] for key, m in s["message"].items() if flag in m} | {"": s.get(flag, False)}
                 for flag in FLAGS

@@ -73,13 +73,14 @@ class GpuPackage(Rule):
                 severity = (
                     "note" if role == "optional" or row.anywhere and needs_none(file, name, self.packages) else None
                 )
-                other = _of_attention(original, name, row, file)
+                other = _of_attention(original, name, row, role, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
 
 
-def _of_attention(original: cst.CSTNode, name: str, row: Package, file: RuleFile) -> Hit | None:
+def _of_attention(original: cst.CSTNode, name: str, row: Package, role: str, file: RuleFile) -> Hit | None:
     """What is said where nothing has to be rewritten."""
-    if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
+    own = role == "optional" and file.source.says(b"scaled_dot_product_attention")  # a file that calls torch's itself
+    if name.partition(".")[0] in ATTENTIONS and (own or other_works(file.scene.link_to(file.statement), file)):
         return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
     if name in ATTENTIONS and only_asked_for(file, name):
         why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"
