@@ -11,9 +11,8 @@ from porter.engine.together import is_only_told
 from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
-RESTS = frozenset(
-    {"unused", "apple"}
-)  # of `Finding.values`: porter/project/unused.py found that nothing runs the place
+# of `Finding.values`: porter/project/resting.py found that nothing runs the place
+RESTS = frozenset({"unused", "apple", "demo"})
 _OF_SERVICES = lazy(
     r"(?:^|/)\.(?:github|circleci|gitlab|buildkite|azure-pipelines|travis)(?:/|[.-])"
 )  # they build for GPUs

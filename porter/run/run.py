@@ -23,11 +23,12 @@ from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
+from porter.project.resting import rested
 from porter.project.set_aside import set_aside
 from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
-from porter.project.unused import Uses, rested
+from porter.project.unused import Uses
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather

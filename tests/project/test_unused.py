@@ -135,6 +135,11 @@ USES = {
         {"eval.py": "from lib import parts\n\n\nclass Sampler(parts.Sampler):\n    pass\n"},
         {"cached"},
     ),
+    "nobody who says the word of another thing": (
+        {"eval.py": "import torch\n\ntorch.ops.x.cached(3)\n"},
+        {"cached", "Sampler"},
+    ),
+    "a registry that is asked for a text": ({"eval.py": "import torch\n\nbuild('Sampler')\n"}, {"cached"}),
     "who has it from nobody knows where": ({"eval.py": "from . import Sampler\n\nSampler()\n"}, {"cached"}),
     "whoever installs another part": (
         {"other/setup.py": "from setuptools import setup\n\nsetup()\n"},
@@ -281,3 +286,28 @@ def test_code_for_apples_machines(tmp_path: Path, monkeypatch, text: str, notes:
     alone = [row for row in found["left_alone"] if row["code"] == "PRT307" and "apple" in row["values"]]
     assert {row["places"][0] for row in alone} == {f"lib/arrays.py:{line}" for line in notes}
     assert len(told) == 2 - len(notes)
+
+
+SHOWN = """import torch
+
+
+class Table(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+if __name__ == "__main__":
+    print(Table()(torch.ones(3, dtype=torch.float64, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "demo"),
+    [("from lib.table import Table\n\nprint(Table())\n", True), ("import torch\n\nprint(torch)\n", False)],
+)
+def test_a_demonstration_below_a_module(tmp_path: Path, monkeypatch, train: str, demo: bool) -> None:
+    """Where nobody imports it, it is the program."""
+    write(tmp_path, {"porter.toml": "", "lib/table.py": SHOWN, "train.py": train})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT307", "lib/table.py") in told) is not demo
+    assert ((("PRT307", "lib/table.py"), "lib/table.py") in [(place, why.get("demo")) for place, why in alone]) is demo
