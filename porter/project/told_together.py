@@ -15,8 +15,12 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.package_users import list_paths
+from porter.regex import lazy
 
 _SHOWN = 8
+_SHOWN_BY = lazy(
+    r"(?:^|/)(?:demos?|examples?|docs?|tests?)/"
+)  # its list of packages makes a demo no program of its own
 _CARRIED = ("bystanders", "bystander_files")  # files that the one which speaks has to name for another
 
 
@@ -47,7 +51,7 @@ class Homes:
     """The programs of a project, by their folders."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files)}
+        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files) if not _SHOWN_BY.search(path)}
 
     def of(self, path: str) -> str:
         end = path.rfind("/")

@@ -106,6 +106,14 @@ def test_one_file_of_a_program_speaks_for_the_others(porter: Porter) -> None:
     assert told(porter, "c.py") == {"c.py": ""}, "alone, each speaks for itself"
 
 
+def test_a_demo_is_no_program_of_its_own(porter: Porter) -> None:
+    write(
+        porter.folder,
+        {"porter.toml": "", "b.py": SERVER, "demo/one/a.py": SERVER, "demo/one/requirements.txt": "torch\n"},
+    )
+    assert told(porter) == {"b.py": "demo/one/a.py:1"}
+
+
 def test_a_suppressed_file_hides_no_other(porter: Porter) -> None:
     quiet = SERVER.replace("2D\n", "2D  # porter: ignore[PRT401] replaced there\n", 1)
     write(porter.folder, {"porter.toml": "", "b.py": quiet, "c.py": SERVER, "d.py": SERVER})
