@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
@@ -34,13 +34,28 @@ class IdleFiles:
         self._reads: dict[str, list[Import]] = {}
 
     def has(self, path: str) -> bool:
-        return path not in self._live and self._is_among_used(path) and not self._named(_stem(path))
+        if path in self._live or not self._is_among_used(path):
+            return False
+        leading = reached([path], lambda file: self._importers.get(file, ()))
+        return not any(self._named(stem) for stem in sorted({*map(_stem, leading)} - {"__init__"}))
 
     @cached_property
     def _live(self) -> set[str]:
-        """Programs, tests, what tools run, what settings and texts name, and all that these import."""
+        """Programs, tests, what tools run, and all that these import."""
+        return reached([path for path in self._sources if self._starts(path)], lambda file: self._imports.get(file, ()))
+
+    @cached_property
+    def _imports(self) -> dict[str, set[str]]:
         project = Project(self._sources, self._read)
-        return reached([path for path in self._sources if self._starts(path)], partial(self._imported_by, project))
+        return {path: {*self._imported_by(project, path)} - {path} for path in self._sources}
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path, files in self._imports.items():
+            for file in files:
+                found.setdefault(file, []).append(path)
+        return found
 
     def _starts(self, path: str) -> bool:
         """Whether a file may run by itself. A module of a package that is no program is run by nobody but who imports it."""
@@ -117,7 +132,7 @@ class IdleFiles:
     def _named(self, stem: str) -> bool:
         """Whether a string of a program names it, a text as a file or as a module, or settings in any way."""
         word = re.escape(stem.encode())
-        quoted = re.compile(rb"[\"'](?:[\w./-]*[./]%s\b|%s[.:]\w)" % (word, word))
+        quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
         whole = re.compile(rb"\b%s\b" % word)
         plain = stem.encode()

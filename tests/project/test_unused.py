@@ -237,6 +237,15 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"eval.py": "load('lib.thin:thinned')\n"}, False),
         ({"README.md": "Run `python -i lib/thin.py`.\n"}, False),
         ({"run.yaml": "part: thin\n"}, False),
+        (
+            {
+                "run.yaml": "part: cloud\n",
+                "lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n",
+            },
+            False,
+        ),
+        ({"lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor who imports it
+        ({"make.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
         ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
