@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from porter.engine.together import is_only_told, lines_of
 from porter.files.kinds import PYTHON, kind_of
+from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
 from porter.project.set_aside import RESTS
@@ -82,7 +83,7 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
 
 def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     advice = {f: lines_of(f) for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)}
-    if not advice or uses.is_installed(result.path):
+    if not advice or is_test(result.path) or uses.is_installed(result.path):  # tests are found by their names
         return result
     lines = uses.text(result.path).split(b"\n")
     owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}

@@ -154,6 +154,14 @@ def test_what_uses_it(unused, use: str) -> None:
     assert unused(files) == expected
 
 
+def test_tests_are_found_by_their_names(tmp_path: Path, monkeypatch) -> None:
+    case = MODULE.replace("class Sampler(torch.nn.Module)", "class SamplerTest(TestCase)")
+    text = f"from unittest import TestCase\n{case}\n\nprint(live(3))\n"
+    write(tmp_path, {"porter.toml": "", "tests/test_parts.py": text, "train.py": "import torch\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert not [why for _, why in alone if "unused" in why]
+
+
 KERNEL = """
 #include <torch/extension.h>
 __global__ void bend_kernel(float* x) { x[0] = 1; }
