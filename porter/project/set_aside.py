@@ -13,9 +13,7 @@ from porter.regex import lazy
 
 # of `Finding.values`: porter/project/resting.py found that nothing runs the place
 RESTS = frozenset({"unused", "apple", "demo"})
-_OF_SERVICES = lazy(
-    r"(?:^|/)\.(?:github|circleci|gitlab|buildkite|azure-pipelines|travis)(?:/|[.-])"
-)  # they build for GPUs
+_OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # they build for GPUs
 
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
