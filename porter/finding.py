@@ -93,6 +93,7 @@ class FileResult:
     observed: tuple[tuple[str, str, int], ...] = ()  # what advice depends on: "value:lr", what it is, and the line
     sites: tuple[Site, ...] = ()  # of devices and backends
     ties: tuple[tuple[str, str], ...] = ()  # holders that have one value
+    inventory: tuple[Finding, ...] = ()  # of which nothing has to be done: porter/project/set_aside.py
 
 
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 LEFT = "PRT007"
 _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
-_VARIABLE = lazy(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
+# where the toolkit lies is a matter of what is built with it, of which its own rules speak
+_VARIABLE = lazy(r"(?:CUDA|NCCL)_(?!(?:HOME|PATH|ROOT)$)[A-Z0-9_]+$")
 _COMMAND = lazy(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
 _SETTING = lazy(r"[+]{0,2}[A-Za-z_][\w.]*=(?:cuda(?::\d+)?|nccl)$")  # `["trainer.device=cuda"]`, which Hydra reads
 _COMMANDS = tuple(

@@ -76,9 +76,17 @@ class Rules:
         """Whether each place is work of its own, also where a function has several that say the same."""
         return self._flag("apart", code, why)
 
+    def may_stay(self, code: str, why: str) -> bool:
+        """Whether nothing is to be done where it says so: it is listed in the inventory, and told to nobody."""
+        return self._flag("inventory", code, why)
+
     def _flag(self, name: str, code: str, why: str) -> bool:
         flags = self.tables.rules[code][name]
         return bool(flags.get(why, flags[""]))
+
+    def thought(self, code: str, why: str) -> str:
+        """What answers all places of a function that say it or something near; "" where each is a thought of its own."""
+        return str(self.tables.rules[code]["joined"].get(why, ""))
 
     def across(self, code: str) -> str:
         """Of what one file speaks for all that say the same: "program", "folder", or "" for none."""

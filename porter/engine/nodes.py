@@ -57,6 +57,15 @@ def imported(node: cst.Import | cst.ImportFrom) -> list[str]:
     return [module] if isinstance(node.names, cst.ImportStar) else [f"{module}.{a.name.value}" for a in node.names]
 
 
+def bound(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """What an import statement binds: ["a"] for `import a.b`, ["c"] for `from a import b as c`; nothing for a star."""
+    names = () if isinstance(node.names, cst.ImportStar) else node.names
+    return [
+        alias.evaluated_alias or (chain(alias.name)[0] if isinstance(node, cst.Import) else alias.evaluated_name)
+        for alias in names
+    ]
+
+
 def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst.Call:
     """A call with one more argument at its end, in a line of its own where the others have theirs."""
     none = cst.SimpleWhitespace("")

@@ -20,7 +20,19 @@ PLACES = "places"  # and its places in other files, "path:line, path:line"
 FILES = "other_files"  # the first of those files, for the message
 # what a message says of its own place alone
 _OF_THE_PLACE = frozenset(
-    {"called", "into", "reached", "lines", "loop", "served_by", "calls", "bystanders", "bystander_files"}
+    {
+        "called",
+        "into",
+        "reached",
+        "lines",
+        "loop",
+        "served_by",
+        "calls",
+        "users",
+        "importers",
+        "bystanders",
+        "bystander_files",
+    }
 )
 
 
@@ -49,6 +61,11 @@ def may_fold(finding: Finding) -> bool:
     return finding.status == "manual" and not finding.edit and finding.suppressed is None and not finding.optional
 
 
+def is_only_told(finding: Finding) -> bool:
+    """The same, opportunities included that nobody asked porter to write."""
+    return may_fold(finding) or finding.optional and not finding.edit and finding.suppressed is None
+
+
 def _of_one_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Of those that have one cause, by their rules, the first with the lines of the others."""
     groups: dict[tuple[str, str], list[Finding]] = {}
@@ -62,7 +79,7 @@ def _of_one_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield f
         else:
             groups.setdefault((f.code, cause), []).append(f)
-    yield from map(_with_lines, groups.values())
+    yield from map(with_lines, groups.values())
 
 
 def _of_one_function(findings: Iterable[Finding], session: Session, functions: Sequence[Span]) -> Iterator[Finding]:
@@ -72,10 +89,10 @@ def _of_one_function(findings: Iterable[Finding], session: Session, functions: S
             groups.setdefault((*sentence(f), span_of(f.line, functions)), []).append(f)
         else:
             yield f
-    yield from map(_with_lines, groups.values())
+    yield from map(with_lines, groups.values())
 
 
-def _with_lines(findings: list[Finding]) -> Finding:
+def with_lines(findings: list[Finding]) -> Finding:
     """The first of several, with the lines of all."""
     first = findings[0]
     if len(findings) == 1:

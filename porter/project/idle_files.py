@@ -1,4 +1,4 @@
-"""Files that nothing runs: no other file imports them, and they are no programs.
+"""Files that nothing runs: they are no programs, and nothing that runs imports them.
 
 Whether a file runs is certain only where others of its folder do: a program of the project imports from there. A file whose name
 stands in a text or in settings may be loaded by it, and so may anything where modules are loaded by names made at run time.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
-from porter.project.imports import imports
+from porter.project.imports import Import, Project, imports
+from porter.python.graphs import reached
 from porter.python.trees import parse
 
 Text = Callable[[str], bytes]
@@ -30,35 +31,90 @@ class IdleFiles:
 
     def __init__(self, sources: Sequence[str], others: Sequence[str], text: Text) -> None:
         self._sources, self._others, self._text = sources, others, text
+        self._reads: dict[str, list[Import]] = {}
 
     def has(self, path: str) -> bool:
-        stem = path.rpartition("/")[2].removesuffix(".py")
-        if stem in _ASKED_FOR or stem.startswith("__") or is_test(path) or SIDE.search(path):
+        if path in self._live or not self._is_among_used(path):
             return False
-        folder = path.rpartition("/")[0]
-        return (
-            folder in self._folders
-            and stem not in self._imported
-            and self._only_defines(path)
-            and not self._named(stem)
+        leading = reached([path], lambda file: self._importers.get(file, ()))
+        return not any(self._named(stem) for stem in sorted({*map(_stem, leading)} - {"__init__"}))
+
+    @cached_property
+    def _live(self) -> set[str]:
+        """Programs, tests, what tools run, and all that these import."""
+        return reached([path for path in self._sources if self._starts(path)], lambda file: self._imports.get(file, ()))
+
+    @cached_property
+    def _imports(self) -> dict[str, set[str]]:
+        project = Project(self._sources, self._read)
+        return {path: {*self._imported_by(project, path)} - {path} for path in self._sources}
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path, files in self._imports.items():
+            for file in files:
+                found.setdefault(file, []).append(path)
+        return found
+
+    def _starts(self, path: str) -> bool:
+        """Whether a file may run by itself. A module of a package that is no program is run by nobody but who imports it."""
+        stem = _stem(path)
+        if stem in _ASKED_FOR or is_test(path) or SIDE.search(path) or b"__main__" in self._text(path):
+            return True
+        if stem.startswith("__"):
+            return stem == "__main__"
+        return not self._is_packaged(path) and not self._only_defines(path)
+
+    def _is_packaged(self, path: str) -> bool:
+        return f"{path.rpartition('/')[0]}/__init__.py" in self._set
+
+    @cached_property
+    def _set(self) -> frozenset[str]:
+        return frozenset(self._sources)
+
+    def _imported_by(self, project: Project, path: str) -> Iterator[str]:
+        for file in (*project.files(path), *self._unresolved(project, path)):
+            yield file
+            folder = file
+            while "/" in folder:  # a package runs before what is in it
+                folder = folder.rpartition("/")[0]
+                if f"{folder}/__init__.py" in self._set:
+                    yield f"{folder}/__init__.py"
+
+    def _unresolved(self, project: Project, path: str) -> Iterator[str]:
+        """What an import may mean that leads to no file of the project for certain: all files of that name."""
+        for statement in self._read(path):
+            if not project.named(path, statement.module):
+                for word in {*statement.module.split("."), *(name for name, _ in statement.names)}:
+                    yield from self._by_stem.get(word, ())
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self._sources:
+            found.setdefault(_parts(path)[1], []).append(path)
+        return found
+
+    def _read(self, path: str) -> list[Import]:
+        if path not in self._reads:
+            self._reads[path] = list(imports(self._text(path)))
+        return self._reads[path]
+
+    def _is_among_used(self, path: str) -> bool:
+        """Whether a program imports others of its folder, or of one above: else it may be there for somebody else."""
+        words = path.split("/")
+        return any("/".join(words[:end]) in self._folders for end in range(len(words) - 1, 0, -1)) or (
+            len(words) == 1 and "" in self._folders
         )
-
-    @cached_property
-    def _words(self) -> list[tuple[str, set[str]]]:
-        """Each file, with all words of what it imports."""
-        return [(path, _words_of(self._text(path))) for path in self._sources]
-
-    @cached_property
-    def _imported(self) -> set[str]:
-        return set().union(*(words for _, words in self._words))
 
     @cached_property
     def _folders(self) -> set[str]:
         """Folders of files that a program imports."""
         used: set[str] = set()
-        for path, words in self._words:
+        for path in self._sources:
             if not is_test(path) and not SIDE.search(path) and b"__main__" in self._text(path):
-                used |= words
+                used |= _words_of(self._read(path))
         return {folder for path in self._sources for folder, stem in [_parts(path)] if stem in used}
 
     def _only_defines(self, path: str) -> bool:
@@ -76,7 +132,7 @@ class IdleFiles:
     def _named(self, stem: str) -> bool:
         """Whether a string of a program names it, a text as a file or as a module, or settings in any way."""
         word = re.escape(stem.encode())
-        quoted = re.compile(rb"[\"'](?:[\w./-]*[./]%s\b|%s[.:]\w)" % (word, word))
+        quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
         whole = re.compile(rb"\b%s\b" % word)
         plain = stem.encode()
@@ -92,15 +148,19 @@ class IdleFiles:
         return any(map(names, self._sources)) or any(map(names, self._others))
 
 
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".py")
+
+
 def _parts(path: str) -> tuple[str, str]:
     folder, _, name = path.rpartition("/")
     stem = name.removesuffix(".py")
     return folder, folder.rpartition("/")[2] if stem == "__init__" else stem
 
 
-def _words_of(text: bytes) -> set[str]:
+def _words_of(statements: Iterable[Import]) -> set[str]:
     words: set[str] = set()
-    for statement in imports(text):
+    for statement in statements:
         words.update(statement.module.split("."))
         for name, _ in statement.names:
             words.update(name.split("."))

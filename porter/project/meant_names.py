@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.project.imports import Import, Project, imports
+from porter.python.graphs import reached
 from porter.regex import lazy
 
 _HANDED_ON = lazy(
@@ -26,6 +27,7 @@ class MeantNames:
         self._paths, self._text = tuple(paths), text
         self._imports: dict[str, list[Import]] = {}
         self._rest: dict[str, bytes] = {}
+        self._leading: dict[str, set[str]] = {}
 
     @cached_property
     def _project(self) -> Project:
@@ -41,13 +43,33 @@ class MeantNames:
             self._imports[path] = list(imports(self._text(path)))
         return self._imports[path]
 
+    def takes(self, path: str, home: str) -> bool:
+        """Whether a file imports another."""
+        return path in self._importers.get(home, ())
+
+    def _leads_to(self, home: str) -> set[str]:
+        """All files that import one, or what imports it."""
+        known = self._leading.get(home)
+        if known is None:
+            known = self._leading[home] = reached([home], lambda file: self._importers.get(file, ()))
+        return known
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self._paths:
+            for file in self._project.files(path):
+                found.setdefault(file, []).append(path)
+        return found
+
     def uses(self, name: str, path: str, home: str) -> bool:
         """Whether a file that says a name uses what `home` defines, as far as can be seen."""
         sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]
         if any(imported == name != called for s in self._read(path) for imported, called in s.names):
             return True  # under another name
         if not sources and not self._defines(path, name):
-            return self._says(path, name)
+            # of a file that does not import `home`, a text may mean the name, which a registry looks up
+            return self._says(path, name) if path in self._leads_to(home) else self._quotes(path, name)
         others = all(self._is_another(module, name, path, home) for module in sources)
         return self._says(path, name, b"." if others else b"")
 
@@ -65,6 +87,9 @@ class MeantNames:
         return name.encode() in self._text(path) and bool(
             re.search(rb"^(?:class|def|async[ \t]+def)[ \t]+%s\b" % word, self._text(path), re.MULTILINE)
         )
+
+    def _quotes(self, path: str, name: str) -> bool:
+        return re.search(rb"[\"'](?:[\w./:-]*[./:])?%s[\"']" % re.escape(name.encode()), self._text(path)) is not None
 
     def _says(self, path: str, name: str, before: bytes = b"") -> bool:
         """Whether a file says a name in code that does not hand it on; `before`: right behind this sign."""

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold, sentence
+from porter.engine.together import ALSO, FILES, PLACES, is_only_told, lines_of, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.package_users import list_paths
+from porter.regex import lazy
 
 _SHOWN = 8
+_SHOWN_BY = lazy(
+    r"(?:^|/)(?:demos?|examples?|docs?|tests?)/"
+)  # its list of packages makes a demo no program of its own
 _CARRIED = ("bystanders", "bystander_files")  # files that the one which speaks has to name for another
 
 
@@ -24,7 +28,7 @@ def told_together(
     results: Sequence[FileResult], listed: Callable[[], Iterable[str]], across: Callable[[str], str]
 ) -> list[FileResult]:
     """The results with one finding for what one thought answers; `listed`: all files; `across`: of a code, see there."""
-    found = [f for result in results for f in result.findings if across(f.code) and may_fold(f)]
+    found = [f for result in results for f in result.findings if across(f.code) and is_only_told(f)]
     if len({f.path for f in found}) < 2:
         return list(results)
     home = Homes(listed())
@@ -47,7 +51,7 @@ class Homes:
     """The programs of a project, by their folders."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files)}
+        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files) if not _SHOWN_BY.search(path)}
 
     def of(self, path: str) -> str:
         end = path.rfind("/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from porter.files.documents import Json
+from porter.rulebook.table import LANGUAGES
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -30,6 +31,26 @@ def _package(report: Report, name: str, files: int, place: str, names: tuple[tup
         "names": [{"name": part, "files": count} for part, count in used],
         "message": about.message or None,
     }
+
+
+def left_alone(report: Report) -> list[Json]:
+    """Places about which nothing is to be done."""
+    from porter.engine.together import further_places
+
+    rows = []
+    for finding in (f for file in report.scan.files for f in file.inventory):
+        places = [(finding.path, finding.line), *further_places(finding.path, dict(finding.values))]
+        message = {lang: report.texts.message(finding, lang) for lang in LANGUAGES}
+        rows.append(
+            {
+                "code": finding.code,
+                "why": finding.why,
+                "places": [f"{path}:{line}" for path, line in places],
+                "values": dict(finding.values),
+                "message": message,
+            }
+        )
+    return rows
 
 
 def environment(report: Report) -> Json:

@@ -30,7 +30,7 @@ def render(document: Json) -> str:
 
 def document(report: Report) -> Json:
     from porter.report.advice import advice
-    from porter.report.inventory import environment, packages
+    from porter.report.inventory import environment, left_alone, packages
     from porter.report.route import plan, route
     from porter.run.baseline import fingerprints
 
@@ -78,6 +78,7 @@ def document(report: Report) -> Json:
         "packages": packages(report),
         "entries": list(report.gathered.entries),
         "environment": environment(report),
+        "left_alone": left_alone(report),
         "switched_off": sorted(report.session.quiet.everywhere),
         "rules": _rules(report),
         "more": _more(report),

@@ -13,7 +13,7 @@ from porter.rulebook.errors import Check, Kinds, RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, pattern, setting
 from porter.rulebook.schema_versions import version, versions
-from porter.rulebook.table import LANGUAGES, STATUSES, Stanza
+from porter.rulebook.table import FLAGS, LANGUAGES, STATUSES, Stanza
 
 PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
 _CODE = lazy(r"PRT\d{3}")
@@ -78,9 +78,14 @@ def languages(value: object, other_keys: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: Any, *other_keys: str) -> str | None:
-    if wrong := languages(value, ("severity", "effort", "once", "apart", *other_keys)):
+    if wrong := languages(value, ("severity", "effort", "joined", *FLAGS, *other_keys)):
         return wrong
-    for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean), ("apart", _boolean)):
+    for key, check in (
+        ("severity", _severity),
+        ("effort", _effort),
+        ("joined", _string),
+        *((flag, _boolean) for flag in FLAGS),
+    ):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
     return other_placeholders(value)
@@ -124,7 +129,7 @@ KINDS: Kinds = {
             "by_hand": _string,
             "default": _one_of("on", "off"),
             "across": _one_of("program", "folder"),
-            **dict.fromkeys(("once", "apart", "quotes"), _boolean),
+            **dict.fromkeys((*FLAGS, "quotes"), _boolean),
             "gate": opening.wrong,
             "message": _messages,
             **_weight,
@@ -170,6 +175,7 @@ KINDS: Kinds = {
             "takes": pattern,
             "quiet": pattern,
             "fix": _fix,
+            "inventory": _boolean,
             "message": _message,
             **_weight,
             **_known,

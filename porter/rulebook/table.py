@@ -18,6 +18,7 @@ from porter.versions import release
 
 Stanza: TypeAlias = "dict[str, Any]"  # as TOML has it
 LANGUAGES = ("en", "zh")
+FLAGS = ("once", "apart", "inventory")  # of a message, or of all messages of a rule
 _SAYS_NOTHING = lazy(
     r"(?:^|_)(?:forward|backward|fwd|bwd|fw|bw)(?:$|_)|^(?:run|apply|call|launch|compute)$"
 )  # of a function

@@ -11,7 +11,7 @@ from porter.rulebook.effort import NAMES
 from porter.rulebook.errors import RuleError
 from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
-from porter.rulebook.table import LANGUAGES, Stanza
+from porter.rulebook.table import FLAGS, LANGUAGES, Stanza
 from porter.versions import canonical, release
 
 _NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases", "effort": "efforts"}
@@ -91,9 +91,10 @@ class _Joined:
             "quotes": s.get("quotes", False),
             "messages": weight,
             "across": s.get("across", ""),
+            "joined": {key: m["joined"] for key, m in s["message"].items() if "joined" in m},
             **{
                 flag: {key: m[flag] for key, m in s["message"].items() if flag in m} | {"": s.get(flag, False)}
-                for flag in ("once", "apart")
+                for flag in FLAGS
             },
         }
         self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
@@ -283,6 +284,8 @@ class _Joined:
             if key in s:
                 prose[f"{key}s"][message_key] = s[key]
         rule["messages"][message_key] = self._weight(rule, s.get("message", {}) | s, "default")
+        if "inventory" in s:
+            rule["inventory"][message_key] = s["inventory"]
         return message_key
 
     @staticmethod

@@ -23,9 +23,12 @@ from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
+from porter.project.resting import rested
+from porter.project.set_aside import set_aside
+from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
-from porter.project.unused import Uses, rested
+from porter.project.unused import Uses
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -124,8 +127,10 @@ def run(
 
             done = consistent(done, partners, again)
         if (gated or stdin) and not loose:
-            done = rested(done, _uses(root, paths, settings, listed, given), session.rules.once)
-            done = told_together(done, lambda: listed, session.rules.across)
+            texts = _uses(root, paths, settings, listed, given)
+            done = rested(done, texts, session.rules.once)
+            done = told_by_function(done, texts.text, session.rules.thought)
+            done = set_aside(told_together(done, lambda: listed, session.rules.across), session.rules.may_stay)
     files = tuple(sorted(done, key=lambda result: result.path))
     piped = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)

@@ -19,15 +19,24 @@ _MAKERS = frozenset(
 
 
 def is_left(scene: Scene, link: Link) -> bool:
-    """Whether a loader is built and nobody reads it: in a function, or in a notebook, from which nobody imports. `link` is
+    """Whether a loader is built and nobody takes a batch from it: in a function, or in a notebook, from which nobody imports. `link` is
     that of what is called."""
     above = link[1][1]
     target: Node = above[0].targets[0] if above[0].__class__ is ast.Assign and len(above[0].targets) == 1 else None
     if target.__class__ is not ast.Name:
         return False
     around = scene.names.scopes.home(target.id, (target, above))
+    readers = scene.names.readers(target.id, (target, above))
+    if readers and all(map(_is_counted, readers)):
+        return True  # for a schedule of the learning rate
     alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb")
-    return alone and not scene.names.readers(target.id, (target, above))
+    return alone and not readers
+
+
+def _is_counted(reader: Link) -> bool:
+    """`len(loader)`"""
+    above: Node = reader[1][0]
+    return above.__class__ is ast.Call and getattr(above.func, "id", "") == "len"
 
 
 def made_from(scene: Scene, dataset: Node, link: Link) -> str:

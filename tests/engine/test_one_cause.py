@@ -106,6 +106,14 @@ def test_one_file_of_a_program_speaks_for_the_others(porter: Porter) -> None:
     assert told(porter, "c.py") == {"c.py": ""}, "alone, each speaks for itself"
 
 
+def test_a_demo_is_no_program_of_its_own(porter: Porter) -> None:
+    write(
+        porter.folder,
+        {"porter.toml": "", "b.py": SERVER, "demo/one/a.py": SERVER, "demo/one/requirements.txt": "torch\n"},
+    )
+    assert told(porter) == {"b.py": "demo/one/a.py:1"}
+
+
 def test_a_suppressed_file_hides_no_other(porter: Porter) -> None:
     quiet = SERVER.replace("2D\n", "2D  # porter: ignore[PRT401] replaced there\n", 1)
     write(porter.folder, {"porter.toml": "", "b.py": quiet, "c.py": SERVER, "d.py": SERVER})
@@ -133,13 +141,12 @@ def test_a_folder_of_job_scripts_asks_for_gpus_once(porter: Porter) -> None:
 
 def test_copies_of_one_script_set_a_variable_once(porter: Porter) -> None:
     path = "export CUDA_HOME=/usr/local/cuda\nexport NCCL_DEBUG={}\n"
-    levels = {"a/path.sh": "INFO", "b/path.sh": "WARN", "c/path.sh": "VERSION"}
+    levels = {"a/path.sh": "WARN", "b/path.sh": "INFO", "c/path.sh": "TRACE"}
     write(porter.folder, {"porter.toml": "", **{script: path.format(level) for script, level in levels.items()}})
     assert places_of(porter, "PRT803") == {
         "a/path.sh:1": "b/path.sh:1, c/path.sh:1",
-        "a/path.sh:2": "",
         "b/path.sh:2": "c/path.sh:2",
-    }
+    }, "and a value that asks for no log is no more than listed"
 
 
 def test_one_import_of_the_adapter_serves_all_operators(porter: Porter) -> None:

@@ -303,9 +303,8 @@ def test_requirements_make_a_project_torchs(tmp_path):
 def test_a_word_where_it_can_matter(tmp_path):
     root = project(tmp_path, {"train.py": TORCH, "a.py": METER})
     found = analysed(root)["a.py"]
-    assert {f.code for f in found.findings} == {"PRT006"} and statuses(found) == {"manual"}
-    assert {f.line for f in found.findings} == {4, 12}
-    assert all(f.severity == "note" for f in found.findings)
+    assert not found.findings
+    assert {(f.code, f.line) for f in found.inventory} == {("PRT006", 4), ("PRT006", 12)}
 
 
 def test_a_suppression_of_what_would_be_edited_is_in_use(tmp_path):
@@ -348,11 +347,13 @@ def test_one_file_and_all_of_them_agree(tmp_path):
     root = project(tmp_path, TREE)
     whole = analysed(root)
     assert {path for path, result in whole.items() if result.review} == {"options.py", "trainer.py"}
-    findings = by_file(f for result in whole.values() for f in result.findings)  # one file speaks for others
+    findings = by_file(
+        f for result in whole.values() for f in (*result.findings, *result.inventory)
+    )  # one file speaks for others
     for path in TREE:
         alone = analysed(root, path)[path]
-        assert replace(alone, findings=()) == replace(whole[path], findings=())
-        assert places(by_file(alone.findings).get(path, ())) == places(findings.get(path, ()))
+        assert replace(alone, findings=(), inventory=()) == replace(whole[path], findings=(), inventory=())
+        assert places(by_file((*alone.findings, *alone.inventory)).get(path, ())) == places(findings.get(path, ()))
 
 
 def test_a_kept_result_is_not_believed_when_the_road_is_gone(tmp_path):

@@ -1,4 +1,4 @@
-"""Advice about code that nothing uses is a note."""
+"""What is said of code that nothing uses is listed in the inventory, and is no finding."""
 
 from __future__ import annotations
 
@@ -36,16 +36,27 @@ print(live(2).cuda())
 FILES = {"porter.toml": "", "lib/parts.py": MODULE, "train.py": TRAIN}
 
 
+Place = tuple[str, str]
+
+
+def both(porter: Porter, *paths: str) -> tuple[list[Place], list[tuple[Place, dict[str, str]]]]:
+    """Code and file of what is told, and of what is left alone, with what that names."""
+    found = json.loads(porter("analyze", *paths, "--format", "json").text)
+    rows = [((row["code"], row["places"][0].rpartition(":")[0]), row["values"]) for row in found["left_alone"]]
+    return [(f["code"], f["path"]) for f in found["findings"]], rows
+
+
 @pytest.fixture
 def unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What nothing uses, by the findings of lib/parts.py; each other finding is more than a note."""
 
     def look(more: dict[str, str], *paths: str) -> set[str]:
         write(tmp_path, {**FILES, **more})
-        found = json.loads(Porter(monkeypatch, tmp_path)("analyze", *(paths or (".",)), "--format", "json").text)
-        advice = [f for f in found["findings"] if f["code"] == "PRT307" and f["path"] == "lib/parts.py"]
-        assert len(advice) == 3 and all((f["severity"] == "note") is ("unused" in f["values"]) for f in advice)
-        return {f["values"]["unused"] for f in advice if "unused" in f["values"]}
+        told, alone = both(Porter(monkeypatch, tmp_path), *(paths or (".",)))
+        advice = [place for place in told if place == ("PRT307", "lib/parts.py")]
+        resting = [why for place, why in alone if place == ("PRT307", "lib/parts.py")]
+        assert len(advice) + len(resting) == 3
+        return {why["unused"] for why in resting}
 
     return look
 
@@ -124,6 +135,11 @@ USES = {
         {"eval.py": "from lib import parts\n\n\nclass Sampler(parts.Sampler):\n    pass\n"},
         {"cached"},
     ),
+    "nobody who says the word of another thing": (
+        {"eval.py": "import torch\n\ntorch.ops.x.cached(3)\n"},
+        {"cached", "Sampler"},
+    ),
+    "a registry that is asked for a text": ({"eval.py": "import torch\n\nbuild('Sampler')\n"}, {"cached"}),
     "who has it from nobody knows where": ({"eval.py": "from . import Sampler\n\nSampler()\n"}, {"cached"}),
     "whoever installs another part": (
         {"other/setup.py": "from setuptools import setup\n\nsetup()\n"},
@@ -136,6 +152,14 @@ USES = {
 def test_what_uses_it(unused, use: str) -> None:
     files, expected = USES[use]
     assert unused(files) == expected
+
+
+def test_tests_are_found_by_their_names(tmp_path: Path, monkeypatch) -> None:
+    case = MODULE.replace("class Sampler(torch.nn.Module)", "class SamplerTest(TestCase)")
+    text = f"from unittest import TestCase\n{case}\n\nprint(live(3))\n"
+    write(tmp_path, {"porter.toml": "", "tests/test_parts.py": text, "train.py": "import torch\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert not [why for _, why in alone if "unused" in why]
 
 
 KERNEL = """
@@ -166,27 +190,37 @@ curve = Bend.apply
 
 def twice(x):
     return bending.bend(bending.bend(x))
+
+
+def straight(x):
+    return x
 """
 
 
 @pytest.mark.parametrize(
-    ("use", "expected"),
+    ("use", "told"),
     [
-        ("", {8: "note", 10: "note"}),
-        ("from ops.calls import twice\n\ntwice(x)\n", {8: "note", 10: "blocker"}),  # one of two places is used
-        ("from ops.calls import curve\n\ncurve(x)\n", {8: "wrong", 10: "blocker"}),
+        ("straight", {}),
+        ("twice", {10: "blocker"}),  # one of two places is used
+        ("curve", {8: "wrong", 10: "blocker"}),
     ],
 )
-def test_a_kernel_that_nothing_ends_in(tmp_path: Path, monkeypatch, use: str, expected: dict[int, str]) -> None:
+def test_a_kernel_that_nothing_ends_in(tmp_path: Path, monkeypatch, use: str, told: dict[int, str]) -> None:
     """A setup.py that only builds the extension offers its Python files to nobody."""
-    files = {"ops/bend.cu": KERNEL, "ops/setup.py": BUILD, "ops/calls.py": CALLS, "train.py": f"import torch\n{use}"}
+    train = f"import torch\nfrom ops.calls import {use}\n\n{use}(x)\n"
+    files = {"ops/bend.cu": KERNEL, "ops/setup.py": BUILD, "ops/calls.py": CALLS, "train.py": train}
     write(tmp_path, {"porter.toml": "", **files})
-    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
-    told = [f for f in found if f["code"] in ("PRT132", "PRT411") and f["path"] == "ops/calls.py" and f["line"] > 1]
-    assert {f["line"]: f["severity"] for f in told} == expected
+
+    def found() -> dict[int, str]:
+        rows = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
+        ours = [f for f in rows if f["code"] in ("PRT132", "PRT411") and f["path"] == "ops/calls.py" and f["line"] > 1]
+        return {f["line"]: f["severity"] for f in ours}
+
+    assert found() == told
     write(tmp_path, {"ops/setup.py": BUILD.replace("ext_modules", "packages=['ops'], ext_modules")})
-    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
-    assert not [f for f in found if "unused" in f["values"]], "others may install them"
+    assert found() == {8: "wrong", 10: "blocker"}, "others may install them"
+    write(tmp_path, {"ops/setup.py": BUILD, "train.py": "import torch\n"})
+    assert found() == {8: "wrong", 10: "blocker"}, "nobody knows for whom it is there"
 
 
 IDLE = """import torch
@@ -206,11 +240,20 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
     [
         ({}, True),
         ({"lib/settings.yaml": "pruned: 1\n", "README.md": "The cloud is thin.\n"}, True),
-        ({"eval.py": "from lib.thin import thinned\n"}, False),
-        ({"eval.py": "def later():\n    from lib import thin\n"}, False),
+        ({"eval.py": "from lib.thin import thinned\n\nthinned(2)\n"}, False),
+        ({"eval.py": "def later():\n    from lib import thin\n\n    thin.thinned(2)\n\n\nlater()\n"}, False),
         ({"eval.py": "load('lib.thin:thinned')\n"}, False),
         ({"README.md": "Run `python -i lib/thin.py`.\n"}, False),
         ({"run.yaml": "part: thin\n"}, False),
+        (
+            {
+                "run.yaml": "part: cloud\n",
+                "lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n",
+            },
+            False,
+        ),
+        ({"lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor who imports it
+        ({"make.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
         ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
@@ -223,12 +266,10 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
 def test_a_file_that_nothing_runs(tmp_path: Path, monkeypatch, files: dict[str, str], idle: bool) -> None:
     """Its packages stand in nobody's way, and its operators cost no run anything."""
     write(tmp_path, {"porter.toml": "", "lib/thin.py": IDLE, "lib/parts.py": BESIDE, "train.py": STARTED, **files})
-    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
-    told = {f["code"]: f for f in found if f["path"] == "lib/thin.py"}
-    assert told.keys() >= {"PRT401", "PRT307"}
-    assert (told["PRT401"]["severity"] == "note") is idle
-    assert (told["PRT401"]["values"].get("unused") == "lib/thin.py") is idle
-    assert told["PRT401"]["message"].endswith("nothing in the project uses `lib/thin.py`") is idle
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    for place in (("PRT401", "lib/thin.py"), ("PRT307", "lib/thin.py")):
+        assert (place in told) is not idle
+        assert (place in [known for known, why in alone if why.get("unused") == "lib/thin.py"]) is idle
 
 
 APPLE = """import torch
@@ -257,8 +298,33 @@ def kept(x):
 def test_code_for_apples_machines(tmp_path: Path, monkeypatch, text: str, notes: set[int]) -> None:
     program = "from lib.arrays import handed_over, kept\n\nhanded_over(kept(3))\n"
     write(tmp_path, {"porter.toml": "", "lib/arrays.py": text, "train.py": program})
-    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
-    told = [f for f in found if f["code"] == "PRT307" and f["path"] == "lib/arrays.py"]
-    assert len(told) == 2
-    assert {f["line"] for f in told if f["severity"] == "note"} == notes
-    assert {f["line"] for f in told if "apple" in f["values"]} == notes
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    told = [f for f in found["findings"] if f["code"] == "PRT307" and f["path"] == "lib/arrays.py"]
+    alone = [row for row in found["left_alone"] if row["code"] == "PRT307" and "apple" in row["values"]]
+    assert {row["places"][0] for row in alone} == {f"lib/arrays.py:{line}" for line in notes}
+    assert len(told) == 2 - len(notes)
+
+
+SHOWN = """import torch
+
+
+class Table(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+if __name__ == "__main__":
+    print(Table()(torch.ones(3, dtype=torch.float64, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "demo"),
+    [("from lib.table import Table\n\nprint(Table())\n", True), ("import torch\n\nprint(torch)\n", False)],
+)
+def test_a_demonstration_below_a_module(tmp_path: Path, monkeypatch, train: str, demo: bool) -> None:
+    """Where nobody imports it, it is the program."""
+    write(tmp_path, {"porter.toml": "", "lib/table.py": SHOWN, "train.py": train})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT307", "lib/table.py") in told) is not demo
+    assert ((("PRT307", "lib/table.py"), "lib/table.py") in [(place, why.get("demo")) for place, why in alone]) is demo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.checks.device.known_chips import names_npu
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -22,5 +23,7 @@ class GpuModel(Rule):
         names = [s for s in sides if isinstance(s, cst.SimpleString) and _MODEL.search(s.value)]
         others = [s for s in sides if not isinstance(s, cst.SimpleString)]
         if not names or not any(_ASKED.search(file.text(other)) for other in others):
+            return None
+        if names_npu(file):
             return None
         return Hit(original, "asked", values=(("name", names[0].raw_value),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from porter.checks.device.known_chips import names_npu
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -33,7 +34,7 @@ class PeakFlops(Rule):
         if not _WORDS.search(file.text(original)) and not isinstance(original, cst.Return):
             return None
         for node in _numbers(original):
-            if (value := _value(node)) in PEAKS:
+            if (value := _value(node)) in PEAKS and not names_npu(file):
                 text = cst.Module([]).code_for_node(node)
                 return Hit(node, "peak", values=(("old", text), ("name", PEAKS[value])))
         return None

@@ -64,6 +64,8 @@ class EnvironmentVariable(Rule):
         if row.value != "keep":
             return None  # PRT802 answers name and value together
         values = (("old", literal.name), ("new", row.to or ""))
+        if row.to is None and row.code == "PRT803" and row.severity == "note" and _is_only_asked(literal):
+            return Hit(node, "asked", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
             return Hit(node, why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
@@ -83,6 +85,11 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
             if (above and above[0]) is (around and around[0]):
                 return True
     return False
+
+
+def _is_only_asked(literal: VariableName) -> bool:
+    """`os.environ.get("CUDA_HOME")`, where `os.environ["CUDA_HOME"]` raises"""
+    return not literal.set and literal.role == "key" and not isinstance(literal.link[1][0], ast.Subscript)
 
 
 def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:

@@ -6,6 +6,7 @@ Findings about flash_attn, xformers and their options ask: behind such a choice 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import BODIES, once, once_for_file, place
@@ -21,6 +22,7 @@ _BACKEND = lazy(
 )
 _PLAIN = frozenset({"torch", "pytorch", "math", "eager", "native", "vanilla"})  # `mode == "torch"`
 _PRODUCTS = frozenset({"matmul", "bmm", "baddbmm", "einsum"})
+_OWN = b"scaled_dot_product_attention"
 _DEEPEST = 2  # callers of callers
 
 
@@ -36,6 +38,20 @@ def other_works(link: Link | None, file: RuleFile, depth: int = 0) -> bool:
             return depth < _DEEPEST and _chosen_by_callers(up, file, depth)
         child = above
     return False
+
+
+def stands_beside(names: Iterable[str], file: RuleFile) -> bool:
+    """Whether each function and class of the file that says one of the names calls torch's own attention, too."""
+    taken = (alias for link in file.buckets[ast.ImportFrom] for alias in link[0].names)
+    own = {_OWN, *(alias.asname.encode() for alias in taken if alias.name.encode() == _OWN and alias.asname)}
+    spelled = [name.encode() for name in names]
+    users = [
+        statement
+        for statement in file.tree.body
+        if isinstance(statement, (*FUNCTIONS[:2], ast.ClassDef))
+        and any(file.source.says(name, statement) for name in spelled)
+    ]
+    return bool(users) and all(any(file.source.says(name, user) for name in own) for user in users)
 
 
 def _chosen_by_callers(function: Link, file: RuleFile, depth: int) -> bool:

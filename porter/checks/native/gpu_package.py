@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
-from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works
+from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
 from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
 from porter.checks.native.package_uses import called, idle, only_asked_for, reached, untold
-from porter.engine.nodes import imported
+from porter.engine.nodes import bound, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
@@ -73,13 +73,16 @@ class GpuPackage(Rule):
                 severity = (
                     "note" if role == "optional" or row.anywhere and needs_none(file, name, self.packages) else None
                 )
-                other = _of_attention(original, name, row, file)
+                other = _of_attention(original, name, row, role, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
 
 
-def _of_attention(original: cst.CSTNode, name: str, row: Package, file: RuleFile) -> Hit | None:
+def _of_attention(
+    original: cst.Import | cst.ImportFrom, name: str, row: Package, role: str, file: RuleFile
+) -> Hit | None:
     """What is said where nothing has to be rewritten."""
-    if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
+    own = role == "optional" and stands_beside(bound(original), file)
+    if name.partition(".")[0] in ATTENTIONS and (own or other_works(file.scene.link_to(file.statement), file)):
         return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
     if name in ATTENTIONS and only_asked_for(file, name):
         why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"

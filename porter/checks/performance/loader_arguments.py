@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from porter.checks.performance import prefilters
@@ -76,6 +77,11 @@ def _in_memory(scene: Any, place: Link) -> bool:
 _WANTED = {"num_workers": ("0", "num_workers=4"), "pin_memory": ("False", "pin_memory=True")}
 
 
+def _hands_on(collate: str) -> bool:
+    """Whether a batch is the list of its items, which may be anything: pinning takes tensors, and what has some."""
+    return collate == "list" or re.fullmatch(r"lambda *(\w+) *: *\1", collate) is not None
+
+
 class LoaderArguments(Rule):
     code = "PRT633"
     edits = False
@@ -90,5 +96,5 @@ class LoaderArguments(Rule):
         if not wanted:
             return None
         missing = ", ".join(_WANTED[name][1] for name in wanted)
-        why = "objects" if wanted == ["pin_memory"] and given.get("collate_fn") == "list" else "missing"
+        why = "objects" if wanted == ["pin_memory"] and _hands_on(given.get("collate_fn", "")) else "missing"
         return Hit(original.func, why, values=(("missing", missing),))

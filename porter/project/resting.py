@@ -1,0 +1,159 @@
+"""What is said of code that nothing in the project uses costs no run anything: it is marked, and set aside.
+
+A function or class at the top of a file is used where its name stands in another file of the project, of whatever kind; in
+a statement of its own file that runs on import; or in a function or class that is used. A file that only hands it on, or
+has the name from elsewhere, does not use it. What is decorated is used, for a registry may have it. A project that looks
+names up at run time, or that others install, may use all of its own. A package that is installed for programs of its own
+project, and that nobody is told to install by itself, is no such thing.
+
+So is all that is said of a file that nothing runs, advice about code for Apple's MLX, and advice about what a module that
+others import does where it is run by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from porter.engine.together import is_only_told, lines_of
+from porter.files.kinds import PYTHON, kind_of
+from porter.files.paths import is_test
+from porter.finding import FileResult, Finding
+from porter.project.apple_code import AppleCode
+from porter.project.set_aside import RESTS
+from porter.project.unused import Uses
+from porter.python.graphs import reached
+from porter.python.trees import parse
+from porter.python.walks import walk
+from porter.regex import lazy
+
+_ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
+_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
+_SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
+_WORD = lazy(r"[A-Za-z_]\w*")
+_HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
+_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
+    """The results with what is said of unused code made notes, that name what is unused; `once`: of a code and its message,
+    whether the first place of a file speaks for all."""
+    return [_rested(result, uses, once) for result in results]
+
+
+def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    told = [f for f in result.findings if _matters_where_it_runs(f)]
+    if not told or kind_of(result.path) != PYTHON:
+        return result
+    if uses.is_idle(result.path):
+        return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
+    apple = AppleCode(uses.text(result.path))
+    result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
+    result = _as_notes(result, _shown_alone(result, uses))
+    result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
+    return _rested_parts(result, uses, once)
+
+
+def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:
+    advice = [f for f in result.findings if f.code.startswith(_ADVICE) and _matters_where_it_runs(f)]
+    lines = uses.text(result.path).split(b"\n") if advice else []
+    inside = [f for f in advice if all(_is_main(lines, number) for number in lines_of(f))]
+    return dict.fromkeys(inside, ("demo", result.path)) if inside and uses.is_taken(result.path) else {}
+
+
+def _is_main(lines: Sequence[bytes], number: int) -> bool:
+    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    return next(margin, b"").startswith(b"if __name__")
+
+
+def _server(finding: Finding) -> str:
+    """The file whose step calls what is told of, where one is named."""
+    by = dict(finding.values).get("served_by", "")
+    return by if by.endswith(".py") and _matters_where_it_runs(finding) else ""
+
+
+def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> FileResult:
+    if not why:
+        return result
+    findings = (replace(f, severity="note", values=(*f.values, why[f])) if f in why else f for f in result.findings)
+    return replace(result, findings=tuple(findings))
+
+
+def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    advice = {f: lines_of(f) for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)}
+    if not advice or is_test(result.path) or uses.is_installed(result.path):  # tests are found by their names
+        return result
+    lines = uses.text(result.path).split(b"\n")
+    owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
+    names = {name for several in owners.values() for name in several if name}
+    unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
+    resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
+    return _as_notes(result, resting if unused else {})
+
+
+def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
+    """Of the functions and classes at the top of a file that no other file mentions, those that nothing uses."""
+    tree = parse(uses.text(path)) if names else None
+    if tree is None:
+        return set()
+    own = {name: node for node in tree.body if (name := _defined(node))}
+    inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
+    defining = {*own.values()}
+    running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
+    running = [node for node in running if not _is_list_of_names(node)]
+    used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
+    used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
+    if not used and not uses.is_taken(path):
+        return set()
+    users = {name: {user for user, words in inside.items() if name in words} for name in own}
+    unused = set()
+    for name in sorted(names & own.keys() - used):
+        line = reached([name], lambda name: users[name])
+        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line - {name})):
+            unused.add(name)
+    return set() if unused and uses.may_be_any(path) else unused
+
+
+def _defined(node: ast.stmt) -> str:
+    """The name of a function, of a class, or of an alias of one: `attend = Attend.apply`."""
+    if isinstance(node, _DEFINITIONS):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
+            return node.targets[0].id
+    return ""
+
+
+def _matters_where_it_runs(finding: Finding) -> bool:
+    """What it says matters where its own place runs, and nowhere else."""
+    if not finding.code.startswith(_OF_CODE):
+        return False
+    known = dict(finding.values)
+    return is_only_told(finding) and _SPEAKS.isdisjoint(known) and RESTS.isdisjoint(known)
+
+
+def _owner(lines: Sequence[bytes], number: int) -> str | None:
+    """The function or class at the top of a file in which a line stands."""
+    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    match = _HEAD.match(next(margin, b""))
+    return match[1].decode() if match else None
+
+
+def _is_list_of_names(node: ast.stmt) -> bool:
+    """`__all__ = [...]`: what it hands on is used where somebody takes it."""
+    return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
+
+
+def _words(node: ast.AST) -> set[str]:
+    """All names, and all words of texts, for a registry may look them up."""
+    words: set[str] = set()
+    for inner in walk(node):
+        if isinstance(inner, ast.Name):
+            words.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            words.add(inner.attr)
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            words.update(_WORD.findall(inner.value))
+    return words

@@ -1,0 +1,37 @@
+"""What nobody has to act on is no finding: what may stay as it is, and what stands where nothing runs it. It is listed in the
+inventory of the report. What is edited, suppressed or a matter of porter's own work is told as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from porter.engine.together import is_only_told
+from porter.finding import FileResult, Finding
+from porter.regex import lazy
+
+# of `Finding.values`: porter/project/resting.py found that nothing runs the place
+RESTS = frozenset({"unused", "apple", "demo"})
+_OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # they build for GPUs
+
+
+def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
+    """`may_stay`: of a code and its message."""
+
+    def aside(finding: Finding) -> bool:
+        if not is_only_told(finding):
+            return False
+        rests = (
+            not RESTS.isdisjoint(dict(finding.values))
+            or finding.severity == "note"
+            and _OF_SERVICES.search(finding.path)
+        )
+        return bool(rests) or may_stay(finding.code, finding.why)
+
+    out = []
+    for result in results:
+        rows = tuple(filter(aside, result.findings))
+        kept = tuple(f for f in result.findings if f not in rows) if rows else result.findings
+        out.append(replace(result, findings=kept, inventory=rows) if rows else result)
+    return out

@@ -1,0 +1,45 @@
+"""Places of one function that one thought answers, whatever each of them names, are one finding: whoever rewrites the loop
+that reads five losses does it once. Which messages are such, their stanzas say with `joined`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from porter.engine.together import may_fold, with_lines
+from porter.files.kinds import PYTHON, kind_of
+from porter.finding import FileResult, Finding
+from porter.python.trees import parse
+from porter.python.walks import walk
+from porter.spans import Span, outermost, span_of
+
+Text = Callable[[str], bytes]
+Thought = Callable[[str, str], str]  # of a code and its message; "" where each place is a thought of its own
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def told_by_function(results: Iterable[FileResult], text: Text, thought: Thought) -> list[FileResult]:
+    return [_joined(result, text, thought) for result in results]
+
+
+def _joined(result: FileResult, text: Text, thought: Thought) -> FileResult:
+    several = [f for f in result.findings if thought(f.code, f.why) and may_fold(f)]
+    if len(several) < 2 or kind_of(result.path) != PYTHON:
+        return result
+    spans = _functions(text(result.path))
+    groups: dict[object, list[Finding]] = {}
+    for f in several:
+        key = (f.code, thought(f.code, f.why), f.severity, span_of(f.line, spans))
+        groups.setdefault(key, []).append(f)
+    told = {found[0]: with_lines(found) for found in groups.values()}
+    left = {f for found in groups.values() for f in found[1:]}
+    kept = (told.get(f, f) for f in result.findings if f not in left)
+    return replace(result, findings=tuple(sorted(kept)))
+
+
+def _functions(data: bytes) -> list[Span]:
+    tree = parse(data)
+    nodes = walk(tree) if tree else ()
+    return outermost((n.lineno, n.end_lineno or n.lineno) for n in nodes if isinstance(n, _FUNCTIONS))

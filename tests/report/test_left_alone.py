@@ -1,0 +1,80 @@
+"""What nobody has to act on is in the inventory, in both languages, and in no list of findings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+TRAIN = 'import torch\n\nprint(torch.ones(3, device="cuda"))\n'
+RUN = "export NCCL_P2P_DISABLE=1\nexport NCCL_DEBUG=INFO\npython train.py\n"
+
+
+@pytest.fixture
+def porter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Porter:
+    write(tmp_path, {"porter.toml": "", "train.py": TRAIN, "run.sh": RUN, "more/run.sh": RUN})
+    return Porter(monkeypatch, tmp_path)
+
+
+def test_a_variable_that_does_no_harm(porter: Porter) -> None:
+    found = json.loads(porter("analyze", ".", "--format", "json").text)
+    [row] = [row for row in found["left_alone"] if row["code"] == "PRT803"]
+    assert row["places"] == ["more/run.sh:1", "run.sh:1"], "one row for a program"
+    assert row["values"]["old"] == "NCCL_P2P_DISABLE" and row["message"].keys() == {"en", "zh"}
+    assert {f["values"]["old"] for f in found["findings"] if f["code"] == "PRT803"} == {"NCCL_DEBUG"}
+
+
+def test_the_page_has_it_folded(porter: Porter) -> None:
+    page = porter("analyze", ".", "--format", "html").text
+    listed = page.partition('id="inventory"')[2].partition("</section>")[0]
+    assert "<details>" in listed and "NCCL_P2P_DISABLE" in listed and "and 1 more" in listed
+
+
+def test_it_fails_no_run_and_a_comment_suppresses_it_all_the_same(porter: Porter) -> None:
+    write(porter.folder, {"run.sh": "export NCCL_P2P_DISABLE=1\n", "more/run.sh": "", "train.py": "import torch\n"})
+    assert porter("analyze", ".", "--fail-on", "note").code == 0
+    write(porter.folder, {"run.sh": "export NCCL_P2P_DISABLE=1  # porter: ignore[PRT803] ours\n"})
+    found = json.loads(porter("analyze", ".", "--format", "json").text)
+    assert not found["left_alone"] and [f["suppressed"] for f in found["findings"]] == ["ours"]
+
+
+def test_services_that_build_for_gpus(porter: Porter) -> None:
+    write(porter.folder, {".github/workflows/build.sh": "export CUDA_HOME=/usr/local/cuda\n"})
+    found = json.loads(porter("analyze", ".", "--format", "json").text)
+    assert [".github/workflows/build.sh:1"] in [row["places"] for row in found["left_alone"]]
+
+
+def test_waits_of_one_function_are_one_finding(porter: Porter) -> None:
+    waits = """import torch
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x.cuda(), y.cuda())
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+        if loss > 3:
+            break
+        scale = float(loss.detach())
+        print(scale)
+
+
+def again(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x.cuda(), y.cuda())
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+
+
+train(torch.nn.Linear(3, 3), [], None)
+again(torch.nn.Linear(3, 3), [], None)
+"""
+    write(porter.folder, {"train.py": waits})
+    found = [
+        f for f in json.loads(porter("analyze", ".", "--format", "json").text)["findings"] if f["code"] == "PRT630"
+    ]
+    assert {(f["line"], f["values"].get("also", "")) for f in found} == {(9, "12"), (10, ""), (21, "")}
