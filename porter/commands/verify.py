@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 say = speaker("verify")
 
+_NAMED = 8  # operators
 EXITS = {
     PORT: exits.FOUND, ORIGINAL: exits.ORIGINAL, ENVIRONMENT: exits.ENVIRONMENT, VIRTUAL: exits.DEVICE,
     TORCH_NPU: exits.DEVICE,
@@ -194,6 +195,12 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     if trees.left_out and guilty is not None and guilty.name == PORT:
         command = shlex.join(["porter", "verify", "--unsafe", *trees.program])
         yield say("note.review", lang, n=trees.left_out, command=command)
+    if result.verdict == "apart" and result.original and result.ported:
+        before, after = (leg.records.operator_names() for leg in (result.original, result.ported))
+        for leg, names in (("original", before - after), ("ported", after - before)):
+            if names:
+                shown = ", ".join(sorted(names)[:_NAMED])
+                yield say("note.operators", lang, leg=say(f"leg.{leg}", lang), names=shown)
     target = trees.run.target.torch_npu if trees.run else result.device.torch_npu
     if target != result.device.torch_npu:
         yield say("note.target", lang, target=target, ran=result.device.torch_npu)

@@ -72,6 +72,10 @@ for i in range(2):
 PROGRAMS = {
     "verified": (TRAINS, 0, "verdict.equal"),
     "port": (TRAINS + 'name = "cu" + "da"\nprint(torch.ones(1).to(name) + w)\n', 1, "culprit.port"),
+    "library": (
+        TRAINS + 'if str(w.device)[0] != "c":\n    torch.cosh(w).sum().backward()\nelse:\n    w.sum().backward()\n',
+        1, "verdict.apart",
+    ),
     "original": (TRAINS + "raise ValueError('a batch is broken')\n", 3, "culprit.original"),
     "package": ("import no_such_package\n" + TRAINS, 4, "culprit.environment.of-original"),
     "data": (TRAINS.replace("for", "x = torch.load('weights.pt')\nfor"), 4, "culprit.environment.of-original"),
@@ -91,4 +95,5 @@ def test_the_verdict_of_a_program_and_its_exit_code(name: str, tmp_path: Path) -
     assert done.returncode == exit_code, done.stdout + done.stderr
     assert words("verify", "en")[key].partition("{")[0] in done.stdout
     assert ("not run, as" in done.stdout) is (name == "package")
+    assert ("port: aten::cosh" in done.stdout) is (name == "library")
     assert ("What this proves" in done.stdout) is (name == "verified")
