@@ -1,0 +1,8 @@
+from ops.rasterise import splat
+
+
+def train(points, opt):
+    for step in range(100):
+        image = splat(points.cuda(), 5)
+        image.sum().backward()
+        opt.step()
