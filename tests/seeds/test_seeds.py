@@ -3,7 +3,7 @@
 A folder of inputs/ is one sentence of a guide, named by the guide's number. `fires.*` says at each line what has to be told
 there, `# expect: PRT630`, `# expect: advice adam-beta2` or, of a log, `# expect: cause nan-loss`, and behind it perhaps
 `# says: words` of the text; its twin `silent.*` comes near, and none of it may be told. Both may be folders: a repository.
-What is not answered yet says so in a line of its own, `# open: why`, or in a file open.txt.
+What is not answered yet says so in a file open-fires.txt, why; what is told falsely in open-silent.txt.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ EXPLAINED = tomli.loads((HERE / "explained.toml").read_text("utf-8"))["page"]
 EXPECTED = re.compile(
     r"# expect( anywhere)?: ((?:PRT\d{3}|(?:advice|cause) [\w-]+))(?: # says: (.+?)(?=\s*(?:# expect|[\"]?[},]?$)))?"
 )
-OPEN = re.compile(r"(?m)^# open: (.+)")
 SOC = re.compile(r"(?m)^# soc: (\w+)")
 MARKED = re.compile(r"\s*# expect.*")
 TEXTS = Texts()
@@ -136,17 +135,17 @@ def _advised(a: Advice) -> str:
     return " ".join([a.text("title", "en"), a.text("text", "en"), a.row.get("snippet", "")])
 
 
-def cases() -> list[object]:
-    marks = {}
+def cases(of: str) -> list[object]:
+    """What is open is marked: no input that is told may stay so."""
+    params = []
     for folder in INPUTS:
-        why = next((m[1] for _, text in files(found(folder, "fires")) if (m := OPEN.search(text))), "")
-        if (folder / "open.txt").exists():
-            why = (folder / "open.txt").read_text().strip()
-        marks[folder] = [pytest.mark.xfail(reason=why, strict=True)] if why else []
-    return [pytest.param(folder, id=folder.name, marks=marks[folder]) for folder in INPUTS]
+        note = folder / f"open-{of}.txt"
+        marks = [pytest.mark.xfail(reason=note.read_text().strip(), strict=True)] if note.exists() else []
+        params.append(pytest.param(folder, id=folder.name, marks=marks))
+    return params
 
 
-@pytest.mark.parametrize("folder", cases())
+@pytest.mark.parametrize("folder", cases("fires"))
 def test_told_where_the_guide_means_it(folder: Path, tmp_path: Path) -> None:
     path = found(folder, "fires")
     wanted = expected(path)
@@ -160,7 +159,7 @@ def test_told_where_the_guide_means_it(folder: Path, tmp_path: Path) -> None:
         assert place.text in next(other.text for other in answers if other[:3] == place[:3])
 
 
-@pytest.mark.parametrize("folder", INPUTS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", cases("silent"))
 def test_nothing_is_told_of_what_comes_near(folder: Path, tmp_path: Path) -> None:
     path = found(folder, "silent")
     assert not expected(path)
@@ -168,12 +167,21 @@ def test_nothing_is_told_of_what_comes_near(folder: Path, tmp_path: Path) -> Non
     assert not [place[:3] for place in sorted(told(path, tmp_path)) if place.answer in asked]
 
 
-@pytest.mark.parametrize("page", EXPLAINED, ids=lambda page: page["name"])
+def pages() -> list[object]:
+    return [
+        pytest.param(
+            page,
+            id=page["name"],
+            marks=[pytest.mark.xfail(reason=page["open"], strict=True)] if "open" in page else [],
+        )
+        for page in EXPLAINED
+    ]
+
+
+@pytest.mark.parametrize("page", pages())
 def test_a_page_says_what_the_guide_says(page: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     porter = Porter(monkeypatch, tmp_path)
     for lang in ("en", "zh"):
-        if "open" in page:
-            pytest.xfail(page["open"])
         own, twin = (
             " ".join(porter("explain", page[name], "--lang", lang, *_target(page.get(f"{name}_soc"))).text.split())
             for name in ("name", "twin")
