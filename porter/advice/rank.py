@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from porter.advice import load
+from porter.advice.computed import computed
 from porter.advice.schema import CHAPTERS
 from porter.advice.triggers import places
 from porter.advice.world import Place, World
@@ -19,11 +20,19 @@ class Advice(NamedTuple):
     places: tuple[Place, ...]  # the first few
     number: int  # of all
     score: int
+    given: dict[str, str]  # what its snippet is filled with
 
     def text(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
         text: str = self.row[key][lang]
         return text.replace("{value}", self.places[0].value)
+
+    def snippet(self) -> str:
+        """ "" where there is none, or where it needs a value that is not known."""
+        text: str = self.row.get("snippet", "").strip("\n")
+        if "computed" in self.row:
+            text = _filled(text, self.given)
+        return text
 
 
 def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
@@ -36,8 +45,15 @@ def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
     given = []
     for row in data["advice"]:
         if world.soc in row.get("soc", (world.soc,)) and (held := _held(row, world)):
-            given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, first)))
+            filled = computed(row["computed"], held, world) if "computed" in row else {}
+            given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, first), filled))
     return sorted(given, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
+
+
+def _filled(text: str, given: dict[str, str]) -> str:
+    for key, value in given.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text if given else ""
 
 
 def _held(row: Stanza, world: World) -> list[Place]:

@@ -132,7 +132,7 @@ def _words(f: Finding) -> str:
 
 
 def _advised(a: Advice) -> str:
-    return " ".join([a.text("title", "en"), a.text("text", "en"), a.row.get("snippet", "")])
+    return " ".join([a.text("title", "en"), a.text("text", "en"), a.snippet()])
 
 
 def cases(of: str) -> list[object]:

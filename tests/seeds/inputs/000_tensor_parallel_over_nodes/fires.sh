@@ -2,7 +2,7 @@
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 GPUS_PER_NODE=8
 NNODES=4
-TP=16
+TP=16  # expect: advice tensor-parallel-across-nodes
 PP=2
 
 MODEL_PARALLEL_ARGS=(

@@ -10,6 +10,6 @@ def build(model, optimizer):
 
 def step(model, optimizer, x):
     loss = model(x.cuda()).sum()
-    with amp.scale_loss(loss, optimizer) as scaled:
+    with amp.scale_loss(loss, optimizer) as scaled:  # expect: PRT350
         scaled.backward()
     optimizer.step()

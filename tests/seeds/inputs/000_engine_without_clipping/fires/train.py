@@ -1,4 +1,5 @@
 import deepspeed
+import torch
 from transformers import AutoModelForCausalLM
 
 
