@@ -59,7 +59,6 @@ def _waited_for(branch: Link, sign: str) -> bool:
 
 
 def _is_barrier(statement: Node) -> bool:
-    call = getattr(statement, "value", None)
     while statement.__class__ is ast.If and len(statement.body) == 1:  # if distributed: barrier()
         statement = statement.body[0]
     call: Node = getattr(statement, "value", None)

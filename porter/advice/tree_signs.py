@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from porter.advice import first_rank
-from porter.advice.trees import File, Link, Node, call_name, function_of
+from porter.advice.trees import File, Link, Node, call_name, function_of, walk
 from porter.regex import lazy
 
 _TENSOR_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "addmm_", "baddbmm", "linear", "einsum"})
+_JOINS = frozenset({"_flatten_dense_tensors", "cat", "parameters_to_vector"})
 _VIEWS = lazy(rb"\.(?:t\(\)|m?T\b|transpose\()")
 _MODEL = lazy(r"(?i)(?:^|[._])(?:model|net|network)$")
 _FLOAT16 = lazy(r"(?:^|\.)(?:float16|half)$")
@@ -23,6 +24,8 @@ def seen(file: File) -> Iterator[tuple[str, int]]:
         yield from (("unscaled", line) for line in _unscaled(file))
     if b"rank" in text or b"is_ma" in text:
         yield from first_rank.seen(file)
+    if b"all_reduce" in text and b".grad" in text:
+        yield from (("joined_gradients", line) for line in _joined(file))
     if b".round(" in text and b".detach()" in text:
         yield from (("rounds_through", line) for line in _rounded_through(file))
     if b"PrecisionDebugger" in text:
@@ -61,7 +64,7 @@ def _is_product(node: Node) -> bool:
 def _factors(function: Node) -> Iterator[str]:
     """The names that go into products as they are."""
     node: Node
-    for node in ast.walk(function):
+    for node in walk(function):
         if _is_product(node):
             if node.__class__ is ast.Call:
                 operands = node.args
@@ -73,6 +76,25 @@ def _factors(function: Node) -> Iterator[str]:
 def _is_backward(function: Node) -> bool:
     first = function.args.args[:1] if function.__class__ is ast.FunctionDef else []
     return bool(first) and function.name == "backward" and first[0].arg == "ctx"
+
+
+def _joined(file: File) -> Iterator[int]:
+    """`flat = _flatten_dense_tensors(grads)`, `dist.all_reduce(flat)`: all gradients in one message."""
+    for link in file.buckets[ast.Call]:
+        call, function = link[0], function_of(link)
+        if call_name(call.func) == "all_reduce" and function is not None and call.args and not call.args[1:]:
+            names = {getattr(call.args[0], "id", "")}
+            values = _set_to(names, function)
+            joined = [v for v in values if v.__class__ is ast.Call and call_name(v.func) in _JOINS and v.args]
+            for value in joined:
+                inner = {n.id for n in walk(value.args[0]) if n.__class__ is ast.Name}
+                if any(".grad" in ast.unparse(part) for part in (value.args[0], *_set_to(inner, function))):
+                    yield call.lineno
+
+
+def _set_to(names: set[str], function: Node) -> list[Node]:
+    nodes = (n for n in walk(function) if n.__class__ is ast.Assign)
+    return [node.value for node in nodes if getattr(node.targets[0], "id", None) in names]
 
 
 def _rounded_through(file: File) -> Iterator[int]:

@@ -43,3 +43,7 @@ def within_function(link: Link) -> Iterator[Link]:
         if above[0].__class__ in FUNCTIONS:
             return
         yield above
+
+
+def walk(node: Node) -> Iterator[Node]:
+    return iter(ast.walk(node))

@@ -2,13 +2,14 @@
 
 A folder of inputs/ is one sentence of a guide, named by the guide's number. `fires.*` says at each line what has to be told
 there, `# expect: PRT630`, `# expect: advice adam-beta2` or, of a log, `# expect: cause nan-loss`, and behind it perhaps
-`# says: words` of the text; its twin `silent.*` comes near, and none of it may be told. Both may be folders: a repository.
+`# says: words` of the text; its twin `silent.*` comes near, and none of it may be told. Both may be folders: a repository; and `library` beside them a package that it calls.
 What is not answered yet says so in a file open-fires.txt, why; what is told falsely in open-silent.txt.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
@@ -28,10 +29,13 @@ from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
 from porter.diagnose.reading import blocks
 from porter.diagnose.scan import Scan
 from porter.engine.facts import Facts
+from porter.engine.libraries import Libraries
 from porter.engine.together import lines_of
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.script_texts import SPEAKS
 from porter.finding import FileResult, Finding
+from porter.reach.fact_file import make
+from porter.reach.known import read
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
@@ -107,12 +111,23 @@ def _of_file(path: Path, soc: str) -> Iterator[Told]:
 
 
 def _of_repository(path: Path, scratch: Path, soc: str) -> Iterator[Told]:
-    root = scratch / path.name
+    root, target = scratch / path.name, Target(soc=soc)
     shutil.copytree(path, root)
     (root / ".git").mkdir()
-    results = run(root, [str(root)], Settings(jobs=1), open_session(Target(soc=soc), Facts())).files
+    session = open_session(target, Facts(), _of_libraries(path.parent / "library", scratch, target))
+    results = run(root, [str(root)], Settings(jobs=1), session).files
     scripts = [(name, text.encode()) for name, text in files(path) if kind_of(name) in SPEAKS]
     yield from _told(results, scripts, soc)
+
+
+def _of_libraries(folder: Path, scratch: Path, target: Target) -> Libraries:
+    """What `porter analyze --library` says of a library beside the input."""
+    if not folder.exists():
+        return Libraries()
+    [package] = folder.iterdir()
+    facts = scratch / "facts.json"
+    facts.write_text(json.dumps(make(package, open_session(target))))
+    return read([facts], target)
 
 
 def _told(results: Iterable[FileResult], scripts: Iterable[tuple[str, bytes]], soc: str) -> Iterator[Told]:

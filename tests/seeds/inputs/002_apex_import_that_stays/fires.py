@@ -1,7 +1,7 @@
 import torch
 
 try:
-    from apex.normalization import FusedLayerNorm as LayerNorm  # expect: PRT352
+    from apex.normalization import FusedLayerNorm as LayerNorm  # expect: PRT355
 except ImportError:
     from torch.nn import LayerNorm
 

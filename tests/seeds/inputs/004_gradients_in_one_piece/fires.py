@@ -9,7 +9,7 @@ def train(model, loader, opt):
         model(x.cuda()).sum().backward()
         grads = [p.grad for p in model.parameters()]
         flat = _flatten_dense_tensors(grads)
-        dist.all_reduce(flat)  # expect: PRT216
+        dist.all_reduce(flat)  # expect: advice gradients-in-one-message
         flat /= world
         for grad, part in zip(grads, _unflatten_dense_tensors(flat, grads)):
             grad.copy_(part)

@@ -1,8 +1,9 @@
-from ops.rasterise import splat
+import torch
+from raster import points_of
 
 
-def train(points, opt):
+def train(image, opt):
     for step in range(100):
-        image = splat(points.cuda(), 5)
-        image.sum().backward()
+        points = points_of(image.cuda())
+        points.float().sum().backward()
         opt.step()

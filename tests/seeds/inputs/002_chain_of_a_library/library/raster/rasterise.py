@@ -10,5 +10,13 @@ def _draw(points, n):
     return points
 
 
-def splat(points, n):
+def _drawn(points, n):
     return _draw(points, n)
+
+
+def splat(points, n):
+    return _drawn(points, n)
+
+
+def points_of(image):
+    return torch.nonzero(image)

@@ -3,7 +3,7 @@ import torch_npu
 from torch_npu.contrib import transfer_to_npu
 import torch.distributed as dist
 
-SUPPORTED = ["gloo", "nccl"]  # expect: PRT202
+SUPPORTED = ["gloo", "nccl"]  # expect: PRT149
 
 
 def setup(args):
