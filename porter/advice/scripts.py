@@ -15,7 +15,7 @@ _OPTION = lazy(r"(?<![\w-])--([A-Za-z][\w-]*)(?:(?:=|[ \t]+)(?!--?[A-Za-z])(\"[^
 _SET = lazy(r"(?m)(?:^|[\s;])(?:export[ \t]+|ENV[ \t]+)?([A-Za-z_]\w*)\??=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;|&)]*)")
 _PAIR = lazy(r"(?m)^[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z][\w.-]*)[\"']?[ \t]*[:=][ \t]*([^#\n]+)")
 _ITEM = lazy(r"\"([A-Za-z][\w.-]*)\"[ \t]*:[ \t]*(\"[^\"\n]*\"|[^\s,{}\[\]]+)")
-_BINDS = lazy(r"(?<![\w./-])(taskset|numactl)[ \t]+-")
+_BINDS = lazy(r"(?<![\w./-])(taskset|numactl)[ \t]+-[^\n]*?\b(?:python|torchrun|deepspeed|accelerate)")
 _VARIABLE = lazy(r"\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?")
 
 
