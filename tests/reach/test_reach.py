@@ -62,6 +62,7 @@ def test_what_ends_in_a_kernel(facts):
         "ops.safe_overlap",  # is_cuda
         "ops.either",  # an option
         "ops.boxes.blended",  # an option, and both ways are calls
+        "ops.boxes.newer",  # a number of the machine
         "ops.pooled",  # the sources have it for NPUs
         "ops.measured",  # on the CPU
         "ops.gather",  # falls back to the CPU
@@ -77,6 +78,19 @@ def test_what_ends_in_a_kernel(facts):
 )
 def test_what_does_not(facts, name):
     assert f"shapes.{name}" not in facts["functions"]
+
+
+def test_what_ends_there_for_some_numbers(facts):
+    functions = facts["functions"]
+    large = functions["shapes.ops.boxes.large"]
+    assert large["when"] == "a.dim() > 3" and large["end"] == "shapes._C.overlap"
+    assert large["chain"][:3] == [
+        "shapes.ops.boxes.large",
+        "shapes.ops.boxes._many",
+        "shapes.ops.boxes.OverlapFunction.forward",
+    ]
+    assert functions["shapes.ops.boxes.small"]["when"] == "not n < 100"
+    assert "when" not in functions["shapes.ops.boxes.overlap"]
 
 
 def test_other_ends(facts):
