@@ -18,7 +18,7 @@ from porter.reach.reading import Reading
 from porter.reach.ways import solve, sometimes
 from porter.regex import lazy
 
-LAYOUT = 1
+LAYOUT = 2
 _GRADIENT = frozenset({"forward", "backward", "symbolic", "setup_context"})  # which `apply` calls
 _ASIDE = lazy(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
 

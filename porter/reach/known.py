@@ -15,7 +15,7 @@ from porter.files.read import DOCUMENT
 from porter.files.read import read as read_file
 from porter.target import Target
 
-LAYOUT = 1
+LAYOUT = 2
 VERDICTS = ("kernel", "triton", "missing", "package", "code")
 PARTS = {"library": str, "version": str, "target": str, "functions": dict, "modules": dict}
 _CURE = "make it with `porter analyze --library DIR --output FILE`"

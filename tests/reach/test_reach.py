@@ -164,7 +164,7 @@ def test_from_the_command_line(porter):
     again = porter("analyze", "--library", "checkout/shapes", "-q")
     assert again.out == (porter.folder / "shapes.json").read_bytes() and not again.err
     document = json.loads(again.out)
-    assert (document["layout"], document["library"], document["version"]) == (1, "shapes", "1.4")
+    assert (document["layout"], document["library"], document["version"]) == (2, "shapes", "1.4")
     assert str(porter.folder) not in again.text
 
 
@@ -188,7 +188,7 @@ def test_where_a_program_calls_it(porter, facts):
         ("{", "lib.json:1: not JSON"),
         ("{}", "lib.json: no fact file of porter"),
         ('{"layout": 99}', "lib.json: was written by another version of porter"),
-        ('{"layout": 1, "library": "x"}', "lib.json: a fact file that is not as porter wrote it"),
+        ('{"layout": 2, "library": "x"}', "lib.json: a fact file that is not as porter wrote it"),
     ],
 )
 def test_a_file_that_is_none(porter, text, said):
