@@ -11,7 +11,7 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 
-_SCRIPTED = frozenset({"torch.jit.script", "torch.jit.script_method", "torch.jit.script_if_tracing"})
+_SCRIPTED = frozenset({"torch.jit.script", "torch.jit.script_method"})
 _LAYOUTS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
 
 
