@@ -49,6 +49,8 @@ def _rms_norm(place: Place, match: Match) -> str | None:
         return None  # perhaps a tensor
     if not _keeps_type(place, match):
         return None
+    if b"autocast" in place.source.utf8 and not _is_cast_later(place):
+        return None  # float32 weights make float32 of what autocast handed over, and the operator does not
     x, weight, number = (place.spell(v) for v in (parts["x"], parts["weight"], parts["eps"]))
     return f"torch_npu.npu_rms_norm({x}, {weight}, {number})[0]" if None not in (x, weight, number) else None
 
@@ -79,9 +81,12 @@ def _keeps_type(place: Place, match: Match) -> bool:
     back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
     if any(not _is_type_of(x, v) for v in back):
         return False
+    return bool(back) or _is_cast_later(place) or all(base(v) is not x for v in casts)
+
+
+def _is_cast_later(place: Place) -> bool:
     users = Users(place.body).of(place.root)
-    later = bool(users) and all(u.op == "cast" and u.args[0] is place.root for u in users)
-    return bool(back) or later or all(base(v) is not x for v in casts)
+    return bool(users) and all(u.op == "cast" and u.args[0] is place.root for u in users)
 
 
 def _is_type_of(x: Value, cast: Value) -> bool:
