@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import add, mul, sub
 from typing import Any, Protocol, TypeAlias
 
-from porter.advice import tree_signs
+from porter.advice import exported, tree_signs
 from porter.advice.load import Names, names
 from porter.rulebook.table import Stanza
 
@@ -58,7 +58,10 @@ def observed(file: Seen) -> tuple[Observation, ...]:
     """Sorted, each once."""
     known = names()
     rows = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
+    if b"environ" in file.source.utf8 or b"putenv" in file.source.utf8:
+        rows |= set(_exported(file, known))
     rows |= {(f"sign:{name}", "", line) for name, line in tree_signs.seen(file)}
+    rows |= {("value:onnx_input", shapes, line) for shapes, line in exported.inputs(file)}
     absent = {f"value:{name}" for name, word in known.needs.items() if word not in file.source.utf8}
     return tuple(sorted(row for row in rows if row[0] not in absent))
 
@@ -139,7 +142,7 @@ def _called(file: Seen, known: Names) -> Iterator[Observation]:
                 yield from _named(keyword.arg, keyword.value, keyword.value, known)
     for link in file.buckets.get(ast.Dict, ()):  # settings of a framework, written in the program
         for key, value in zip(link[0].keys, link[0].values):
-            if key.__class__ is ast.Constant and key.value.__class__ is str and key.value in keys:
+            if key.__class__ is ast.Constant and key.value.__class__ is str and plain(key.value) in keys:
                 yield from _named(key.value, value, key, known)
     for call in file.apis.keys() & known.arguments.keys():
         for link in file.apis[call]:
@@ -148,6 +151,29 @@ def _called(file: Seen, known: Names) -> Iterator[Observation]:
                 top = link[0]
             if link[0].__class__ is ast.Call and link[0].func is top:
                 yield from _arguments(link[0], known.arguments[call])
+
+
+def _exported(file: Seen, known: Names) -> Iterator[Observation]:
+    """`os.environ["X"] = "1"`, and what sets a variable by a call."""
+    for link in file.buckets.get(ast.Assign, ()):
+        target = link[0].targets[0]
+        if target.__class__ is ast.Subscript and _is_environment(target.value):
+            yield from _variable(target.slice, link[0].value, known)
+    for link in file.buckets[ast.Call]:
+        func, args = link[0].func, link[0].args
+        if func.__class__ is not ast.Attribute or len(args) != 2:
+            continue
+        if func.attr == "putenv" or func.attr == "setdefault" and _is_environment(func.value):
+            yield from _variable(args[0], args[1], known)
+
+
+def _is_environment(node: Node) -> bool:
+    return "environ" in (getattr(node, "attr", ""), getattr(node, "id", ""))
+
+
+def _variable(name: Node, value: Node, known: Names) -> Iterator[Observation]:
+    if name.__class__ is ast.Constant and name.value.__class__ is str:
+        yield from _named(name.value, value, name, known)
 
 
 def _option(node: ast.Call, known: Names) -> Iterator[Observation]:
@@ -161,15 +187,20 @@ def _option(node: ast.Call, known: Names) -> Iterator[Observation]:
 
 def _arguments(node: ast.Call, rows: Iterable[Stanza]) -> Iterator[Observation]:
     given: dict[str | None, Node] = {k.arg: k.value for k in node.keywords}
+    if any(arg.__class__ is ast.Starred for arg in node.args):
+        given[None] = None
     for row in rows:
         value = given.get(row["keyword"])
+        if value is None and None not in given and len(node.args) > row.get("position", len(node.args)):
+            value = node.args[row["position"]]
         if value is not None and "item" in row:
             value = (
                 value.elts[row["item"]]
                 if value.__class__ in (ast.Tuple, ast.List) and len(value.elts) > row["item"]
                 else None
             )
-        text = literal(value) if row["keyword"] in given else None if None in given else row.get("default")
+        named = value is not None or row["keyword"] in given
+        text = literal(value) if named else None if None in given else row.get("default")
         if text is not None:
             yield f"value:{row['value']}", text, node.lineno
 
@@ -192,15 +223,16 @@ def _signs(file: Seen, known: Names) -> Iterator[Observation]:
     text, vocabulary = file.source.utf8, file.source.vocabulary
     identifiers: bytes | None = None
     for name, words, strings, pattern in known.signs:
-        starts = []
+        found = []
         for word in words:
-            if word in vocabulary and (start := _first(text, word, pattern)) >= 0:
+            if word in vocabulary and (first := _first(text, word, pattern)):
                 if not strings and identifiers is None:
                     identifiers = _identifiers(file)
                 if strings or identifiers is not None and word in identifiers:
-                    starts.append(start)
-        if starts:
-            yield f"sign:{name}", "", file.source.line(min(starts))
+                    found.append(first)
+        if found:
+            start, said = min(found)
+            yield f"sign:{name}", said, file.source.line(start)
 
 
 def _identifiers(file: Seen) -> bytes:
@@ -212,16 +244,16 @@ def _identifiers(file: Seen) -> bytes:
     return "\n".join(words).encode()
 
 
-def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
-    """The start of the first line that has the word and fits the pattern, and not in a remark; -1 for none."""
+def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> tuple[int, str] | None:
+    """The start of the first line that has the word and fits the pattern, not in a remark, and what its group says."""
     offset = text.find(word)
     while offset >= 0:
         start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
         line = text[start : end if end >= 0 else len(text)]
         if len(line) < _WIDEST and (match := pattern.search(line)) and not _is_remark(line[: match.start()]):
-            return start
+            return start, (match[1] or b"").decode() if match.re.groups else ""
         offset = text.find(word, start + len(line))
-    return -1
+    return None
 
 
 def _is_remark(before: bytes) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from porter.advice import load
+from porter.advice.computed import computed
 from porter.advice.schema import CHAPTERS
 from porter.advice.triggers import of_condition, places
 from porter.advice.world import Place, World
@@ -28,12 +29,20 @@ class Advice(NamedTuple):
     places: tuple[Place, ...]  # the first few
     number: int  # of all
     score: int
+    given: dict[str, str]  # what its snippet is filled with
     standing: str = HERE
 
     def text(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
         text: str = self.row[key][lang]
         return text.replace("{value}", self.places[0].value)
+
+    def snippet(self) -> str:
+        """ "" where there is none, or where it needs a value that is not known."""
+        text: str = self.row.get("snippet", "").strip("\n")
+        if "computed" in self.row:
+            text = _filled(text, self.given)
+        return text
 
 
 def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
@@ -46,12 +55,19 @@ def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
     given = []
     for row in data["advice"]:
         if world.soc in row.get("soc", (world.soc,)) and (held := _held(row, world)):
-            given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, world, first)))
+            filled = computed(row["computed"], held, world) if "computed" in row else {}
+            given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, world, first), filled))
     stood = [a._replace(standing=COMMON if a.row.get("often", 0) >= MOST else LESS) for a in given]
     ranked = sorted((a for a in stood if a.standing == LESS), key=lambda a: (-a.score, a.row["id"]))
     shown = {a.row["id"] for a in ranked[:SHOWN] if a.score >= LEAST}
     stood = [a._replace(standing=HERE) if a.row["id"] in shown else a for a in stood]
     return sorted(stood, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
+
+
+def _filled(text: str, given: dict[str, str]) -> str:
+    for key, value in given.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text if given else ""
 
 
 def _held(row: Stanza, world: World) -> list[Place]:

@@ -13,20 +13,31 @@ from porter.rulebook.table import LANGUAGES, Stanza
 CHAPTERS = ("precision", "performance")
 GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; seen in public work; our inference
 KINDS = ("heading", "row", "point")  # of what a guide says: a heading, a row of a table, a point of a list
+COMPUTED = ("buffers", "conversion")  # porter/advice/computed.py fills in the snippet
 WHERE = ("finding", "api", "import", "sign", "value", "model")  # keys of a condition that name places
-TESTS = ("above", "below", "is", "not", "odd", "beyond", "with", "without")  # of the values that a condition names
+TESTS = (
+    "above",
+    "below",
+    "is",
+    "not",
+    "says",
+    "odd",
+    "beyond",
+    "with",
+    "without",
+)  # of the values that a condition names
 _ANSWER = lazy(r"(?:advice|env|step|command|diagnose):[\w-]+|PRT\d{3}")
 
 # stanza -> (required keys, other keys)
 STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "source": (("name", "title"), ("reference",)),
     "value": (("name", "key"), ("needs",)),
-    "argument": (("call", "keyword", "value"), ("item", "default")),
+    "argument": (("call", "keyword", "value"), ("position", "item", "default")),
     "sign": (("name",), ("pattern", "words", "strings")),  # without a pattern it is one that observe.py looks for
     "model": (("name", "when"), ("unless",)),
     "advice": (
         ("id", "chapter", "priority", "title", "text", "when", "evidence", "grade"),
-        ("unless", "soc", "snippet", "see", "often", "worth"),
+        ("unless", "soc", "snippet", "computed", "see", "often", "worth"),
     ),
     "guide": (("name", "title", "headings", "rows"), ("reference",)),
     "entry": (("guide", "kind", "text"), ("answer", "none")),
@@ -99,6 +110,7 @@ def _check(kind: str, where: str, stanza: Stanza) -> None:
     if kind == "advice":
         _one_of(stanza["chapter"], CHAPTERS, where, "chapter")
         _one_of(stanza["grade"], tuple(GRADES), where, "grade")
+        _one_of(stanza.get("computed", COMPUTED[0]), COMPUTED, where, "computed")
     if kind == "entry":
         _one_of(stanza["kind"], KINDS, where, "kind")
         if ("answer" in stanza) == ("none" in stanza):
@@ -141,6 +153,8 @@ def _condition(condition: Stanza, where: str, known: dict[str, set[str]]) -> Non
     for key, value in condition.items():
         if key not in WHERE + TESTS:
             raise RuleError(f"{where}: unknown key {key!r} in a condition; known: {', '.join(WHERE + TESTS)}")
+        if key == "says":
+            _pattern(value, where)
         if key in WHERE and not isinstance(value, list):
             raise RuleError(f"{where}: {key} in a condition is no list")
         if key in ("sign", "value", "model"):

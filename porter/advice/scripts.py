@@ -15,6 +15,7 @@ _OPTION = lazy(r"(?<![\w-])--([A-Za-z][\w-]*)(?:(?:=|[ \t]+)(?!--?[A-Za-z])(\"[^
 _SET = lazy(r"(?m)(?:^|[\s;])(?:export[ \t]+|ENV[ \t]+)?([A-Za-z_]\w*)\??=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;|&)]*)")
 _PAIR = lazy(r"(?m)^[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z][\w.-]*)[\"']?[ \t]*[:=][ \t]*([^#\n]+)")
 _ITEM = lazy(r"\"([A-Za-z][\w.-]*)\"[ \t]*:[ \t]*(\"[^\"\n]*\"|[^\s,{}\[\]]+)")
+_BINDS = lazy(r"(?<![\w./-])(taskset|numactl)[ \t]+-[^\n]*?\b(?:python|torchrun|deepspeed|accelerate)")
 _VARIABLE = lazy(r"\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?")
 
 
@@ -46,6 +47,8 @@ def _shell_pairs(text: str) -> Iterator[tuple[str, str, int]]:
     values = {match[1]: match[2].strip("\"'") for match in reversed(list(_SET.finditer(text)))}
     for match in _SET.finditer(text):
         yield match[1], _resolved(match[2].strip("\"'"), values), match.start(1)
+    for match in _BINDS.finditer(text):
+        yield match[1], "true", match.start(1)
     for match in _OPTION.finditer(text):
         yield match[1], _resolved((match[2] or "true").strip("\"'"), values), match.start(1)
 

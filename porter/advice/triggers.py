@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from porter.advice.world import Place, World
@@ -75,6 +76,8 @@ def fits(place: Place, condition: Stanza, world: World) -> bool:
     """Whether one value passes the tests of a condition."""
     text = place.value.lower()
     if "is" in condition and text not in condition["is"] or text in condition.get("not", ()):
+        return False
+    if "says" in condition and not re.search(condition["says"], text):
         return False
     if not {"above", "below", "odd", "beyond"}.isdisjoint(condition):
         value = number(place.value)

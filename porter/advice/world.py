@@ -100,4 +100,4 @@ def _take(world: World, path: str, observations: Iterable[tuple[str, str, int]])
         elif kind == "import":
             world.imports[short_name].append(Place(path, line, f"import {short_name}"))
         else:
-            world.signs[short_name].append(Place(path, line, ""))
+            world.signs[short_name].append(Place(path, line, "", value))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from porter.rulebook.texts import Texts
 
 say = speaker("report")
+_PLACEHOLDER = lazy(r"\{\w+\}")
 _ERROR_CODE = lazy(r"E[A-Z]\d{4}|ERR\d{5}|\d{6}")  # of CANN and HCCL, of torch_npu, and what their functions return
 
 
@@ -78,7 +79,8 @@ def _advice(name: str, page: Page) -> list[Line]:
     rows: list[Line] = [[(row["id"], "bold"), (f": {title}", "")], [(chapter, "dim")], [], *page.prose(text)]
     if "soc" in row:
         rows += [[], [(say("explain.advice.socs", lang, socs=", ".join(row["soc"])), "")]]
-    rows += page.code("explain.example", row.get("snippet", ""))
+    snippet = row.get("snippet", "")
+    rows += page.code("explain.example", _PLACEHOLDER.sub("…", snippet) if "computed" in row else snippet)
     if see := ", ".join(row.get("see", ())):
         rows += [[], [(say("explain.cause_rules", lang, codes=see), "")]]
     evidence = ("；" if lang == "zh" else "; ").join(sources[source]["title"][lang] for source in row["evidence"])

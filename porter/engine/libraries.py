@@ -15,6 +15,7 @@ class Fact(NamedTuple):
     end: str
     chain: str
     module: bool
+    when: str = ""  # only where this holds
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,23 @@
 """What runs whenever a function is called: its body as steps, and as choices of which every way must be known.
 
 A step is the key of what is called or an `End`; a choice is a tuple of lists. What only runs on a GPU, behind a condition
-of which the other side is free of it, or in a `try` that has something else to offer, is no step.
+of which the other side is free of it, or in a `try` that has something else to offer, is no step; behind a condition on
+a number it is a `Perhaps`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from porter.python import evaluate
 from porter.python.index import Node
 from porter.python.waits import COPIES
+from porter.regex import lazy
 
+_MACHINE = lazy(r"(?i)cuda|capab|version|major|minor|arch|device|world|rank|\bsm_?\d*\b|count")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -26,7 +30,15 @@ class End(NamedTuple):
     code: str = ""
 
 
-Step: TypeAlias = "str | End | tuple[Steps, Steps]"
+@dataclass(frozen=True)
+class Perhaps:
+    """Steps behind a condition on a number, of which the other side is free of them."""
+
+    when: str
+    steps: Steps
+
+
+Step: TypeAlias = "str | End | Perhaps | tuple[Steps, Steps]"
 Steps: TypeAlias = "list[Step]"
 
 
@@ -97,7 +109,7 @@ class Body:
             return None
         if first and evaluate.on_nothing(node.test):
             return None
-        return self._both(body if first else body + following, other if second else other + following)
+        return self._both(body if first else body + following, other if second else other + following, node.test)
 
     def _choice(self, node: ast.If) -> Steps:
         sure = evaluate.truth(node.test)
@@ -107,14 +119,19 @@ class Body:
             return self.block(node.body)
         if evaluate.raises(node.body):
             return self.block(node.orelse)
-        if evaluate.leaves(node.body):
-            return []
-        return self._both(node.body, node.orelse) if node.orelse else []
+        other = [] if evaluate.leaves(node.body) else node.orelse
+        return self._both(node.body, other, node.test)
 
-    def _both(self, body: list[ast.stmt], other: list[ast.stmt]) -> Steps:
+    def _both(self, body: list[ast.stmt], other: list[ast.stmt], test: ast.expr | None = None) -> Steps:
+        number = test is not None and _asks_for_number(test)
         first = self.block(body)
-        second = self.block(other) if first else []
-        return [(first, second)] if first and second else []
+        second = self.block(other) if first or number else []
+        if first and second:
+            return [(first, second)]
+        if test is None or not number or not (first or second):
+            return []
+        asked = ast.unparse(test)
+        return [Perhaps(asked if first else f"not {asked}", first or second)]
 
     def _try(self, node: ast.Try) -> Steps:
         if handler := evaluate.fallback(node):
@@ -142,6 +159,14 @@ class Body:
         if kind is ast.Call and not _on_host(node):
             steps += self._targets(node)
         return steps
+
+
+def _asks_for_number(test: ast.expr) -> bool:
+    """`n > 3`, `x.dim() == 4`: what the caller hands over decides, and not the machine."""
+    if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
+        return False
+    values = [getattr(side, "value", None) for side in (test.left, *test.comparators) if isinstance(side, ast.Constant)]
+    return any(value.__class__ in (int, float) for value in values) and not _MACHINE.search(ast.unparse(test))
 
 
 def _on_host(call: ast.Call) -> bool:

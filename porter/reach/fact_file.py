@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
 
 from porter import __version__
 from porter.analysis.python import look
@@ -17,10 +15,10 @@ from porter.reach.body import End, Steps
 from porter.reach.compiled import Natives
 from porter.reach.library import CLASS, FUNCTION, Library, Symbol
 from porter.reach.reading import Reading
+from porter.reach.ways import solve, sometimes
 from porter.regex import lazy
 
-Way: TypeAlias = tuple[tuple[str, ...], End]  # keys, and what it ends in
-LAYOUT = 1
+LAYOUT = 2
 _GRADIENT = frozenset({"forward", "backward", "symbolic", "setup_context"})  # which `apply` calls
 _ASIDE = lazy(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
 
@@ -38,13 +36,16 @@ def make(folder: Path, session: Session) -> Json:
         above = module.rpartition(".")[0]
         if above and f"{module}:" in steps:
             steps[f"{module}:"].insert(0, f"{above}:")
-    ways = _solve(steps)
+    ways = solve(steps)
+    perhaps = sometimes(steps, ways)
     kernels = {
         key for key, (way, end) in ways.items() if end.verdict == "triton" and len(way) == 1
     }  # nobody calls these
     modules = {key[:-1]: _entry(*ways[key], library) for key in sorted(ways) if key.endswith(":")}
-    functions = {
-        name: _entry(*ways[key], library) for name, key in sorted(_public(library, kernels).items()) if key in ways
+    public = sorted(_public(library, kernels).items())
+    functions = {name: _entry(*ways[key], library) for name, key in public if key in ways}
+    functions |= {
+        name: _entry(*perhaps[key][0], library) | {"when": perhaps[key][1]} for name, key in public if key in perhaps
     }
     known = sum(not key.endswith(":") and "<locals>" not in key for key in steps)
     return {
@@ -70,39 +71,6 @@ def _steps(module: str, library: Library, natives: Natives, session: Session) ->
         return Reading(module, analysis, library, natives).read()
     except (Unreadable, RecursionError, OSError):
         return {}
-
-
-def _solve(steps: dict[str, Steps]) -> dict[str, Way]:
-    """Of each function that cannot do its work: the shortest way there, and its end. A least fixed point: cycles end
-    nowhere."""
-    ways: dict[str, Way] = {}
-    left = sorted(steps)
-    while True:
-        new = {key: way for key in left if (way := _way(key, steps[key], ways))}
-        if not new:
-            return ways
-        ways.update(new)  # all of one length at once: a longer way never hides a shorter one
-        left = [key for key in left if key not in new]
-
-
-def _way(key: str, items: Steps, known_ways: Mapping[str, Way]) -> Way | None:
-    if (end := _first(items, known_ways)) is None:
-        return None
-    if isinstance(end, End):
-        return (key,), end
-    way, final_end = known_ways[end]
-    return (key, *way), final_end
-
-
-def _first(items: Steps, known_ways: Mapping[str, Way]) -> End | str | None:
-    for item in items:
-        if isinstance(item, End) or isinstance(item, str) and item in known_ways:
-            return item
-        if isinstance(item, tuple) and not isinstance(item, End):
-            ways = [_first(way, known_ways) for way in item]
-            if None not in ways:
-                return ways[0]
-    return None
 
 
 def _public(library: Library, kernels: set[str]) -> dict[str, str]:

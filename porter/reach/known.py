@@ -15,7 +15,7 @@ from porter.files.read import DOCUMENT
 from porter.files.read import read as read_file
 from porter.target import Target
 
-LAYOUT = 1
+LAYOUT = 2
 VERDICTS = ("kernel", "triton", "missing", "package", "code")
 PARTS = {"library": str, "version": str, "target": str, "functions": dict, "modules": dict}
 _CURE = "make it with `porter analyze --library DIR --output FILE`"
@@ -35,7 +35,7 @@ def read(files: Iterable[Path], target: Target) -> Libraries:
         for kind in ("functions", "modules"):
             for name, row in document[kind].items():
                 chain = " -> ".join(row["chain"])
-                facts[name] = Fact(library, row["verdict"], row["end"], chain, kind == "modules")
+                facts[name] = Fact(library, row["verdict"], row["end"], chain, kind == "modules", row.get("when", ""))
     return Libraries(digest.hexdigest()[:16] if names else "", tuple(sorted(set(names))), facts)
 
 
@@ -68,7 +68,9 @@ def _rows(document: Json) -> tuple[Any, ...]:
 
 
 def _is_row(row: object) -> bool:
-    if not isinstance(row, dict) or row.get("verdict") not in VERDICTS or not isinstance(row.get("end"), str):
+    if not isinstance(row, dict) or row.get("verdict") not in VERDICTS:
+        return False
+    if not isinstance(row.get("end"), str) or not isinstance(row.get("when", ""), str):
         return False
     chain = row.get("chain")
     return isinstance(chain, list) and bool(chain) and all(isinstance(name, str) for name in chain)

@@ -38,7 +38,7 @@ def _row(given: Advice, sources: dict[str, Json]) -> Json:
         "text": {lang: given.text("text", lang) for lang in LANGUAGES},
         "places": [{"place": f"{p.path}:{p.line}", "what": p.label} for p in given.places],
         "count": given.number,
-        "snippet": row["snippet"].strip("\n") if "snippet" in row else None,
+        "snippet": given.snippet() or None,
         "see": list(row.get("see", ())),
         "grade": row["grade"],
         "evidence": [

@@ -106,9 +106,12 @@ def _keeps_type(place: Place, match: Match) -> bool:
     back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
     if any(not _is_type_of(x, v) for v in back):
         return False
+    return bool(back) or _is_cast_later(place) or all(base(v) is not x for v in casts)
+
+
+def _is_cast_later(place: Place) -> bool:
     users = Users(place.body).of(place.root)
-    later = bool(users) and all(u.op == "cast" and u.args[0] is place.root for u in users)
-    return bool(back) or later or all(base(v) is not x for v in casts)
+    return bool(users) and all(u.op == "cast" and u.args[0] is place.root for u in users)
 
 
 def _is_type_of(x: Value, cast: Value) -> bool:

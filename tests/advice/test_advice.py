@@ -339,6 +339,12 @@ def porter_of(tmp_path, monkeypatch):
     return lambda files: made(monkeypatch, tmp_path / "r", files)
 
 
+HALF = """import torch
+def step(ARGUMENTS):
+    with torch.autocast("cuda"):
+        loss = model(x).sum()
+    loss.backward()
+"""
 TRAINS = {"train.py": "LOOP\nclass GPT(torch.nn.Module):\n    pass\n"}
 
 
@@ -360,6 +366,12 @@ TRAINS = {"train.py": "LOOP\nclass GPT(torch.nn.Module):\n    pass\n"}
             {"run.sh": "torchrun --nnodes 8 train.py --num-layers 2 --hidden-size 256\n"},
             False,
         ),
+        ("loss-scale-missing", {"step.py": HALF.replace("ARGUMENTS", "model, x")}, True),
+        (
+            "loss-scale-missing",
+            {"step.py": HALF.replace("ARGUMENTS", "model, x, scaler").replace("loss.b", "scaler.scale(loss).b")},
+            False,
+        ),  # it is handed one
     ],
 )
 def test_advice_is_for_what_it_speaks_of(advice: str, files: dict[str, str], expected: bool) -> None:

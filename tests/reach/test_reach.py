@@ -62,6 +62,7 @@ def test_what_ends_in_a_kernel(facts):
         "ops.safe_overlap",  # is_cuda
         "ops.either",  # an option
         "ops.boxes.blended",  # an option, and both ways are calls
+        "ops.boxes.newer",  # a number of the machine
         "ops.pooled",  # the sources have it for NPUs
         "ops.measured",  # on the CPU
         "ops.gather",  # falls back to the CPU
@@ -77,6 +78,19 @@ def test_what_ends_in_a_kernel(facts):
 )
 def test_what_does_not(facts, name):
     assert f"shapes.{name}" not in facts["functions"]
+
+
+def test_what_ends_there_for_some_numbers(facts):
+    functions = facts["functions"]
+    large = functions["shapes.ops.boxes.large"]
+    assert large["when"] == "a.dim() > 3" and large["end"] == "shapes._C.overlap"
+    assert large["chain"][:3] == [
+        "shapes.ops.boxes.large",
+        "shapes.ops.boxes._many",
+        "shapes.ops.boxes.OverlapFunction.forward",
+    ]
+    assert functions["shapes.ops.boxes.small"]["when"] == "not n < 100"
+    assert "when" not in functions["shapes.ops.boxes.overlap"]
 
 
 def test_other_ends(facts):
@@ -150,7 +164,7 @@ def test_from_the_command_line(porter):
     again = porter("analyze", "--library", "checkout/shapes", "-q")
     assert again.out == (porter.folder / "shapes.json").read_bytes() and not again.err
     document = json.loads(again.out)
-    assert (document["layout"], document["library"], document["version"]) == (1, "shapes", "1.4")
+    assert (document["layout"], document["library"], document["version"]) == (2, "shapes", "1.4")
     assert str(porter.folder) not in again.text
 
 
@@ -174,7 +188,7 @@ def test_where_a_program_calls_it(porter, facts):
         ("{", "lib.json:1: not JSON"),
         ("{}", "lib.json: no fact file of porter"),
         ('{"layout": 99}', "lib.json: was written by another version of porter"),
-        ('{"layout": 1, "library": "x"}', "lib.json: a fact file that is not as porter wrote it"),
+        ('{"layout": 2, "library": "x"}', "lib.json: a fact file that is not as porter wrote it"),
     ],
 )
 def test_a_file_that_is_none(porter, text, said):

@@ -148,7 +148,7 @@ def test_a_name_that_exists_is_not_supported_for_that(name: str, soc: str, kind:
 def test_limits_name_the_argument_and_the_chip() -> None:
     opened = session("2.7.1.post11", "A2")
     of_lstm, of_bfloat16 = page("torch.nn.LSTM", opened).verdict, page("torch.bfloat16", opened).verdict
-    assert of_lstm is not None and [limit.argument for limit in of_lstm.limits] == ["proj_size"]
+    assert of_lstm is not None and [limit.argument for limit in of_lstm.limits] == ["proj_size", "dtype"]
     assert of_bfloat16 is not None and of_bfloat16.limits[0].socs == ("910", "310P")
 
 

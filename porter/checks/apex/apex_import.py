@@ -42,7 +42,9 @@ class ApexImport(Rule):
             yield Hit(original, "moved", new=new, after=after, values=values)
         left = [name for index, name in enumerate(names) if index not in moved]
         if left:
-            yield Hit(original, "left", values=(("name", ", ".join(left)),))
+            # told and not deleted: a second run would delete what the edits of the first have left unused
+            why = "left" if moved or _used(original, file) else "unneeded"
+            yield Hit(original, why, values=(("name", ", ".join(left)),))
 
     @staticmethod
     def _moved(node: Any, file: RuleFile) -> dict[int, Counterpart]:
@@ -52,6 +54,14 @@ class ApexImport(Rule):
         module = ".".join(chain(node.module)) if node.module is not None else ""
         entries = {index: counterpart(file, f"{module}.{alias.name.value}") for index, alias in enumerate(node.names)}
         return {index: entry for index, entry in entries.items() if entry}
+
+
+def _used(node: cst.Import | cst.ImportFrom, file: RuleFile) -> bool:
+    """Whether the file says a name that the import binds; one of a package is there for others."""
+    if isinstance(node.names, cst.ImportStar) or file.path.endswith("__init__.py"):
+        return True
+    names = [alias.asname.name if alias.asname else alias.name for alias in node.names]
+    return any(file.names.spelled(chain(name)[0]) for name in names) or file.source.says(b"__all__")
 
 
 def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple[cst.ImportFrom, tuple[str, ...]]:

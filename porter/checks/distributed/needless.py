@@ -27,6 +27,8 @@ def reason(scene: Any, link: Link) -> str:
     if name == "barrier":
         function = scene.function(link)
         return "" if function is None or scene.file.source.says(_CLOCKS, function[0]) else "barrier"
+    if name == "scatter":
+        return "broadcast" if _is_handed_out(scene, link) else ""
     return "broadcast" if _is_batch(scene, link) else ""
 
 
@@ -44,6 +46,20 @@ def _is_of_parameter(link: Link) -> bool:
         if above.__class__ is ast.For and any(getattr(n, "id", "") == tensor.value.id for n in walk(above.target)):
             return True
     return False
+
+
+def _is_handed_out(scene: Any, link: Link) -> bool:
+    """Of `dist.scatter(x, parts)`, whether the first rank alone has the parts."""
+    call = link[1][0]
+    given = next(
+        (k.value for k in call.keywords if k.arg == "scatter_list"), call.args[1] if len(call.args) > 1 else None
+    )
+    if given is None or any(k.arg == "group" for k in call.keywords):
+        return False
+    values = values_of(scene.names, given, link) if given.__class__ is ast.Name else [given]
+    branches = [part for value in values for part in _branches(value)]
+    absent = [part.__class__ is ast.Constant and part.value is None for part in branches]
+    return any(absent) and not all(absent)
 
 
 def _is_batch(scene: Any, link: Link) -> bool:

@@ -12,7 +12,9 @@ _MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 class StepCollective(BatchRule):
     code = "PRT216"
     edits = False
-    calls = frozenset(f"{module}.{name}" for module in _MODULES for name in ("barrier", "all_reduce", "broadcast"))
+    calls = frozenset(
+        f"{module}.{name}" for module in _MODULES for name in ("barrier", "all_reduce", "broadcast", "scatter")
+    )
     only = staticmethod(prefilters.is_needless)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:

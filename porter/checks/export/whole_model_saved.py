@@ -45,7 +45,7 @@ class WholeModelSaved(Rule):
             + re.escape(text).encode()
             + rb"\.(?:parameters|train|eval|state_dict|load_state_dict)\(|\b"
             + re.escape(text).encode()
-            + rb"\("
+            + rb"(?:\(|[ \t]*=[ \t]*(?:torch\.)?nn\.[A-Z])"
         )
         used = file.source.says(re.compile(pattern))
         return Hit(saved, "module", values=(("name", text),)) if used else None

@@ -118,7 +118,7 @@ def loops_over_batches(scene: Scene, link: Link) -> bool:
 
 def has_sizes(scene: Scene, link: Link) -> bool:
     if link[0].__class__ in (ast.Attribute, ast.Name):  # of what is called: a layer
-        return bool(layer_widths.misfits(link[1][0]))
+        return layer_widths.concerns(link[1][0])
     return bool(sizes.misfits_at(scene, link))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from porter.checks.performance import layer_widths, prefilters
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.values import shapes
 from porter.values.shapes import KINDS
 
 TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": ast.AnnAssign}
@@ -40,8 +41,15 @@ class ShapeAffinity(Rule):
 
 def _of_layer(original: cst.Call, file: RuleFile) -> Iterator[Hit]:
     link = None if file.tested or _aside(file) else file.scene.link(original)
-    if link is not None and (widths := layer_widths.misfits(link[1][0])):
+    if link is None:
+        return
+    call = link[1][0]
+    if widths := layer_widths.misfits(call):
         yield Hit(original.func, "layer", optional=True, values=layer_widths.values(widths))
+    elif attention := layer_widths.attention_width(call):
+        yield Hit(original.func, "layer", optional=True, values=layer_widths.of_heads(*attention))
+    elif (size := layer_widths.vocabulary(call)) and (misfit := shapes.misfits({"vocab_size": size}, certain=True)):
+        yield Hit(original.func, "vocab", optional=True, values=misfit["vocab_size"].values("out_features"))
 
 
 def _aside(file: RuleFile) -> bool:

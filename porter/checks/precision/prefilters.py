@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from porter.checks.precision import late_casts
+from porter.checks.precision import halves, late_casts
 from porter.python.evidence import call_name
 from porter.python.index import Link
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _TAKERS = frozenset(name.rpartition(".")[2] for name in late_casts.TAKERS)
+
+
+def takes_half(scene: Scene, link: Link) -> bool:
+    return halves.takes_half(scene.file.names, link)
 
 
 def takes_array(scene: Scene, link: Link) -> bool:

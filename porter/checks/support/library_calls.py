@@ -45,7 +45,10 @@ def _reached(file: RuleFile) -> Iterator[Hit]:
             calls.setdefault(name, []).append(link)
     for name, links in sorted(calls.items()):
         fact = libraries.facts[name]
-        yield Hit(first(links), fact.verdict, values=_values(name, fact, len(links)))
+        if fact.when:
+            yield Hit(first(links), "sometimes", values=(*_values(name, fact, len(links)), ("when", fact.when)))
+        else:
+            yield Hit(first(links), fact.verdict, values=_values(name, fact, len(links)))
 
 
 def _guarded(file: RuleFile, link: Link) -> bool:

@@ -83,3 +83,29 @@ def pooled(a):
 def measured(a):
     """Computed on the CPU."""
     return ext.count(a), ext.overlap(a.cpu(), a.cpu())
+
+
+def _many(a, b):
+    if a.dim() > 3:
+        return overlap(a, b)
+    return (a * b).sum(-1)
+
+
+def large(a, b):
+    """Two calls above the condition."""
+    return _many(a, b)
+
+
+def small(a, b, n):
+    if n < 100:
+        c = (a * b).sum(-1)
+    else:
+        c = overlap(a, b)
+    return c
+
+
+def newer(a, b, capability):
+    """A number of the machine, and not of what is handed over."""
+    if capability >= 80:
+        return overlap(a, b)
+    return (a * b).sum(-1)

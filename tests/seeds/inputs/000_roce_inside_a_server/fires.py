@@ -1,0 +1,11 @@
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def init(local_rank):
+    os.environ.setdefault("HCCL_INTRA_ROCE_ENABLE", "1")  # expect: advice intra-node-links
+    os.environ.setdefault("HCCL_CONNECT_TIMEOUT", "1200")
+    torch.npu.set_device(local_rank)
+    dist.init_process_group("hccl")

@@ -1,0 +1,15 @@
+import torch
+from msprobe.pytorch import PrecisionDebugger
+
+debugger = PrecisionDebugger(config_path="./config_pt.json")
+
+
+def train(model, loader, optimizer):
+    for step, x in enumerate(loader):
+        if step == 1:
+            debugger.start()
+        model(x.npu()).sum().backward()
+        optimizer.step()
+        if step == 1:
+            debugger.stop()
+            debugger.step()

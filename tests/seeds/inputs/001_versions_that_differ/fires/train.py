@@ -1,0 +1,4 @@
+import torch
+import torch_npu
+
+model = torch.nn.Linear(4, 4).npu()

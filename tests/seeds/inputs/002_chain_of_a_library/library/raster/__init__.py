@@ -1,0 +1,1 @@
+from .rasterise import points_of, splat

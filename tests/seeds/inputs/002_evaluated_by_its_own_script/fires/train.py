@@ -1,0 +1,4 @@
+import torch
+
+net = torch.nn.Linear(8, 2).npu()
+torch.save(net.state_dict(), "net.pth")

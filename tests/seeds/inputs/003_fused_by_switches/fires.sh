@@ -1,0 +1,4 @@
+torchrun --nproc_per_node 8 pretrain_gpt.py \
+    --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --train-iters 5000 \
+    --swiglu --normalization RMSNorm --position-embedding-type rope \
+    --use-flash-attn --use-fused-rmsnorm --use-fused-swiglu --use-fused-rotary-pos-emb  # expect: advice fused-on-both-sides

@@ -1,0 +1,11 @@
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def wrap(model, rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    return DistributedDataParallel(  # expect: advice bucket-size
+        model.cuda(rank), device_ids=[rank], bucket_cap_mb=5, gradient_as_bucket_view=True
+    )
