@@ -65,8 +65,9 @@ def rules(format: str | None, lang: str | None) -> int:
     texts = Texts()
     rules = [texts.rule(code) for code in texts.codes()]
     if format == "json":
-        keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom", "reference")
-        document = {"schema": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in rules]}
+        keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom")
+        rows = [{**{key: getattr(rule, key) for key in keys}, "reference": rule.sources.reference} for rule in rules]
+        document = {"schema": 1, "rules": rows}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         return OK
     wide = max(len(rule.slug) for rule in rules)
@@ -164,7 +165,7 @@ def _rule(rule: RuleText, page: Page) -> list[Line]:
     rows += page.code("explain.by_hand", rule.by_hand) + page.messages(rule)
     if rule.default == "off":
         rows += [[], [(say("explain.off", page.lang, code=rule.code), "")]]
-    return rows + page.foot(rule.code, rule.reference, rule.known)
+    return rows + page.foot(rule.code, *rule.sources)
 
 
 def _stays(api: ApiText, page: Page) -> list[Line]:

@@ -188,7 +188,16 @@ def _of_rule(rule: RuleText, codes: tuple[str, ...], sighting: Sighting, spots: 
     first = {lang: glue[lang].join(text.split("\n\n")[0].splitlines()) for lang, text in rule.explain.items()}
     evidence = [_evidence(sighting)]
     return Answer(
-        rule.code, "cause", rule.title, first, {}, evidence, codes, spots, reference=rule.reference, has_stanza=False
+        rule.code,
+        "cause",
+        rule.title,
+        first,
+        {},
+        evidence,
+        codes,
+        spots,
+        reference=rule.sources.reference,
+        has_stanza=False,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from porter.report.model import Api, Report
 
 SCHEMA = 1
-RULE = "code slug severity effort title explain symptom reference before after by_hand".split()
+RULE = "code slug severity effort title explain symptom before after by_hand".split()
 
 
 def render(document: Json) -> str:
@@ -137,7 +137,8 @@ def _rules(report: Report) -> list[Json]:
             }
             for key in sorted(keys)
         }
-        rules.append({**{key: getattr(rule, key) for key in RULE}, "messages": messages})
+        texts = {key: getattr(rule, key) for key in RULE}
+        rules.append({**texts, "reference": rule.sources.reference, "messages": messages})
     return rules
 
 
@@ -211,7 +212,7 @@ def _finding(report: Report, finding: Finding, mark: str, edit: list[Json], minu
         "message": report.message(finding),
         "details": report.texts.details(finding, report.lang),
         "symptom": report.texts.symptom(finding),
-        "reference": rule.reference or None,
+        "reference": rule.sources.reference or None,
         "suppressed": finding.suppressed,
         "baseline": finding in report.findings.known,
     }

@@ -22,6 +22,13 @@ _SUBJECTS = ("name", "names", "old", "kernel", "option", "image", "tool", "what"
 Languages = dict[str, str]
 
 
+class Sources(NamedTuple):
+    """Where a statement comes from."""
+
+    reference: str
+    known: tuple[str, str]  # grade and evidence
+
+
 class RuleText(NamedTuple):
     code: str
     slug: str
@@ -30,7 +37,6 @@ class RuleText(NamedTuple):
     title: Languages
     explain: Languages
     symptom: str
-    reference: str
     before: str
     after: str
     by_hand: str
@@ -38,7 +44,7 @@ class RuleText(NamedTuple):
     details: dict[str, Languages]  # what more there is to say of some of them
     default: str  # on | off
     cures: dict[str, Languages]  # what replaces a CUDA kernel, where the messages say that
-    known: tuple[str, str]  # grade and evidence
+    sources: Sources
 
 
 class ApiText(NamedTuple):
@@ -132,15 +138,14 @@ class Texts:
             title,
             explain,
             symptom,
-            reference,
             before,
             after,
             by_hand,
-            {why: _first(text) for why, text in prose["messages"].items() if why not in unsaid},
-            {why: more for why, text in prose["messages"].items() if any((more := _rest(text)).values())},
+            {why: _half(text, 0) for why, text in prose["messages"].items() if why not in unsaid},
+            {why: more for why, text in prose["messages"].items() if any((more := _half(text, 1)).values())},
             rule["default"],
             self._cures(prose["messages"]),
-            prose["known"],
+            Sources(reference, prose["known"]),
         )
 
     def _cures(self, messages: dict[str, Languages]) -> dict[str, Languages]:
@@ -212,7 +217,7 @@ class Texts:
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
         about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
         stays, known = getattr(row, "stays", False), self._known(row.code, name)
-        fields = (_first(message), _rest(message), *about, before, "".join(after), stays, known)
+        fields = (_half(message, 0), _half(message, 1), *about, before, "".join(after), stays, known)
         return ApiText(name, row.code, to, status, row.severity, row.effort, *fields)
 
     def package(self, name: str) -> PackageText | None:
@@ -226,7 +231,7 @@ class Texts:
         row = packages[imported]
         message = self._prose["rules"][row.code]["messages"][row.why] if row.why else {}
         about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
-        return PackageText(imported, row, _first(message), _rest(message), *about)
+        return PackageText(imported, row, _half(message, 0), _half(message, 1), *about)
 
     def named(self, section: str) -> dict[str, dict[str, Any]]:
         """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, efforts, releases, exports,
@@ -275,12 +280,8 @@ def _cut(text: str) -> tuple[str, str]:
     return first, rest.strip()
 
 
-def _first(text: Languages) -> Languages:
-    return {lang: _cut(words)[0] for lang, words in text.items()}
-
-
-def _rest(text: Languages) -> Languages:
-    return {lang: _cut(words)[1] for lang, words in text.items()}
+def _half(text: Languages, number: int) -> Languages:
+    return {lang: _cut(words)[number] for lang, words in text.items()}
 
 
 def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:

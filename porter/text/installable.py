@@ -69,6 +69,14 @@ def companion(name: str, torch: Sequence[int]) -> tuple[int, ...]:
     return (major, minor, patch) if name == "torchaudio" else (0, minor + 15, patch)
 
 
+def fits_its_torch_npu(text: str, torch: Asked, requirements: Sequence[Asked]) -> bool:
+    """Whether the same list pins the torch_npu of this torch, be it one that porter knows or not."""
+    pins = [want.version for want in requirements if want.name == "torch-npu" and want.version]
+    if not pins or torch.version is None:
+        return False
+    return release(text[slice(*pins[0])], 3) == release(text[slice(*torch.version)], 3)
+
+
 def obstacles(
     path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int], wheels: Mapping[str, Wheels]
 ) -> Iterator[Hit]:

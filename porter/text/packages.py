@@ -14,7 +14,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
 from porter.text import first_versions
 from porter.text.document import Document
-from porter.text.installable import companion, obstacles, off_linux
+from porter.text.installable import companion, fits_its_torch_npu, obstacles, off_linux
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -111,10 +111,9 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     pinned = any(want.name == "torch" and want.version for want in requirements)  # with what its build brings
     for want in requirements:
         if want.name in ("torch", "pytorch"):
+            fits = fits_its_torch_npu(document.text, want, requirements)
             found = _torch(document, want, has_torch_npu or _is_served(document, want, served))
-            yield from (
-                hit for hit in found if hit.why != "pin" or not _fits_its_torch_npu(document, want, requirements)
-            )
+            yield from (hit for hit in found if hit.why != "pin" or not fits)
             served |= {want.marker} if want.kind != "conda" else set()
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
@@ -135,14 +134,6 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
         if frozen:
             values = named(name=shown, old=frozen, torch=".".join(map(str, session.target.torch)))
         yield Hit((parts[0].start, parts[0].end), "frozen" if frozen else "default", code="PRT842", values=values)
-
-
-def _fits_its_torch_npu(document: Document, torch: Wanted, requirements: list[Wanted]) -> bool:
-    """Whether the same list pins the torch_npu of this torch, be it one that porter knows or not."""
-    pins = [want.version for want in requirements if want.name == "torch-npu" and want.version]
-    if not pins or torch.version is None:
-        return False
-    return release(document.text[slice(*pins[0])], _WIDTH) == release(document.text[slice(*torch.version)], _WIDTH)
 
 
 def _frozen(document: Document, requirements: list[Wanted], parts: list[Wanted]) -> str:

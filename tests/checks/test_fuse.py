@@ -326,11 +326,6 @@ _LEFT = {
     "epsilon is a tensor": ("rms norm", "self.eps = eps", "self.eps = torch.tensor(eps)"),
     "the result has the type of something else": ("rms norm", "kind = x.dtype", "kind = self.scale.dtype"),
     "the gate is of another type": ("swiglu", "F.silu(gate) * up", "F.silu(gate.float()) * up"),
-    "float32 weights under autocast": (
-        "rms norm",
-        "    def forward(self, x):",
-        "    def mixed(self, x):\n        with torch.autocast('npu', torch.bfloat16):\n            return self(x)\n\n    def forward(self, x):",
-    ),
     "the result keeps float32": ("rms norm", "self.scale * x.to(kind)", "self.scale * x"),
     "the spread is returned, too": ("rms norm", "return self.scale * x.to(kind)", "return self.scale * x.to(kind), spread"),
     "something else reads a name": ("rms norm", "        x = x * torch", "        self.seen = spread\n        x = x * torch"),

@@ -28,11 +28,9 @@ class EnvironmentVariable(Rule):
 
     def visit(self, original: cst.BaseString | cst.Arg, updated: Any, file: RuleFile) -> Answer:
         literal = file.literal(original)
-        if (
-            literal is None
-            or literal.kind != "variable"
-            or (literal.role == "keyword") != isinstance(original, cst.Arg)
-        ):
+        if literal is None or literal.kind != "variable":
+            return None
+        if (literal.role == "keyword") != isinstance(original, cst.Arg):
             return None
         if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
