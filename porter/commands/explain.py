@@ -66,8 +66,8 @@ def rules(format: str | None, lang: str | None) -> int:
     rules = [texts.rule(code) for code in texts.codes()]
     if format == "json":
         keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom")
-        rows = [{**{key: getattr(rule, key) for key in keys}, "reference": rule.sources.reference} for rule in rules]
-        document = {"schema": 1, "rules": rows}
+        listed = [{**{key: getattr(rule, key) for key in keys}, "reference": rule.sources.reference} for rule in rules]
+        document = {"schema": 1, "rules": listed}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         return OK
     wide = max(len(rule.slug) for rule in rules)

@@ -46,7 +46,8 @@ def blamed(original: Outcome | None, port: Outcome | None, verdict: str, own: Co
         return found._replace(beside="ran" if port.ran else "alike" if _is_alike(error, _first(port)) else "")
     if port is None or port.ran:
         return Culprit(ORIGINAL if verdict == "silent" else PORT)
-    return _of_device(_first(port)) or Culprit(PORT)
+    alone = _of_environment(_first(port), own) if original is None else None  # else the original would have met it, too
+    return _of_device(_first(port)) or alone or Culprit(PORT)
 
 
 def stops_early(original: Outcome) -> bool:

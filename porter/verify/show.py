@@ -76,7 +76,8 @@ def text(data: Json, lang: str) -> Iterator[str]:
 
 def _verdict(data: Json, lang: str) -> str:
     blamed = data.get("culprit")
-    if not blamed or data["verdict"] in ("apart", "silent"):
+    alone = blamed and blamed["name"] == "port" and not data["original"]
+    if not blamed or alone or data["verdict"] in ("apart", "silent"):
         return say(f"verdict.{data['verdict']}", lang)
     what = say("culprit.what", lang, what=blamed["what"]) if blamed["what"] else ""
     side = "of-original" if data["verdict"] == "original" else "of-port"

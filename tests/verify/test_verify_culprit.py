@@ -57,6 +57,8 @@ def test_nobody_is_blamed_for_what_agrees_and_each_side_for_its_own() -> None:
     assert blamed(RAN, RAN, "apart", ()) == Culprit(PORT)
     assert blamed(RAN, RAN, "silent", ()) == Culprit(ORIGINAL)
     assert blamed(None, ended("ValueError", "x"), "port", ()) == Culprit(PORT)
+    absent = ended("ModuleNotFoundError", "No module named 'einops'")
+    assert blamed(None, absent, "port", ()) == Culprit(ENVIRONMENT, "No module named 'einops'")
 
 
 def test_the_port_is_run_where_it_can_say_something() -> None:
