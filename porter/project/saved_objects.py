@@ -35,7 +35,7 @@ _SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bd
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = {
-    name: lazy(rb"\b%s[ \t]*=[ \t]*(?:vars|dict|json|yaml)\b|\b%s[ \t]*=[ \t]*\{" % ((name.encode(),) * 2))
+    name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
     for name in _PARSED
 }
 # keys of checkpoints that others write as well

@@ -12,179 +12,27 @@ So is all that is said of a file that nothing runs, and advice about code for Ap
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from porter.engine.together import lines_of
-from porter.files.kinds import NATIVE, PYTHON, kind_of
-from porter.files.paths import SIDE, is_test
+from porter.files.kinds import PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
-from porter.project.idle_files import IdleFiles
-from porter.project.imports import imports
-from porter.project.meant_names import MeantNames, is_comment
+from porter.project.name_uses import Uses
 from porter.python.graphs import reached
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
 
-Read = Callable[[str], bytes]
-
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
 _OF_DEVICES = ("PRT2", "PRT3", "PRT4", "PRT5", "PRT6", "PRT7")  # families that matter only where something runs
 _SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
 _KERNELS = frozenset({"PRT132", "PRT411"})  # which function ends in a kernel, or asks for CUDA before it does
-_PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
-_INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
-_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
-_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")
-_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
-# names that are made at run time: of what a file itself holds, and of any module
-_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
-_LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
-# what is looked for first, as most files have none of it
-_LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
-_STARRED = lazy(rb"import[ \t]+\*")
 _WORD = lazy(r"[A-Za-z_]\w*")
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_TEXTS = frozenset({".md", ".rst", ".txt"})
-_SHORT = 32_768  # bytes
-_TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
-
-
-class Uses:
-    """Where names stand in the files of a project, which are read when they are asked for."""
-
-    def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
-        self._list, self._read, self._known = files, read, dict[str, bytes]()
-        self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
-        self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
-
-    @cached_property
-    def _files(self) -> list[str]:
-        return [path for path in self._list() if _may_use(path)]
-
-    @cached_property
-    def _lists(self) -> list[str]:
-        return [path for path in self._files if path.rpartition("/")[2] in _PACKAGING]
-
-    @cached_property
-    def _sources(self) -> list[str]:
-        return [path for path in self._files if kind_of(path) == PYTHON]
-
-    @cached_property
-    def _meant(self) -> MeantNames:
-        return MeantNames(self._sources, self.text)
-
-    def is_idle(self, home: str) -> bool:
-        """Whether nothing runs a file, for certain: a heap of data is not looked through."""
-        return not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home)
-
-    @cached_property
-    def _idle(self) -> IdleFiles:
-        others = [path for path in self._files if kind_of(path) != PYTHON]
-        return IdleFiles(self._sources if len(others) <= _TEXTS_AT_MOST else (), others, self.text)
-
-    def text(self, path: str) -> bytes:
-        """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
-        known = self._known.get(path)
-        if known is None:
-            known = self._read(path)
-            if len(known) <= _SHORT or kind_of(path) == PYTHON:
-                self._known[path] = known
-        return known
-
-    def is_installed(self, home: str) -> bool:
-        """Whether others may install a file, and use what they like of it."""
-        lists = [p for p in self._lists if home.startswith(_folder(p)) and self._installs(p)]
-        return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
-
-    def _installs(self, path: str) -> bool:
-        """Whether a list names a package of Python files: some setup.py only builds an extension where it lies."""
-        text = self.text(path)
-        return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
-
-    def _is_for_programs(self, setup: str, home: str) -> bool:
-        """Whether a package is installed for programs that lie beside it, and offered to nobody else."""
-        folder = _folder(setup)
-        package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
-        key = (folder, package)
-        if key not in self._programs:
-            self._programs[key] = self._has_programs(folder, package) and not self._is_offered(setup, package)
-        return self._programs[key]
-
-    def _has_programs(self, folder: str, package: str) -> bool:
-        word, inside = package.encode(), (f"{folder}{package}/", f"{folder}src/{package}/")
-        return any(
-            path.startswith(folder) and not path.startswith(inside) and not is_test(path) and not SIDE.search(path)
-            and word in (text := self.text(path)) and b"__main__" in text
-            and any(statement.module.partition(".")[0] == package for statement in imports(text))
-            for path in self._sources
-        )  # fmt: skip
-
-    def _is_offered(self, setup: str, package: str) -> bool:
-        """Whether it is published, or a text tells others to install it."""
-        lists = [self.text(path) for path in self._lists if _folder(path) == _folder(setup)]
-        names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
-        asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
-        installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
-        texts = (self.text(path) for path in self._files if path.endswith((".md", ".rst")))
-        return any(map(_PUBLISHED.search, lists)) or any(b"install" in text and installs.search(text) for text in texts)
-
-    def may_be_any(self, home: str) -> bool:
-        """Whether anything in a file may be used by a name that is made at run time."""
-        folder, _, stem = home.removesuffix(".py").rpartition("/")
-        top = home.partition("/")[0]
-        near = (p for p in self._sources if "/" not in p or p.partition("/")[0] == top)
-        if any(_says(text := self.text(p), _LOADS) and _LOADED.search(text) for p in near):
-            return True
-        words = [word.encode() for word in {stem, *folder.split("/")} if word]
-        asked, starred = _looked_up_of(words), _starred(stem.encode())
-        texts = [text for p in self._sources if p != home and any(map((text := self.text(p)).__contains__, words))]
-        found = any(_says(text, _LOOKS_UP) and asked.search(text) for text in texts) or any(
-            _STARRED.search(text) and starred.search(text) and _LOOKED_UP.search(text) for text in texts
-        )
-        return found or _LOOKED_UP.search(self.text(home)) is not None
-
-    def elsewhere(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, in code that is no comment, or may: a heap of data is not looked through.
-        What is near comes first."""
-        word = name.encode()
-        whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))  # plain letters first: found in a tenth of the time
-        others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
-        for path in self._near_first(others, _folder(home)):
-            if path != home and word in (text := self.text(path)):
-                if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
-                    if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
-                        return True
-        return others is not self._files
-
-    def _near_first(self, paths: list[str], folder: str) -> list[str]:
-        if folder not in self._sorted:
-            self._sorted = {folder: sorted(paths, key=lambda path: not path.startswith(folder))}
-        return self._sorted[folder]
-
-
-def _says(text: bytes, words: Iterable[bytes]) -> bool:
-    return any(word in text for word in words)
-
-
-def _folder(path: str) -> str:
-    return path[: path.rfind("/") + 1]
-
-
-def _looked_up_of(modules: Iterable[bytes]) -> re.Pattern[bytes]:
-    """`getattr(models, name)`, `models.__dict__`"""
-    names = b"|".join(map(re.escape, modules))
-    return re.compile(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(?:%s)[ \t]*[,)]|\b(?:%s)\.__dict__" % (names, names))
-
-
-def _starred(module: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"^[ \t]*from[ \t]+[\w.]*\b%s[ \t]+import[ \t]+\*" % re.escape(module), re.MULTILINE)
 
 
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
@@ -218,7 +66,7 @@ def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], boo
     lines = uses.text(result.path).split(b"\n")
     owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     names = {name for several in owners.values() for name in several if name}
-    unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
+    unused = _unused(names - uses.elsewhere(names, result.path), result.path, uses)
     resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
     return _as_notes(result, resting if unused else {})
 
@@ -236,11 +84,10 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
     used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
     users = {name: {user for user, words in inside.items() if name in words} for name in own}
-    unused = set()
-    for name in sorted(names & own.keys() - used):
-        line = reached([name], lambda name: users[name])
-        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line - {name})):
-            unused.add(name)
+    lines = {name: reached([name], lambda name: users[name]) for name in names & own.keys() - used}
+    lines = {name: line for name, line in lines.items() if line.isdisjoint(used)}
+    used = uses.elsewhere(set[str]().union(*lines.values()) - names, path)
+    unused = {name for name, line in lines.items() if line.isdisjoint(used)}
     return set() if unused and uses.may_be_any(path) else unused
 
 
@@ -292,8 +139,3 @@ def _words(node: ast.AST) -> set[str]:
         elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
             words.update(_WORD.findall(inner.value))
     return words
-
-
-def _may_use(path: str) -> bool:
-    kind = kind_of(path)
-    return kind not in ("", NATIVE) or path[path.rfind(".") :] in _TEXTS

@@ -23,9 +23,10 @@ from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
+from porter.project.name_uses import Uses
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
-from porter.project.unused import Uses, rested
+from porter.project.unused import rested
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -158,15 +159,14 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 def _partners(
     root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
 ) -> Partners:
-    walk = Walk(root, settings.exclude)
+    walk, facts = Walk(root, settings.exclude), session.facts.digest() if cache else ""
 
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
             result = sites(path, data, session)
             return tuple(map(tuple, result.sites)), result.ties
 
-        key = "\0".join(("sites", path, digest(data), session.facts.digest()))
-        rows, ties = cache.remember(key, made) if cache else made()
+        rows, ties = cache.remember("\0".join(("sites", path, digest(data), facts)), made) if cache else made()
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
