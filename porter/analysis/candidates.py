@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.index import Link, standing_on
 from porter.python.searches import matched, says
+from porter.python.source import Lines
 from porter.python.uses import packages_of
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ Here = Callable[[list[Link]], list[Link]]  # of links, those on the lines that a
 
 def candidates(file: File, near: frozenset[int] | None = None) -> list[Link]:
     """Their links; `near`: only those on these lines."""
-    here = _here(near)
-    links = [*_names(file, here), *_attributes(file, here), *_imports(file, here), *_statements(file, here)]
+    here, text = _here(near), file.source if near is None else file.source.only(near)
+    links = [*_names(file, here), *_attributes(file, here), *_imports(file, here), *_statements(file, text, here)]
     links += here([literal.link for literal in file.literals.values()])
     if file.rules.keys.patterns and not file.scene.apart:
         anchors = (file.scene.link_to(several[0].anchor) for several in file.patterns.values())
@@ -81,11 +82,11 @@ def _imports(file: File, here: Here) -> Iterator[Link]:
                 yield link
 
 
-def _statements(file: File, here: Here) -> Iterator[Link]:
+def _statements(file: File, text: Lines, here: Here) -> Iterator[Link]:
     """Nodes of the types that rules ask for, where the text says what they look for."""
     among: dict[type, list[Link]] = {}
     for rule, kinds, patterns in file.rules.keys.node_filters:
-        present, lines = matched(file.source, patterns)
+        present, lines = matched(text, patterns)
         if patterns and not present:
             if rule.spelled:
                 file.silent.add(rule)

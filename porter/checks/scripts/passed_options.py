@@ -8,6 +8,7 @@ from typing import Any
 
 from porter.checks.native.options import of_setting
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.rulebook.table import Option, Tables
 from porter.text.document import Document
 from porter.text.shells.script import Script
@@ -45,7 +46,7 @@ def _letters(keywords: tuple[str, ...]) -> tuple[str, ...]:
 
 def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
     names = "|".join(re.escape(keyword).replace("_", "[-_]") for keyword in keywords)
-    return re.compile(rf"(?<![\w-])(--(?:{names})){behind}")
+    return lazy(rf"(?<![\w-])(--(?:{names})){behind}")
 
 
 def _value(values: tuple[str, ...]) -> str:
