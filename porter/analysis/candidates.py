@@ -21,7 +21,7 @@ Here = Callable[[list[Link]], list[Link]]  # of links, those on the lines that a
 def candidates(file: File, near: frozenset[int] | None = None) -> list[Link]:
     """Their links; `near`: only those on these lines."""
     here, text = _here(near), file.source if near is None else file.source.only(near)
-    links = [*_names(file, here), *_attributes(file, here), *_imports(file, here), *_statements(file, text, here)]
+    links = [*_names(file, near), *_attributes(file, here), *_imports(file, here), *_statements(file, text, here)]
     links += here([literal.link for literal in file.literals.values()])
     if file.rules.keys.patterns and not file.scene.apart:
         anchors = (file.scene.link_to(several[0].anchor) for several in file.patterns.values())
@@ -35,16 +35,17 @@ def _here(near: frozenset[int] | None) -> Here:
     return lambda links: [link for link in links if link[0].lineno in near]
 
 
-def _names(file: File, here: Here) -> Iterator[Link]:
-    """Mentions and calls of names that resolve, and of builtins; the inventory on the way."""
+def _names(file: File, near: frozenset[int] | None) -> Iterator[Link]:
+    """Mentions and calls of names that resolve, and of builtins; the inventory of the whole file on the way."""
     keys, names, Attribute = file.rules.keys, file.names, ast.Attribute  # noqa: N806
     roots, aliases, origins, plain = names.imports, names.aliases, keys.origins, names.plain
     calls, interesting, apis = keys.calls, file.rules.roots, file.apis
     builtins, wanted = keys.builtins, partial(_wanted, file)
-    for link in here(names.uses):
+    for link in names.uses:
         node = link[0]
+        away = near is not None and node.lineno not in near
         if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
-            if node.id in builtins and getattr(link[1][0], "func", None) is node and wanted(node.id, link):
+            if node.id in builtins and not away and getattr(link[1][0], "func", None) is node and wanted(node.id, link):
                 yield link
             continue
         full = plain.get(node.id) or names.root(node.id, link)
@@ -57,6 +58,8 @@ def _names(file: File, here: Here) -> Iterator[Link]:
             above = above[1]
         if root in interesting:
             apis.setdefault(full, []).append(link)
+        if away:
+            continue
         if full in calls and above[0].__class__ is ast.Call and above[0].func is top and wanted(full, (top, above)):
             yield link
         elif keys.mentioned(full):

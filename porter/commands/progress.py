@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 say = speaker("report")
 
-PATIENCE = 0.3  # seconds; before them the command has taken some to start
+PATIENCE = 0.15  # seconds, and as many again for the command to start and for rich: half of one together
 
 
 @contextmanager

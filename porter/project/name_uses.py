@@ -27,7 +27,7 @@ _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"
 _LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
 _STARRED = lazy(rb"import[ \t]+\*")
 _TEXTS = frozenset({".md", ".rst", ".txt"})
-_SHORT = 32_768  # bytes
+_SHORT, _ROOM = 32_768, 8_000_000  # bytes: of a text that is kept at all events, and of all longer ones that are
 _TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
 
 
@@ -37,6 +37,7 @@ class Uses:
     def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
         self._list, self._read, self._known = files, read, dict[str, bytes]()
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
+        self._room = _ROOM
         self._loading: dict[str, bool] = {}  # by the folder at the top
         self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
 
@@ -66,12 +67,15 @@ class Uses:
         return IdleFiles(self._sources if len(others) <= _TEXTS_AT_MOST else (), others, self.text)
 
     def text(self, path: str) -> bytes:
-        """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
+        """Programs and short texts are kept, for each is asked for many names, and the first of the others: of those there
+        may be gigabytes."""
         known = self._known.get(path)
         if known is None:
             known = self._read(path)
-            if len(known) <= _SHORT or kind_of(path) == PYTHON:
+            plain = len(known) <= _SHORT or kind_of(path) == PYTHON
+            if plain or len(known) <= self._room:
                 self._known[path] = known
+                self._room -= 0 if plain else len(known)
         return known
 
     def is_installed(self, home: str) -> bool:
@@ -118,11 +122,21 @@ class Uses:
             return True
         words = [word.encode() for word in {stem, *folder.split("/")} if word]
         asked, starred = _looked_up_of(words), _starred(stem.encode())
-        texts = [text for p in self._sources if p != home and any(map((text := self.text(p)).__contains__, words))]
-        found = any(_says(text, _LOOKS_UP) and asked.search(text) for text in texts) or any(
-            _STARRED.search(text) and starred.search(text) and _LOOKED_UP.search(text) for text in texts
-        )
-        return found or _LOOKED_UP.search(self.text(home)) is not None
+        asking = (self.text(p) for p in self._looking_up if p != home)
+        if any(_says(text, words) and asked.search(text) for text in asking):
+            return True
+        taking = (self.text(p) for p in self._taking_all if p != home)
+        return any(map(starred.search, taking)) or _LOOKED_UP.search(self.text(home)) is not None
+
+    @cached_property
+    def _looking_up(self) -> list[str]:
+        return [path for path in self._sources if _says(self.text(path), _LOOKS_UP)]
+
+    @cached_property
+    def _taking_all(self) -> list[str]:
+        """The files that have all names of another one, and look some up."""
+        texts = ((path, self.text(path)) for path in self._sources)
+        return [path for path, text in texts if b"*" in text and _STARRED.search(text) and _LOOKED_UP.search(text)]
 
     def _loads_any(self, top: str) -> bool:
         """Whether something in a folder at the top, or beside it, loads modules by names that are made at run time."""
