@@ -4,6 +4,7 @@ bind. All others say what they said before, of the same names."""
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,11 +54,14 @@ def _touched(again: Again, source: Source) -> Iterator[int]:
 
 
 def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
-    """Those below that stand on one of the lines, with all that they stand in."""
+    """Those below that stand on one of the lines; of what they stand in, only what has its head there."""
     for field in _BLOCKS:
         for inner in getattr(node, field, ()):
-            if inner.__class__ is ast.match_case or on_lines(inner, lines):
-                yield inner
+            if on_lines(inner, lines):
+                first, last = _lines(inner)
+                index = bisect_left(lines, first)
+                if index < len(lines) and lines[index] <= last:
+                    yield inner
                 yield from _statements(inner, lines)
 
 
@@ -90,6 +94,8 @@ def _lines(statement: Node) -> Span:
     """From a decorator on, to where the block of a compound one begins."""
     if statement.__class__ is ast.match_case:
         return statement.pattern.lineno, statement.body[0].lineno
-    decorators, body = getattr(statement, "decorator_list", ()), getattr(statement, "body", ())
-    first = min(node.lineno for node in (statement, *decorators))
+    first = min(node.lineno for node in (statement, *getattr(statement, "decorator_list", ())))
+    if statement.__class__ is ast.Match:
+        return first, statement.cases[0].pattern.lineno
+    body = getattr(statement, "body", ())
     return first, body[0].lineno if body else statement.end_lineno
