@@ -7,6 +7,7 @@ that share the cores says more about the machine.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from benchmarks import corpora
 from benchmarks.process import REPOSITORY, cost, parse, porter
-from benchmarks.tables import line, table
+from benchmarks.tables import line, machine, table
 
 LIMIT = 1.05  # CPU seconds now / then, all repositories together; docs/performance.md says it too
 
@@ -45,26 +46,48 @@ class Row(NamedTuple):
     cores: tuple[float, ...]  # with all cores
 
 
-def main(folders: dict[str, Path], against: Path | None, rounds: int, work: Path) -> int:
+def main(folders: dict[str, Path], against: Path | None, rounds: int, work: Path, note: Path | None = None) -> int:
+    """`note`: a file for what was measured, as JSON."""
     if not against:
-        for text in today(folders, rounds, work):
+        rows = []
+        for text in today(folders, rounds, work, rows):
             print(text, flush=True)
+        _note(note, rows, ("now",))
         return 0
+    rows = []
     for text in table(("corpus", "now / parse", "then / parse", "now / then", "now / then, all cores")):
         print(text, flush=True)
     for row in measured(folders, (REPOSITORY, against.resolve()), rounds, work):
         (now, then), (now_cores, then_cores) = row.one, row.cores
         ratios = (now / row.parse, then / row.parse, now / then, now_cores / then_cores)
         print(line(row.name, *(f"{ratio:.3f}" for ratio in ratios)), flush=True)
+        rows.append(row)
+        _note(note, rows, ("now", "then"))
     slower = now / then > LIMIT  # the last row is the sum
     print(f"now / then of all is {'above' if slower else 'within'} the limit of {LIMIT:.2f}")
     return 1 if slower else 0
 
 
-def today(folders: dict[str, Path], rounds: int, work: Path) -> Iterator[str]:
+def _note(file: Path | None, rows: list[Row], checkouts: tuple[str, ...]) -> None:
+    if file is None:
+        return
+    noted = [
+        {"corpus": r.name, "files": r.files, "lines": r.lines, "parse": round(r.parse, 3)}
+        | {
+            name: {"one": round(one, 3), "cores": round(cores, 3), "one / parse": round(one / r.parse, 3)}
+            for name, one, cores in zip(checkouts, r.one, r.cores)
+        }
+        for r in rows
+    ]
+    file.write_text(json.dumps({"machine": machine(), "unit": "CPU seconds", "rows": noted}, indent=1) + "\n")
+
+
+def today(folders: dict[str, Path], rounds: int, work: Path, rows: list[Row] | None = None) -> Iterator[str]:
     yield from table(("corpus", "Python files", "lines", "analyze / parse", "with all cores"))
     for row in measured(folders, (REPOSITORY,), rounds, work):
         ratios = (row.one[0] / row.parse, row.cores[0] / row.parse)
+        if rows is not None:
+            rows.append(row)
         yield line(row.name, f"{row.files:,}", f"{row.lines:,}", *(f"{ratio:.2f}" for ratio in ratios))
 
 

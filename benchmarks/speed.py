@@ -56,12 +56,13 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     parser.add_argument("--dense", action="store_true", help="only the repositories that are dense with CUDA")
     parser.add_argument("--against", type=Path, metavar="DIR", help="with --dense: another checkout of porter")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="with --dense: note there what was measured")
     parser.add_argument("--only", default="", metavar="REGEX", help="with --dense: these alone")
     args = parser.parse_args()
     if args.dense and (args.write or args.sample > 1):
         parser.error("--dense writes no table, and reads every file")
-    if (args.against or args.only) and not args.dense:
-        parser.error("--against and --only are for --dense")
+    if (args.against or args.only or args.json) and not args.dense:
+        parser.error("--against, --only and --json are for --dense")
     if args.against and not (args.against / "porter" / "__main__.py").is_file():
         parser.error(f"no checkout of porter: {args.against}")  # an installed one would be measured in its place
     try:
@@ -73,7 +74,7 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as temporary:
         if args.dense:
-            return dense.main(repositories, args.against, args.rounds, Path(temporary))
+            return dense.main(repositories, args.against, args.rounds, Path(temporary), args.json)
         text = "\n".join(report(folders, repositories, args.sample, args.rounds, Path(temporary)))
     print(text)
     if args.write:

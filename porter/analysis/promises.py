@@ -25,6 +25,7 @@ class Edits(NamedTuple):
     ]  # in offsets of the stored bytes: outside them the bytes are the old ones by construction
     codes: str
     unsafe: bool = False  # with the edits to review
+    places: tuple[int, ...] = ()  # of the hits that bring them, in offsets of `changes`
 
 
 class Promised(NamedTuple):

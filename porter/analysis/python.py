@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from porter.advice.observe import observed
+from porter.analysis.again import Again, near
 from porter.analysis.candidates import candidates
 from porter.analysis.left_over import LEFT, left_over
 from porter.analysis.promises import Edits, promised
@@ -61,17 +62,16 @@ def _examined(result: FileResult, source: Source, session: Session) -> tuple[Fil
     return result, analysis.written(), Before.of(file)
 
 
-def look(path: str, source: Source, session: Session, again: bool | None = None) -> Analysis:
-    """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone,
-    with those to review or without."""
+def look(path: str, source: Source, session: Session, again: Again | None = None) -> Analysis:
+    """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone."""
     from porter.analysis.file import File
 
     file = File(path, source, session, again is not None)
-    analysis = Analysis(file, again is not False)
+    analysis = Analysis(file, again is None or again.unsafe)
     analysis.own_findings += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return analysis
-    links = candidates(file)
+    links = candidates(file, again and near(file, again))
     units: dict[tuple[int, int], Unit] = {}
     if links:
         from porter.python.units import unit_of  # needs libcst, which costs more than all of this
@@ -218,13 +218,15 @@ class Analysis:
         """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
         out: list[Edits | Broken] = []
         for unsafe in (False, True)[: 1 + self._reviews]:
-            codes = {f.hit.code or f.rule.code for f in (self._unsafe if unsafe else self.outcomes) if f.applied}
+            applied = [f for f in (self._unsafe if unsafe else self.outcomes) if f.applied]
+            codes = {f.hit.code or f.rule.code for f in applied}
             try:
                 if broken := self._broken.get(unsafe):
                     broken.values["codes"] = ", ".join(sorted({*codes, broken.values["codes"]}))
                     raise broken
                 changes = self.changes(unsafe)
-                out.append(Edits(changes, self.stored(changes), ", ".join(sorted(codes)), unsafe))
+                places = tuple(f.place[0] for f in applied)
+                out.append(Edits(changes, self.stored(changes), ", ".join(sorted(codes)), unsafe, places))
             except Broken as broken:
                 return [*out, broken]
         return out

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from porter.analysis.again import Again
 from porter.analysis.promises import Edits, applied
 from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
@@ -59,7 +60,8 @@ def check(before: Before, edits: Edits, look: Callable[..., Look]) -> None:
         new = Source(data)
         if (new.stored.encoding, new.stored.bom) != (source.stored.encoding, source.stored.bom):
             raise Broken("reparse", error="encoding", codes=codes)
-        again = look(before.path, new, before.session.ported(before.path, edits.changes), again=unsafe)
+        session = before.session.ported(before.path, edits.changes)
+        again = look(before.path, new, session, Again(unsafe, edits.changes, edits.places))
     except Unreadable as error:
         raise Broken("reparse", line=1, error=error.error, codes=codes) from None
     if failed := again.file.failures.first.keys() - before.failed:

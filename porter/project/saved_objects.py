@@ -14,7 +14,7 @@ from porter.engine.facts import Saved
 from porter.files.paths import is_test
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Node
+from porter.python.index import FUNCTIONS, Node, on_lines
 from porter.python.walks import children
 from porter.regex import lazy
 
@@ -35,7 +35,7 @@ _SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bd
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = {
-    name: lazy(rb"\b%s[ \t]*=[ \t]*(?:vars|dict|json|yaml)\b|\b%s[ \t]*=[ \t]*\{" % ((name.encode(),) * 2))
+    name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
     for name in _PARSED
 }
 # keys of checkpoints that others write as well
@@ -55,29 +55,53 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]
     states = frozenset(
         name.decode() for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)
     )
-    found: list[Saved] = []
     homes = Homes(files)
-    for path in sorted(saving):
+
+    def rows(path: str) -> list[Saved]:
         data = saving[path]
         tree = parse(data)
-        if tree is not None:
-            names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
-            names |= _CONFIGURED if _CONFIGURES.search(data) else set()
-            for entries in _dictionaries(tree):
-                held = next((key for key, value in entries.items() if _is_object(value, names, states)), "")
-                found.append(Saved(path, homes.of(path), tuple(entries), held))
-    return tuple(dict.fromkeys(found)) if any(row.held for row in found) else ()
+        if tree is None:
+            return []
+        names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
+        names |= _CONFIGURED if _CONFIGURES.search(data) else set()
+        return [
+            Saved(path, homes.of(path), tuple(entries), _held(entries, names, states))
+            for entries in _dictionaries(tree, data)
+        ]
+
+    # the others matter only where one of these holds something: in most projects none does
+    found = {path: rows(path) for path, data in saving.items() if _may_hold(data, states)}
+    if not any(row.held for several in found.values() for row in several):
+        return ()
+    found |= {path: rows(path) for path in saving if path not in found}
+    return tuple(dict.fromkeys(row for path in sorted(found) for row in found[path]))
 
 
-def _dictionaries(tree: ast.Module) -> Iterator[dict[str, Node]]:
-    """The entries of the dictionaries that are handed to something which saves, at once or through a name."""
+def _may_hold(data: bytes, states: frozenset[str]) -> bool:
+    """Whether a dictionary of a file may hold an object, by its bytes."""
+    written = _MAY_HOLD.search(data) is not None or b"dict(" in data
+    return written or any(name.encode() in data for name in states)
+
+
+def _held(entries: Mapping[str, Node], names: set[str], states: frozenset[str]) -> str:
+    """The first key of an object; "" for none."""
+    return next((key for key, value in entries.items() if _is_object(value, names, states)), "")
+
+
+def _dictionaries(tree: ast.Module, data: bytes) -> Iterator[dict[str, Node]]:
+    """The entries of the dictionaries that are handed to something which saves, at once or through a name. A function that
+    does not say so is not gone through."""
+    saying = [number for number, line in enumerate(data.splitlines(), 1) if b"save" in line]
     named: dict[tuple[Node, str], list[Node]] = {}  # by function and name
     added: dict[tuple[Node, str], dict[str, Node]] = {}
     given: list[tuple[Node, Node]] = []  # in a function, what is saved
     todo: list[tuple[Node, Node]] = [(tree, tree)]
     while todo:
         node, owner = todo.pop()
-        owner = node if isinstance(node, FUNCTIONS[:2]) else owner
+        if node.__class__ in FUNCTIONS[:2]:
+            if not on_lines(node, saying):
+                continue
+            owner = node
         if node.__class__ is ast.Assign and len(node.targets) == 1:
             target = node.targets[0]
             if target.__class__ is ast.Name:

@@ -50,6 +50,9 @@ class Partners:
         self._takes, self._glance, self._excluded = takes, glance, excluded
         self._definitions = Definitions(root, files)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._looked: dict[
+            str, FileResult | None
+        ] = {}  # what waits is asked for in rounds, and no file changes between
 
     # ---- what a holder is, seen from a file
 
@@ -154,6 +157,11 @@ class Partners:
             return None
 
     def _look(self, path: str) -> FileResult | None:
+        if path not in self._looked:
+            self._looked[path] = self._look_at(path)
+        return self._looked[path]
+
+    def _look_at(self, path: str) -> FileResult | None:
         data = self._data(path)
         if data is None or not _value(data):
             return None

@@ -54,7 +54,7 @@ def _chain(node: Node, around: dict[Node, Node]) -> Iterator[Node]:
 def decides_for(file: RuleFile, literal: Link) -> str | None:
     """The library that a comparison with a device decides about alone."""
     comparison = literal[1]
-    node: Node = comparison[0] if file.facts.own.array_switches or is_named(file.source.utf8) else None
+    node: Node = comparison[0] if file.facts.own.array_switches or any(map(file.source.says, _NAMES)) else None
     if node.__class__ is ast.Call and call_name(node.func) == "startswith" and literal[0] in node.args:
         return _decided(file, comparison, 0)
     if node.__class__ is ast.Compare and len(node.ops) == 1 and node.ops[0].__class__ is ast.Eq:

@@ -29,6 +29,7 @@ _CUDA = lazy(r"(?i)cuda|nccl|gpu")
 _ASKS = lazy(
     rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
+_ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # a word of all that it finds
 _LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
@@ -92,7 +93,10 @@ class Awareness:
     @cached_property
     def partly(self) -> bool:
         """Whether file or project ask which device there is. porter never writes such a question: a half-ported file does not."""
-        return self._project or self._among or self._ladders or bool(_ASKS.search(self.source.utf8))
+        if self._project or self._among or self._ladders:
+            return True
+        among = self.source.vocabulary
+        return any(word in among for word in _ASKS_ONE_OF) and _ASKS.search(self.source.utf8) is not None
 
     def covers(self, offset: int) -> bool:
         index = bisect_right(self._starts, offset)

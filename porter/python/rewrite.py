@@ -25,29 +25,14 @@ if TYPE_CHECKING:
 
 
 # nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
-_TRIVIA = frozenset(
-    {
-        cst.SimpleWhitespace,
-        cst.ParenthesizedWhitespace,
-        cst.TrailingWhitespace,
-        cst.EmptyLine,
-        cst.Newline,
-        cst.Comment,
-        cst.Comma,
-        cst.Dot,
-        cst.LeftParen,
-        cst.RightParen,
-        cst.AssignEqual,
-        cst.Colon,
-        cst.MaybeSentinel,
-        type(None),
-        str,
-        bool,
-    }
-)
+_TRIVIA = frozenset({
+    cst.SimpleWhitespace, cst.ParenthesizedWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Newline, cst.Comment,
+    cst.Comma, cst.Dot, cst.LeftParen, cst.RightParen, cst.AssignEqual, cst.Colon, cst.MaybeSentinel, type(None), str, bool,
+})  # fmt: skip
 _CHAIN = frozenset({cst.Attribute, cst.Name})
 _IMPORTS = frozenset({cst.Import, cst.ImportFrom})
 _STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
+_NAMED = _CHAIN | _IMPORTS | _STRINGS | {cst.Call}  # of which a key may speak by name
 
 
 @dataclass(slots=True)
@@ -95,8 +80,9 @@ class _Walk:
         self.patterns = file.patterns if self.keys.patterns and not file.scene.apart else {}
         self.outcomes: list[Outcome] = []
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Outcome]] = {}  # original -> what stands there now, and why
-        self._mentions: dict[cst.CSTNode, list[Rule]] = {}
-        self._inner: set[cst.CSTNode] = set()
+        # by id, as LibCST computes the hash of a node in Python; the piece keeps them
+        self._mentions: dict[int, list[Rule]] = {}
+        self._inner: set[int] = set()
         self._quotes: list[str] = []  # of the f-strings around
         self.held = file.session.held_in(file.path) if file.session.held else {}
 
@@ -111,7 +97,7 @@ class _Walk:
     def visit(self, node: cst.CSTNode) -> cst.CSTNode:
         """What stands in the place of a node."""
         kind = node.__class__
-        if kind in _CHAIN and node not in self._inner:
+        if kind in _CHAIN and id(node) not in self._inner:
             self._mention(node)
         changed: dict[str, Any] = {}
         if kind is cst.FormattedString:
@@ -133,25 +119,28 @@ class _Walk:
         """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
         chain = [node]
         while chain[-1].__class__ is cst.Attribute:
-            self._inner.add(chain[-1].attr)
+            self._inner.add(id(chain[-1].attr))
             chain.append(chain[-1].value)
-            self._inner.add(chain[-1])
+            self._inner.add(id(chain[-1]))
         name = full = self.file.name(node)
         if name is None or full is None:
             return
         for part in chain:
             if rules := self.keys.references.get(name):
-                self._mentions[part] = rules
+                self._mentions[id(part)] = rules
                 return
             if part.__class__ is not cst.Attribute:
                 break
             name = name.rpartition(".")[0]
         for prefix, rules in self.keys.prefixes.items():
             if full == prefix or full.startswith(prefix + "."):
-                self._mentions[node] = rules
+                self._mentions[id(node)] = rules
 
     def _leave(self, original: Any, updated: cst.CSTNode) -> cst.CSTNode:
         keys, kind = self.keys, original.__class__
+        of_kind = self.nodes.get(kind.__name__, ())
+        if not of_kind and kind not in _NAMED:
+            return updated
         asked: Iterable[Rule] = ()
         if kind is cst.Call:
             name = self.file.name(original.func)
@@ -162,8 +151,8 @@ class _Walk:
             elif not name and original.func.__class__ is cst.Name and original.func.value in keys.builtins:
                 if self.file.meaning.is_builtin(original.func):
                     asked = keys.builtins[original.func.value]
-        elif kind in _CHAIN and original in self._mentions:
-            asked = self._mentions[original]
+        elif kind in _CHAIN and id(original) in self._mentions:
+            asked = self._mentions[id(original)]
         elif kind is cst.Attribute:
             if original.attr.value in keys.attributes and self.file.is_object(original.value):
                 asked = keys.attributes[original.attr.value]
@@ -173,7 +162,7 @@ class _Walk:
         elif kind in _IMPORTS:
             packages = {name.partition(".")[0]: None for name in imported(original)}
             asked = dict.fromkeys(rule for name in packages for rule in keys.imports.get(name, ()))
-        asked = (*asked, *self.nodes.get(kind.__name__, ()))
+        asked = (*asked, *of_kind)
         if self.patterns and kind is cst.Call and self.piece.knows(original):
             for match in self.patterns.get(self.piece.span(original), ())[:1]:
                 asked = (*asked, *keys.patterns[match.kind])
@@ -252,9 +241,9 @@ def rewrite(
         walk.replaced.items(), key=lambda item: (piece.reach(item[0])[0], -piece.reach(item[0])[1])
     ):
         start, stop = piece.reach(original)
-        if new not in reach:  # went into a larger replacement, which owns the edit
+        if id(new) not in reach:  # went into a larger replacement, which owns the edit
             continue
-        low, high = reach[new]  # in the new text
+        low, high = reach[id(new)]  # in the new text
         if (
             start < piece.unit.start or stop > piece.unit.end
         ):  # what only made the piece parsable is no part of the file

@@ -13,7 +13,7 @@ from porter.regex import lazy
 
 
 class Searched(Protocol):
-    """python/source.py."""
+    """python/source.py: Lines."""
 
     utf8: bytes
 
@@ -23,6 +23,11 @@ class Searched(Protocol):
     def words(self) -> frozenset[bytes]: ...
     @property
     def vocabulary(self) -> bytes: ...
+
+
+class Placed(Searched, Protocol):
+    """python/source.py: Source."""
+
     def span(self, node: Node) -> tuple[int, int]: ...
 
 
@@ -94,7 +99,7 @@ def lines_with(source: Searched, *sought: Sought, lowered: bool = False) -> list
     return matched(source, sought, lowered)[1]
 
 
-def says(source: Searched, node: Node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
+def says(source: Placed, node: Node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
     """Whether one of them matches the text of a statement, of a compound one up to its body."""
     start, end = source.span(node)
     body = getattr(node, "body", None)

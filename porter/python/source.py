@@ -15,13 +15,17 @@ _STEP, _INNER = 4096, bytes(range(0x80, 0xC0))  # what stands inside of a charac
 _SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 
 
-class Source:
-    """`utf8` is what offsets point into: the file without its BOM, in UTF-8 whatever it was stored in."""
+class Lines:
+    """A text of which words and patterns are sought, by line."""
 
-    def __init__(self, data: bytes) -> None:
-        self.stored = Stored(data)
-        self.utf8 = self.stored.utf8
-        self._answers: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
+    def __init__(self, utf8: bytes) -> None:
+        self.utf8 = utf8
+
+    @cached_property
+    def starts(self) -> list[int]:
+        lines = self.utf8.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
+        starts = [0, *accumulate(map(len, lines))]
+        return starts if not lines or lines[-1].endswith((b"\n", b"\r")) else starts[:-1]
 
     @cached_property
     def words(self) -> frozenset[bytes]:
@@ -32,6 +36,20 @@ class Source:
     def vocabulary(self) -> bytes:
         """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
         return b" ".join(self.words)
+
+
+class Source(Lines):
+    """`utf8` is what offsets point into: the file without its BOM, in UTF-8 whatever it was stored in."""
+
+    def __init__(self, data: bytes) -> None:
+        self.stored = Stored(data)
+        super().__init__(self.stored.utf8)
+        self._answers: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
+
+    def only(self, numbers: frozenset[int]) -> Lines:
+        """These lines where they stand, and nothing in the others."""
+        lines = enumerate(self.utf8.splitlines(), 1)
+        return Lines(b"\n".join([line if number in numbers else b"" for number, line in lines]))
 
     def says(self, sought: re.Pattern[bytes] | bytes, node: Node = None) -> bool:
         """Whether something stands anywhere, or in a node: every hit of a rule asks, and the text is gone over once."""
@@ -44,12 +62,6 @@ class Source:
                 known = sought.search(self.utf8, start, end) is not None
             self._answers[sought, start, end] = known
         return known
-
-    @cached_property
-    def starts(self) -> list[int]:
-        lines = self.utf8.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
-        starts = [0, *accumulate(map(len, lines))]
-        return starts if not lines or lines[-1].endswith((b"\n", b"\r")) else starts[:-1]
 
     def offset(self, line: int, column: int) -> int:
         return self.starts[line - 1] + column

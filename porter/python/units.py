@@ -118,9 +118,14 @@ class _Positions(CodegenState):
     def __init__(self, module: cst.Module) -> None:
         super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
         self.position = 0
-        self.outer: dict[cst.CSTNode, tuple[int, int]] = {}
-        self.inner: dict[cst.CSTNode, tuple[int, int]] = {}
+        self._nodes: list[cst.CSTNode] = []  # kept, and with them their ids: the hash of a node is computed in Python
+        self.outer: dict[int, tuple[int, int]] = {}
+        self.inner: dict[int, tuple[int, int]] = {}
         self._stack: list[int] = []
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Without the whitespace and brackets that it owns."""
+        return self.inner.get(id(node)) or self.outer[id(node)]
 
     def add_indent_tokens(self) -> None:
         for token in self.indent_tokens:
@@ -134,7 +139,8 @@ class _Positions(CodegenState):
         self._stack.append(self.position)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        self.outer[node] = (self._stack.pop(), self.position)
+        self._nodes.append(node)
+        self.outer[id(node)] = (self._stack.pop(), self.position)
 
     def record_syntactic_position(  # type: ignore[override]  # no generator, see _Mark
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
@@ -159,16 +165,16 @@ class _Mark:
         if error[0] is not None:  # the nodes asked for below were not reached
             return
         state = self.state
-        start = self.start if self.first is None else (state.inner.get(self.first) or state.outer[self.first])[0]
-        end = state.position if self.last is None else (state.inner.get(self.last) or state.outer[self.last])[1]
-        state.inner[self.node] = (start, end)
+        start = self.start if self.first is None else state.span(self.first)[0]
+        end = state.position if self.last is None else state.span(self.last)[1]
+        state.inner[id(self.node)] = (start, end)
 
 
 def positions(module: cst.Module) -> Callable[[cst.CSTNode], tuple[int, int]]:
     """A function from node to (start, end) in the module's text, in characters."""
     state = _Positions(module)
     module._codegen(state)
-    return lambda node: state.inner.get(node) or state.outer[node]
+    return state.span
 
 
 def _deeper(unit: Unit, limit: int) -> bool:
@@ -212,18 +218,18 @@ class Piece:
         )
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        start, end = self._state.inner.get(node) or self._state.outer[node]
+        start, end = self._state.span(node)
         return self._offset(start), self._offset(end)
 
     def reach(self, node: cst.CSTNode) -> tuple[int, int]:
-        start, end = self._state.outer[node]
+        start, end = self._state.outer[id(node)]
         return self._offset(start), self._offset(end)
 
     def knows(self, node: cst.CSTNode) -> bool:
-        return node in self._state.outer
+        return id(node) in self._state.outer
 
-    def render(self, module: cst.Module) -> tuple[str, dict[cst.CSTNode, tuple[int, int]]]:
-        """The text of a rewritten tree and where its nodes lie in it, prefix included."""
+    def render(self, module: cst.Module) -> tuple[str, dict[int, tuple[int, int]]]:
+        """The text of a rewritten tree and where its nodes lie in it, by id and prefix included."""
         state = _Positions(module)
         module._codegen(state)
         return "".join(state.tokens), state.outer

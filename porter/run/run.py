@@ -42,7 +42,9 @@ READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
 _LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
-Progress = Callable[[int, int], None]
+Progress = Callable[
+    [str, int, int], None
+]  # files | project | analysis | together; how many are done; of how many, or 0
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
 OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
 
@@ -81,6 +83,7 @@ def run(
     force_exclude: bool = False,
 ) -> Run:
     """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
+    tell = progress or _untold
     left_out: list[str] = []
     done: list[FileResult] = []
     gated: list[Gated] = []
@@ -92,6 +95,7 @@ def run(
                 paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
             ):
                 named.add(file.path)
+                tell("files", len(named), 0)
                 try:
                     if file.error:
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
@@ -105,6 +109,7 @@ def run(
                 elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
+            tell("project", 0, 0)
             asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
             given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
             listed, loose = _listed(root, paths, settings.exclude)
@@ -113,7 +118,8 @@ def run(
         if stdin:
             session.rules  # noqa: B018
             done.append(analyse(*stdin, session))
-        done += _gated(root, gated, settings, session, cache, progress, len(done))
+        done += _gated(root, gated, settings, session, cache, tell, len(done))
+        tell("together", 0, 0)
         if any(result.sites for result in done):
             if settings.exclude:
                 listed, _ = _listed(root, paths, ())
@@ -123,7 +129,7 @@ def run(
                 waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
                 if stdin:
                     return [analyse(*stdin, now)]
-                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, None, 0)
+                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, _untold, 0)
 
             done = consistent(done, partners, again)
         if (gated or stdin) and not loose:
@@ -163,19 +169,22 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 def _partners(
     root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
 ) -> Partners:
-    walk = Walk(root, settings.exclude)
+    walk, facts = Walk(root, settings.exclude), session.facts.digest() if cache else ""
 
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
             result = sites(path, data, session)
             return tuple(map(tuple, result.sites)), result.ties
 
-        key = "\0".join(("sites", path, digest(data), session.facts.digest()))
-        rows, ties = cache.remember(key, made) if cache else made()
+        rows, ties = cache.remember("\0".join(("sites", path, digest(data), facts)), made) if cache else made()
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
     return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded)
+
+
+def _untold(phase: str, done: int, total: int) -> None:
+    """Where nobody watches."""
 
 
 def _gated(
@@ -184,7 +193,7 @@ def _gated(
     settings: Settings,
     session: Session,
     cache: Cache | None,
-    progress: Progress | None,
+    tell: Progress,
     before: int,
 ) -> list[FileResult]:
     known, missing = cache.known(gated, session) if cache else ([], gated)
@@ -202,8 +211,7 @@ def _gated(
     new: list[FileResult] = []
     for result in results:
         new.append(result)
-        if progress:
-            progress(before + len(known) + len(new), total)
+        tell("analysis", before + len(known) + len(new), total)
     if cache and new:
         cache.keep(new, session)
     return known + new

@@ -584,7 +584,7 @@ def test_repository_in_git_without_a_clean_state_is_analysed(porter):
 def test_progress_bar_on_a_terminal_only(monkeypatch):
     from porter.commands import progress
 
-    monkeypatch.setattr(progress, "PATIENCE", -1)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
     for terminal, quiet, lang, shown in (
         (True, False, "zh", "分析中"),
         (True, True, "en", ""),
@@ -594,9 +594,10 @@ def test_progress_bar_on_a_terminal_only(monkeypatch):
         monkeypatch.setattr("sys.stderr", stream)
         with progress.progress(lang, quiet) as show:
             assert (show is None) is (shown == "")
-            if show:
-                show(1, 2)
-                show(2, 2)
+            until = time.monotonic() + 60
+            while show and shown not in stream.buffer.getvalue().decode() and time.monotonic() < until:
+                show("analysis", 1, 2)
+                time.sleep(0.01)
         text = stream.buffer.getvalue().decode()
         assert shown in text and bool(text) is bool(shown)
 
@@ -607,7 +608,7 @@ def test_no_bar_for_a_short_run(monkeypatch):
     monkeypatch.setattr("sys.stderr", Stream(True))
     monkeypatch.setattr(progress, "PATIENCE", 60)
     with progress.progress("en", False) as show:
-        show(1, 2)
+        show("analysis", 1, 2)
     assert sys.stderr.buffer.getvalue() == b""
 
 

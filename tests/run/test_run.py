@@ -41,12 +41,15 @@ def test_serial_and_pool_are_the_same(many, monkeypatch):
 
 
 @pytest.mark.slow
-def test_progress_counts_every_file(many, monkeypatch):
+def test_progress_counts_every_file_and_names_each_phase(many, monkeypatch):
     for jobs in (1, 3):
         monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
-        seen: list[tuple[int, int]] = []
-        analysed(many, jobs, progress=lambda done, total: seen.append((done, total)))
-        assert [done for done, _ in seen] == list(range(4, 64)) and {total for _, total in seen} == {63}
+        seen: list[tuple[str, int, int]] = []
+        analysed(many, jobs, progress=lambda *state: seen.append(state))
+        phases = list(dict.fromkeys(phase for phase, _, _ in seen))
+        assert phases == ["files", "project", "analysis", "together"]
+        counted = [(done, total) for phase, done, total in seen if phase == "analysis"]
+        assert [done for done, _ in counted] == list(range(4, 64)) and {total for _, total in counted} == {63}
 
 
 @pytest.mark.slow

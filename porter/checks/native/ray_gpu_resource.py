@@ -12,13 +12,17 @@ from porter.python.uses import imports_of
 from porter.regex import lazy
 
 _TAKES = lazy(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
-_RAYS_WORDS = lazy(rb"placement_group|cluster_resources|_bundles\b")  # a module may plan for Ray and import none of it
+_RAYS_WORDS = (b"placement_group", b"cluster_resources", b"_bundles")  # a module may plan for Ray and import none of it
+_SAYS_ONE = lazy(rb"placement_group|cluster_resources|_bundles\b")
 _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
 
 
 @once_for_file
 def _is_about_ray(file: RuleFile) -> bool:
-    return bool(imports_of(file, "ray")) or _RAYS_WORDS.search(file.source.utf8) is not None
+    among = file.source.vocabulary
+    return bool(imports_of(file, "ray")) or (
+        any(word in among for word in _RAYS_WORDS) and _SAYS_ONE.search(file.source.utf8) is not None
+    )
 
 
 class RayGpuResource(Rule):

@@ -8,6 +8,7 @@ from typing import Any
 
 from porter.checks.native.options import of_setting
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.rulebook.table import Option, Tables
 from porter.text.document import Document
 from porter.text.shells.script import Script
@@ -23,24 +24,29 @@ class PassedOptions(TextRule):
 
     def __init__(self, tables: Tables) -> None:
         self.rows = [
-            (row, _of((keyword,), _value(row.values)), _of(row.beside, r"(?![\w-])"))
+            (row, _of((keyword,), _value(row.values)), _letters(row.beside), _of(row.beside, r"(?![\w-])"))
             for keyword, rows in tables.options.items()
             for row in rows
             if row.beside
         ]
-        self.codes = tuple(sorted({self.code, *(row.code for row, _, _ in self.rows)}))
+        self.codes = tuple(sorted({self.code, *(row.code for row, *_ in self.rows)}))
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
-        for row, option, beside in self.rows:
-            if beside.search(script.text):
+        for row, option, letters, beside in self.rows:
+            if any(word in script.text for word in letters) and beside.search(script.text):
                 for match in option.finditer(script.text):
                     if not any(start <= match.start() < end for start, end in script.comments):
                         yield from _hits(row, match, document)
 
 
+def _letters(keywords: tuple[str, ...]) -> tuple[str, ...]:
+    """Of each, what stands in it however it is written: to look for that takes a tenth of the time."""
+    return tuple({max(keyword.split("_"), key=len) for keyword in keywords})
+
+
 def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
     names = "|".join(re.escape(keyword).replace("_", "[-_]") for keyword in keywords)
-    return re.compile(rf"(?<![\w-])(--(?:{names})){behind}")
+    return lazy(rf"(?<![\w-])(--(?:{names})){behind}")
 
 
 def _value(values: tuple[str, ...]) -> str:

@@ -26,8 +26,7 @@ _SMI = "nvidia-smi"
 # PRT820 and PRT821 in rules/. A new word that is to open files goes there, too.
 _WORDS = (_SMI, "#SBATCH", "srun", "module load", *TOOLS)
 _TEXT = lazy("|".join(map(re.escape, _WORDS)))
-_IN_BYTES = tuple(word.encode() for word in _WORDS)
-_LONGEST = tuple({max(re.findall(r"\w+", word), key=len).encode() for word in _WORDS})
+_IN_BYTES = tuple((max(re.findall(r"\w+", word), key=len).encode(), word.encode()) for word in _WORDS)
 _BYTES = lazy(_TEXT.pattern.encode())
 _HEAD = lazy(r"\s*#![ \t]*\S*[/ ](?:ba|z|k|da)?sh\b|(?:^|\n)[ \t]*#SBATCH[ \t]")
 _COMMANDS = lazy(
@@ -47,7 +46,7 @@ class ScriptTexts(IndexRule):
     def look(self, file: RuleFile) -> Iterator[Hit]:
         source = file.source
         among = file.source.vocabulary  # a tenth of the text; and `in` for each word is faster than one pattern
-        if not any(word in among for word in _LONGEST) or not any(word in source.utf8 for word in _IN_BYTES):
+        if not any(longest in among and word in source.utf8 for longest, word in _IN_BYTES):
             return
         lines = sorted({source.line(match.start()) for match in _BYTES.finditer(source.utf8)})
         visited = set()

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from porter.python.source import Source
 
 
-# lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
-BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
+# lines with a string that is a candidate, in lower case; plain letters come first, which is what makes a search fast
+_BEGINS_CUDA, _IS_NCCL = r"cuda(?<=[\"']cuda)(?=[\"':{\\\r\n])", r"nccl(?<=[\"'}\r\n]nccl)(?=[\"'{\\\r\n])"
+_TENSOR = r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor"
+BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")

@@ -1,0 +1,101 @@
+"""Where a port is looked at again: the statements that an edit touches, those that asked for it, and whoever reads what they
+bind. All others say what they said before, of the same names."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from porter.engine.session import moved
+from porter.finding import Change
+from porter.python.index import Link, Node, on_lines, parents, walk
+from porter.python.source import Source
+from porter.spans import Span
+
+if TYPE_CHECKING:
+    from porter.analysis.file import File
+
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+class Again(NamedTuple):
+    """What is asked of the text of a port."""
+
+    unsafe: bool  # with the edits to review
+    changes: tuple[Change, ...]  # in offsets of the old text
+    places: tuple[int, ...]  # of the hits that brought them, likewise
+
+
+def near(file: File, again: Again) -> frozenset[int]:
+    """The lines of those statements; of a compound one, of its head."""
+    found = list(_statements(file.tree, sorted(set(_touched(again, file.source)))))
+    names, attributes = set[str](), set[str]()
+    for statement in found:
+        for node in _head(statement):
+            names.update(_bound(node))
+            if node.__class__ is ast.Attribute and node.ctx.__class__ is not ast.Load:
+                attributes.add(node.attr)
+    readers = [link for link in file.names.uses if link[0].id in names]
+    readers += [link for link in file.buckets[ast.Attribute] if link[0].attr in attributes]
+    found += [statement for link in readers if (statement := _around(link)) is not None]
+    return frozenset(line for first, last in map(_lines, found) for line in range(first, last + 1))
+
+
+def _touched(again: Again, source: Source) -> Iterator[int]:
+    for place in again.places:
+        yield source.line(moved(place, again.changes))
+    ahead = 0  # of the old text
+    for change in again.changes:
+        start = change.start + ahead
+        yield from range(source.line(start), source.line(start + len(change.new)) + 1)
+        ahead += len(change.new) - (change.end - change.start)
+
+
+def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
+    """Those below that stand on one of the lines; of what they stand in, only what has its head there."""
+    for field in _BLOCKS:
+        for inner in getattr(node, field, ()):
+            if on_lines(inner, lines):
+                first, last = _lines(inner)
+                index = bisect_left(lines, first)
+                if index < len(lines) and lines[index] <= last:
+                    yield inner
+                yield from _statements(inner, lines)
+
+
+def _head(statement: Node) -> Iterator[Node]:
+    """The nodes of a statement, of a compound one without its blocks."""
+    for name, value in ast.iter_fields(statement):
+        if name not in _BLOCKS:
+            for inner in value if isinstance(value, list) else (value,):
+                if isinstance(inner, ast.AST):
+                    yield from walk(inner)
+    yield statement
+
+
+def _bound(node: Node) -> Iterable[str]:
+    kind = node.__class__
+    if kind is ast.Name:
+        return () if node.ctx.__class__ is ast.Load else (node.id,)
+    if kind is ast.alias:
+        return (node.asname or node.name.partition(".")[0],)
+    if kind is ast.arg:
+        return (node.arg,)
+    return filter(None, (getattr(node, "name", None),))
+
+
+def _around(link: Link) -> Node | None:
+    return next((node for node in parents(link) if isinstance(node, (ast.stmt, ast.ExceptHandler))), None)
+
+
+def _lines(statement: Node) -> Span:
+    """From a decorator on, to where the block of a compound one begins."""
+    if statement.__class__ is ast.match_case:
+        return statement.pattern.lineno, statement.body[0].lineno
+    first = min(node.lineno for node in (statement, *getattr(statement, "decorator_list", ())))
+    if statement.__class__ is ast.Match:
+        return first, statement.cases[0].pattern.lineno
+    body = getattr(statement, "body", ())
+    return first, body[0].lineno if body else statement.end_lineno
