@@ -1,0 +1,289 @@
+"""The step of a plain loop: backward passes, and the optimiser that moves the weights by them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from porter.analysis.file import File
+from porter.instrument.marks import Line
+from porter.instrument.naming import (
+    batch_at,
+    functions_around,
+    is_cheap,
+    is_optimizer,
+    model_at,
+    optimizers_loop,
+    statement_of,
+    text_of,
+)
+from porter.python.assigned import values_of
+from porter.python.blocks import place as place_in
+from porter.python.evidence import call_name, constant, target_name
+from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
+from porter.training.context import Context
+from porter.training.loops import LOOPS, loops_around
+
+_BACKWARDS = frozenset({"backward", "manual_backward"})
+_TAKES_LOSS = lazy(r"(?i)accelerat|engine|fabric|model|self|strategy|ddp|optim|trainer|booster|scaler|net$")
+_SCALER = lazy(r"(?i)scaler|^amp$")
+_CLIPS = lazy(r"clip_?grad|clip_by|^clip_")
+RECORDER = "porter_recorder"
+
+
+class Backward(NamedTuple):
+    link: Link  # of the statement
+    loss: Node | None  # what it is called; None where an expression computes it
+
+
+class Step(NamedTuple):
+    link: Link  # of the statement
+    optimizer: str
+    scaler: str = ""
+    closure: str = ""  # the function that it is handed
+
+
+class Missing(NamedTuple):
+    """A place where a line should go and cannot."""
+
+    line: int
+    why: str
+    text: str = ""
+
+
+class Plan(NamedTuple):
+    lines: list[Line]
+    missing: list[Missing]
+    at: list[int]  # the lines of the steps that were found
+
+
+def backwards(file: File) -> list[Backward]:
+    found = []
+    for link in file.buckets[ast.Call]:
+        call = link[0]
+        if call.func.__class__ is ast.Attribute and call.func.attr in _BACKWARDS and not _defines_gradient(link):
+            if (loss := _loss_of(call)) is not None:
+                found.append(Backward(statement_of(link), _unscaled(loss, link)))
+    return sorted(found, key=lambda backward: backward.link[0].lineno)
+
+
+def _defines_gradient(link: Link) -> bool:
+    """`backward` of an autograd function."""
+    return any(f.args.args[:1] and f.args.args[0].arg == "ctx" for f in functions_around(link))
+
+
+def _loss_of(call: Node) -> Node | None:
+    receiver = call.func.value
+    if call.args and _TAKES_LOSS.search(target_name(receiver)):
+        return call.args[0]
+    if getattr(receiver, "id", "") == "autograd" or target_name(receiver) == "autograd":
+        return call.args[0] if call.args else None
+    return None if is_optimizer(receiver) else receiver
+
+
+def _unscaled(loss: Node, link: Link) -> Node | None:
+    if loss.__class__ is ast.Call and call_name(loss.func) in ("scale", "scale_loss") and loss.args:
+        loss = loss.args[0]  # scaler.scale(loss)
+    for above in ancestors(link):  # with amp.scale_loss(loss, optimizer) as scaled_loss
+        for item in above[0].items if above[0].__class__ is ast.With else ():
+            given = item.context_expr
+            if getattr(item.optional_vars, "id", None) == getattr(loss, "id", "") and getattr(given, "args", ()):
+                loss = given.args[0]
+    return loss if is_cheap(loss) else None
+
+
+def steps(file: File, losses: list[Backward]) -> list[Step]:
+    engines = {ast.unparse(b.func.value) for b in map(_call_in, losses) if b.args}
+    found = []
+    for link in file.buckets[ast.Call]:
+        call = link[0]
+        if call.func.__class__ is not ast.Attribute or call.func.attr != "step":
+            continue
+        receiver, scaler = call.func.value, ""
+        if _SCALER.search(target_name(receiver)) and call.args:
+            receiver, scaler = call.args[0], text_of(file, receiver)
+        elif not is_optimizer(receiver) and ast.unparse(receiver) not in engines and not _is_made(file, receiver, link):
+            continue
+        statement = optimizers_loop(link) or statement_of(link)
+        optimizer = text_of(file, receiver if statement[0].__class__ is not ast.For else _bare(statement[0].iter))
+        closure = getattr(call.args[0], "id", "") if call.args and not scaler else ""
+        closure = closure if closure in file.names.scopes.functions else ""
+        found.append(Step(statement, optimizer, scaler, closure))
+    return sorted(dict.fromkeys(found), key=lambda step: step.link[0].lineno)
+
+
+def _call_in(backward: Backward) -> Node:
+    calls = (n for n in walk(backward.link[0]) if n.__class__ is ast.Call)
+    return next(call for call in calls if call_name(call.func) in _BACKWARDS)
+
+
+def _bare(node: Node) -> Node:
+    """The optimisers of `enumerate(optimizers)`, `optimizers.values()`."""
+    while node.__class__ is ast.Call:
+        node = node.args[0] if node.args else node.func.value
+    return node
+
+
+def _is_made(file: File, receiver: Node, link: Link) -> bool:
+    """`opt = torch.optim.SGD(...)`, whatever it is called."""
+    values = values_of(file.names, receiver, link) if isinstance(receiver, ast.Name) else []
+    made = [file.names.resolve(v.func, link) for v in values if isinstance(v, ast.Call)]
+    return any(full and full.startswith("torch.optim.") and ".lr_scheduler" not in full for full in made)
+
+
+def plan(file: File, around: bool) -> Plan:
+    """`around`: the step is also to be marked where it begins and ends."""
+    losses = backwards(file)
+    result = Plan([], [], [])
+    told: set[Node] = set()  # backward passes that have a line of their own
+    for step in _mains(found := steps(file, losses)):
+        before = [other for other in found if other.link[0].lineno < step.link[0].lineno]
+        mine = _passes(step, losses, before)
+        if not mine and not step.closure:
+            continue
+        result.at.append(step.link[0].lineno)
+        _main(file, step, mine, result, told, around)
+        for other in before:
+            if loop_of(other.link) is loop_of(step.link) and not _exclusive(other.link, step.link):
+                earlier = [o for o in before if o.link[0].lineno < other.link[0].lineno]
+                _beside(file, _passes(other, losses, earlier), result, told)
+    return result
+
+
+def loop_of(link: Link) -> Node | None:
+    """The loop around, or the function."""
+    return next(iter(loops_around(link)), None) or next(iter(functions_around(link)), None)
+
+
+def _mains(found: list[Step]) -> list[Step]:
+    """Of several optimisers of one loop the last; all of those of which only one moves."""
+    return [
+        step
+        for step in found
+        if not any(
+            other.link[0].lineno > step.link[0].lineno
+            and loop_of(other.link) is loop_of(step.link)
+            and not _exclusive(step.link, other.link)
+            for other in found
+        )
+    ]
+
+
+def _exclusive(one: Link, other: Link) -> bool:
+    """Whether two statements stand in different branches."""
+    branches = _branches(one)
+    return any(node in branches and branches[node] != field for node, field in _branches(other).items())
+
+
+def _branches(link: Link) -> dict[Node, str]:
+    child, branches = link[0], {}
+    for above in ancestors(link):
+        if above[0].__class__ in (ast.If, ast.Try):
+            branches[above[0]] = place_in(above[0], child)[0]
+        child = above[0]
+    return branches
+
+
+def _passes(step: Step, losses: list[Backward], before: list[Step]) -> list[Backward]:
+    """The backward passes that a step is about: those of its function since the step before it; in its closure."""
+    if step.closure:
+        return [b for b in losses if any(getattr(f, "name", "") == step.closure for f in functions_around(b.link))]
+    function = Context.function(step.link)
+    same = [b for b in losses if (Context.function(b.link) or [None])[0] is (function or [None])[0]]
+    same = [b for b in same if b.link[0].lineno <= step.link[0].lineno and not _exclusive(b.link, step.link)]
+    near = [b for b in same if not any(b.link[0].lineno <= o.link[0].lineno for o in before)]
+    if near or same:
+        return near or same[-1:]
+    owner = Context.owner(step.link)  # backward_G() of a class whose optimize_parameters() steps
+    return [b for b in losses if owner is not None and Context.owner(b.link) is owner]
+
+
+def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[Node], around: bool) -> None:
+    names = {text_of(file, b.loss) if b.loss is not None else "" for b in mine}
+    place = mine[-1].link if step.closure and mine else _above_clipping(step, mine)
+    together = len(names) == 1 and "" not in names and (bool(step.closure) or all(_leads(b, place) for b in mine))
+    parts = [f"loss={names.copy().pop()}"] if together else []
+    if not together:
+        _apart(file, mine, result, told)
+    model = model_at(file, place)
+    given = (("optimizer", step.optimizer), ("model", model), ("batch", batch_at(file, place)), ("scaler", step.scaler))
+    parts += [f"{name}={text}" for name, text in given if text]
+    text = f"{RECORDER}.step({', '.join(parts)})"
+    result.lines.append(Line(text, place[0], below=bool(step.closure)))
+    if around:
+        _mark_around(file, step, result)
+
+
+def _above_clipping(step: Step, mine: list[Backward]) -> Link:
+    """The statement that clips gradients, where one stands between the backward pass and the step."""
+    holder = step.link[1]
+    field, index = place_in(holder[0], step.link[0])
+    place: Node = step.link[0]
+    passed = max((b.link[0].lineno for b in mine), default=0)
+    for statement in reversed(getattr(holder[0], field)[:index] if field else ()):
+        if statement.lineno <= passed or any(s.__class__ in LOOPS for s in walk(statement)):
+            break
+        if any(_CLIPS.search(call_name(n.func)) for n in walk(statement) if n.__class__ is ast.Call):
+            place = statement
+    return place, holder
+
+
+def _leads(backward: Backward, place: Link) -> bool:
+    """Whether a pass stands above in the block of a place, at most inside of a `with` or of branches."""
+    link = backward.link
+    while link[1] is not None and link[1][0] is not place[1][0]:
+        if link[1][0].__class__ not in (ast.With, ast.If, ast.Try):
+            return False
+        link = link[1]
+    same = link[1] is not None and place_in(place[1][0], link[0])[0] == place_in(place[1][0], place[0])[0]
+    if not same or link[0].lineno > place[0].lineno:
+        return False
+    return not (link[0].__class__ is ast.If and not link[0].orelse) and not _deleted(link[0], place)
+
+
+def _deleted(backward: Node, place: Link) -> bool:
+    """`del loss` between the two."""
+    field = place_in(place[1][0], place[0])[0]
+    between = (s for s in getattr(place[1][0], field) if backward.lineno < s.lineno < place[0].lineno)
+    return any(s.__class__ is ast.Delete for s in between)
+
+
+def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], named: bool = False) -> None:
+    for backward in mine:
+        if backward.link[0] in told:
+            continue
+        told.add(backward.link[0])
+        if backward.loss is None:
+            result.missing.append(Missing(backward.link[0].lineno, "loss"))
+            continue
+        text = text_of(file, backward.loss)
+        name = f', "{text}"' if named and constant(backward.loss) is None and '"' not in text else ""
+        result.lines.append(Line(f"{RECORDER}.loss({text}{name})", backward.link[0], below=True))
+
+
+def _beside(file: File, mine: list[Backward], result: Plan, told: set[Node]) -> None:
+    """Of another optimiser of the same loop."""
+    _apart(file, mine, result, told, named=True)
+
+
+def _mark_around(file: File, step: Step, result: Plan) -> None:
+    loop = next((n for n in loops_around(step.link) if n is not step.link[0]), None)
+    function = Context.function(step.link)
+    holder = loop if loop is not None else function[0] if function is not None else None
+    if holder is None:
+        result.missing.append(Missing(step.link[0].lineno, "begin", f"{RECORDER}.begin()"))
+        return
+    first = next((s for s in holder.body if not _is_text(s)), holder.body[0])
+    model = model_at(file, (first, next(_links_to(step.link, holder))))
+    result.lines.append(Line(f"{RECORDER}.begin({model})", first))
+    result.lines.append(Line(f"{RECORDER}.end()", step.link[0], below=True))
+
+
+def _is_text(statement: Node) -> bool:
+    return statement.__class__ is ast.Expr and constant(statement.value) is not None
+
+
+def _links_to(link: Link, holder: Node) -> Iterator[Link]:
+    return (above for above in ancestors(link) if above[0] is holder)
