@@ -71,7 +71,8 @@ def _top(file: File, start: str) -> list[Line]:
     first = _first_import(file.tree)
     if first is None:
         return []
-    return [Line(_import(file), first), *([Line(start, first)] if start else [])]
+    lines = _found_from_anywhere(file) if start else []
+    return [Line(text, first) for text in [*lines, f"import {RECORDER}", start] if text]
 
 
 def _first_import(tree: ast.Module) -> Node | None:
@@ -98,15 +99,14 @@ def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in walk(statement))
 
 
-def _import(file: File) -> str:
+def _found_from_anywhere(file: File) -> list[str]:
     """A script of a package may be run as a module of it: then its folder is no place where modules are looked for."""
-    package = file.path.rpartition("/")[0].replace("/", ".")
-    for node in file.tree.body:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            return f"from . import {RECORDER}"
-    root = package.partition(".")[0]
-    own = {n.module.partition(".")[0] for n in file.tree.body if isinstance(n, ast.ImportFrom) and n.module}
-    return f"from {package} import {RECORDER}" if package and root in own else f"import {RECORDER}"
+    packages = {n.module.partition(".")[0] for n in file.tree.body if isinstance(n, ast.ImportFrom) and n.module}
+    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in file.tree.body)
+    root, folder, _ = file.path.partition("/")
+    if not is_relative and not (folder and root in packages):
+        return []
+    return ["import os, sys", "sys.path.append(os.path.dirname(os.path.abspath(__file__)))"]
 
 
 def _undoing(file: File) -> list[Line]:

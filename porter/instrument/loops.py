@@ -207,7 +207,7 @@ def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[
     parts = [f"loss={names.copy().pop()}"] if together else []
     if not together:
         _apart(file, mine, result, told)
-    model = model_at(file, place)
+    model = model_at(file, place, step.optimizer)
     given = (("optimizer", step.optimizer), ("model", model), ("batch", batch_at(file, place)), ("scaler", step.scaler))
     parts += [f"{name}={text}" for name, text in given if text]
     text = f"{RECORDER}.step({', '.join(parts)})"
@@ -276,7 +276,7 @@ def _mark_around(file: File, step: Step, result: Plan) -> None:
         result.missing.append(Missing(step.link[0].lineno, "begin", f"{RECORDER}.begin()"))
         return
     first = next((s for s in holder.body if not _is_text(s)), holder.body[0])
-    model = model_at(file, (first, next(_links_to(step.link, holder))))
+    model = model_at(file, (first, next(_links_to(step.link, holder))), step.optimizer)
     result.lines.append(Line(f"{RECORDER}.begin({model})", first))
     result.lines.append(Line(f"{RECORDER}.end()", step.link[0], below=True))
 

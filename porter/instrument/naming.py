@@ -21,7 +21,7 @@ _MODEL = lazy(r"(?i)model|net(?:work)?(?:_?[a-z0-9])?$|^net|module$|transformer|
 _NO_MODEL = lazy(
     r"(?i)crit|loss|optim|sched|scaler|tokenizer|loader|accelerat|^log|metric|meter|ema|teacher|dataset|self$"
 )
-_OF_MODEL = frozenset("train parameters zero_grad named_parameters state_dict module".split())
+_OF_MODEL = frozenset("train parameters zero_grad named_parameters state_dict module to cuda npu".split())
 _FETCHES = lazy(r"^next$|(?:^|_)(?:get|next|fetch|sample)_?(?:\w*_)?batch|^get_batch|next_batch")
 _DATA = lazy(r"(?i)batch|data|input|image|^imgs?$|^[xy]$|target|label|sample|token")
 _CALLED, _ASKED = "called", "asked"
@@ -82,23 +82,42 @@ def runs_before(link: Link, place: Link) -> bool:
     return id(holder[0]) in around
 
 
-def model_at(file: File, place: Link) -> str:
+def model_at(file: File, place: Link, optimizer: str = "") -> str:
     """ "" where nothing is certainly the model: then it is looked for when the program runs."""
     functions, loop = functions_around(place), next(iter(loops_around(place)), None)
     bound = {name for function in functions for name in parameters(function)}
     signs: dict[str, set[str]] = {}
     for link in file.buckets[ast.Call]:
         node, sign = _model_in(link[0])
-        if node is None or sign == _CALLED and loop is not None and loop not in [a[0] for a in ancestors(link)]:
+        around = Context.function(link)
+        if node is None or not (around[0] in functions if around is not None else not functions):
             continue
-        name, around = ast.unparse(node), Context.function(link)
-        is_here = around[0] in functions if around is not None else not functions
-        is_own = name.startswith("self.") and "self" in bound
-        if is_here and (is_own or name in bound or runs_before(link, place)):
+        name = ast.unparse(node)
+        if runs_before(link, place) or name.startswith("self.") and "self" in bound:
+            bound.add(name)
+        if sign != _CALLED or loop is None or loop in [above[0] for above in ancestors(link)]:
             signs.setdefault(name, set()).add(sign)
+    moved = _moved(file, optimizer, place)
+    if moved in bound:
+        return moved
     scores = Counter({n: 2 * len(found) + 2 * bool(_MODEL.search(n.rpartition(".")[2])) for n, found in signs.items()})
     best = [*scores.most_common(2), ("", 0), ("", 0)]
-    return best[0][0] if best[0][1] >= 4 and best[0][1] > best[1][1] else ""
+    return best[0][0] if best[0][1] >= 4 and best[0][1] > best[1][1] and best[0][0] in bound else ""
+
+
+def _moved(file: File, optimizer: str, place: Link) -> str:
+    """`model` where the optimiser is made of `model.parameters()`."""
+    for link in file.buckets[ast.Assign]:
+        made = link[0].value
+        if ast.unparse(link[0].targets[0]) == optimizer and made.__class__ is ast.Call and made.args:
+            parts = [n.func.value for n in walk(made.args[0]) if n.__class__ is ast.Call and _asks_weights(n.func)]
+            names = {ast.unparse(part) for part in parts}
+            return names.pop() if len(names) == 1 and is_cheap(parts[0]) else ""
+    return ""
+
+
+def _asks_weights(func: Node) -> bool:
+    return func.__class__ is ast.Attribute and func.attr in ("parameters", "named_parameters")
 
 
 def _model_in(call: Node) -> tuple[Node | None, str]:
@@ -119,10 +138,11 @@ def batch_at(file: File, place: Link) -> str:
     for loop in loops_around(place):
         if loop.__class__ is ast.For and not counts_epochs(loop) and (names := _targets(loop)):
             return _tuple(names)
-        fetched = [n for n in loop.body if n.__class__ is ast.Assign and _fetches(n.value)]
-        fetched = [n for n in fetched if n.lineno < place[0].lineno]
-        if fetched:
-            return _tuple(list(_names(fetched[-1].targets[0])))
+    links = [link for link in file.buckets[ast.Assign] if _fetches(link[0].value) and runs_before(link, place)]
+    fetched = [link for link in links if Context.function(link) == Context.function(place)]
+    if fetched:
+        last = max((link[0] for link in fetched), key=lambda node: node.lineno)
+        return _tuple(list(_names(last.targets[0])))
     functions = functions_around(place)
     if functions and not loops_around(place):
         return _tuple([name for name in parameters(functions[0]) if _DATA.search(name)])

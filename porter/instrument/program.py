@@ -98,7 +98,7 @@ class Program:
         """The files nearest to the script that have a step; those, too, in which a scaler of the project's own steps."""
         distances, found, least = self.distances, [], _DEEPEST + 1
         for path in sorted(distances, key=lambda path: (distances[path], path)):
-            if not self._concerns(path):
+            if not self._concerns(path) or distances[path] > least and b"Scaler" not in self.data(path):
                 continue
             try:
                 each = self._look(path)
@@ -128,19 +128,19 @@ class Program:
     def _look(self, path: str) -> Found:
         file = self.file(path)
         framework, plan = trainers.plan(file, self._kind, self.around)
-        if framework == "megatron":
+        if plan.at:
             return Found(path, framework, plan)
         plain = loops.plan(file, self.around)
         if plain.at:
-            framework = framework or _framework(file)
-            plan = Plan(plan.lines + plain.lines, plan.missing + plain.missing, plan.at + plain.at)
-        elif not plan.at and not plan.missing:
-            plan = plan._replace(missing=plain.missing + _elsewhere(file))
-        return Found(path, framework or "plain", plan)
+            return Found(path, _framework(file), plain)
+        missing = plan.missing or plain.missing + _elsewhere(file)
+        return Found(path, framework or "plain", plan._replace(missing=missing))
 
     def _kind(self, full: str) -> str | None:
         """The package that a class comes from in the end, through the classes of the project."""
         for _ in range(_DEEPEST):
+            if full.partition(".")[0] in trainers.PACKAGES:
+                break
             bases = self._classes.get(full.rpartition(".")[2])
             if bases is None:
                 break

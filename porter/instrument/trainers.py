@@ -24,17 +24,18 @@ _TRAINS = {  # the method that trains: whose it is, and what an object that has 
     "fit": ((_LIGHTNING, "trainer"),),
     "run": ((frozenset({"mmcv"}), "runner"),),
 }
+PACKAGES = frozenset(package for kinds in _TRAINS.values() for packages, _ in kinds for package in packages)
 Kind = Callable[[str], "str | None"]  # the package that the class of a full name comes from in the end; None: unknown
 
 
 def plan(file: File, kind: Kind, around: bool) -> tuple[str, Plan]:
     """The name of the framework, and what to do."""
-    result, framework = Plan([], [], []), ""
+    result, framework, by_itself = Plan([], [], []), "", []
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     for link in sorted(file.buckets[ast.Call], key=lambda link: link[0].lineno):
         call = link[0]
         if call_name(call.func) == "LightningCLI" and imported & _LIGHTNING:
-            result.missing.append(Missing(call.lineno, "cli", f"{RECORDER}.attach(cli.trainer)"))
+            by_itself.append(Missing(call.lineno, "cli", f"{RECORDER}.attach(cli.trainer)"))
             framework = "lightning"
         elif call.func.__class__ is ast.Attribute and call.func.attr in _TRAINS:
             if name := _framework(file, call.func.value, link, kind, imported):
@@ -43,7 +44,7 @@ def plan(file: File, kind: Kind, around: bool) -> tuple[str, Plan]:
         elif (step := _megatron(link)) is not None:
             framework = "megatron"
             _around_function(step, result, around)
-    return framework, result
+    return framework, result if result.at else result._replace(missing=result.missing + by_itself)
 
 
 def _framework(file: File, receiver: Node, link: Link, kind: Kind, imported: set[str]) -> str:
@@ -54,7 +55,11 @@ def _framework(file: File, receiver: Node, link: Link, kind: Kind, imported: set
         if root in packages:
             return str(root)
         # nothing says what it is; by its name it is one of theirs
-        if root is None and made is None and word in target_name(receiver).lower() and imported & packages:
+        if (
+            not (made or "").rpartition(".")[2][:1].isupper()
+            and word in target_name(receiver).lower()
+            and imported & packages
+        ):
             return min(imported & packages)
     return ""
 
