@@ -10,7 +10,7 @@ from typing import Any
 from porter.analysis.file import File
 from porter.finding import Change, apply
 from porter.instrument.loops import RECORDER, Missing
-from porter.instrument.marks import Changed, Crowded, Line, insertion, renewed, without
+from porter.instrument.marks import Changed, Line, insertions, renewed, without
 from porter.instrument.naming import statement_of
 from porter.instrument.own_files import Edited
 from porter.instrument.program import Found, Program
@@ -38,32 +38,26 @@ def edits(
             each.plan.lines
         )
     for path in sorted(lines):
-        file, changes = program.file(path), []
+        file = program.file(path)
         if "seed" in given:
             lines[path] += _undoing(file)
-        for line in lines[path]:
-            try:
-                changes.append(insertion(file.source, line))
-            except Crowded as crowd:
-                missing.append((path, Missing(crowd.line, "crowded", line.text)))
+        changes, crowded = insertions(file.source, lines[path])
+        missing += [(path, Missing(number, "crowded", line.text)) for number, line in crowded]
         done.append(_edited(program, path, changes))
     return done, missing
 
 
 def _edited(program: Program, path: str, changes: list[Change]) -> Edited:
     old, source = program.data(path), program.file(path).source
-    ordered = sorted(
-        changes, key=lambda change: (change.start, change.end)
-    )  # a stable order: of one place, as they came
     bare = source.stored.data
-    new = apply(bare, tuple(source.stored.edits(tuple(ordered))))
+    new = apply(bare, source.stored.edits(tuple(changes)))
     try:
         kept = without(new) == bare and parse(new) is not None
     except Changed:
         kept = False
     if not kept:  # a promise: what was put in can be taken out to the byte
         raise RuntimeError(f"{path}: what is put in could not be taken out again")
-    return Edited(path, old, new, renewed(old, ordered))
+    return Edited(path, old, new, renewed(old, changes))
 
 
 def _top(file: File, start: str) -> list[Line]:

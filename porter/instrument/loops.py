@@ -43,6 +43,7 @@ class Step(NamedTuple):
     optimizer: str
     scaler: str = ""
     closure: str = ""  # the function that it is handed
+    engine: str = ""  # what is model and optimiser in one
 
 
 class Missing(NamedTuple):
@@ -101,16 +102,18 @@ def steps(file: File, losses: list[Backward]) -> list[Step]:
         call = link[0]
         if call.func.__class__ is not ast.Attribute or call.func.attr != "step":
             continue
-        receiver, scaler = call.func.value, ""
+        receiver, scaler, engine = call.func.value, "", ""
         if _SCALER.search(target_name(receiver)) and call.args:
             receiver, scaler = call.args[0], text_of(file, receiver)
-        elif not is_optimizer(receiver) and ast.unparse(receiver) not in engines and not _is_made(file, receiver, link):
+        elif ast.unparse(receiver) in engines and not is_optimizer(receiver):
+            engine = text_of(file, receiver)
+        elif not is_optimizer(receiver) and not _is_made(file, receiver, link):
             continue
         statement = optimizers_loop(link) or statement_of(link)
         optimizer = text_of(file, receiver if statement[0].__class__ is not ast.For else _bare(statement[0].iter))
         closure = getattr(call.args[0], "id", "") if call.args and not scaler else ""
         closure = closure if closure in file.names.scopes.functions else ""
-        found.append(Step(statement, optimizer, scaler, closure))
+        found.append(Step(statement, optimizer, scaler, closure, engine))
     return sorted(dict.fromkeys(found), key=lambda step: step.link[0].lineno)
 
 
@@ -207,7 +210,7 @@ def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[
     parts = [f"loss={names.copy().pop()}"] if together else []
     if not together:
         _apart(file, mine, result, told)
-    model = model_at(file, place, step.optimizer)
+    model = step.engine or model_at(file, place, step.optimizer)
     given = (("optimizer", step.optimizer), ("model", model), ("batch", batch_at(file, place)), ("scaler", step.scaler))
     parts += [f"{name}={text}" for name, text in given if text]
     text = f"{RECORDER}.step({', '.join(parts)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from porter.finding import Change
@@ -40,6 +40,20 @@ class Changed(Exception):
         self.line = line
 
 
+def insertions(source: Source, lines: Iterable[Line]) -> tuple[list[Change], list[tuple[int, Line]]]:
+    """The edits in the order of the file, and the lines that have no place, with the number of the line in question."""
+    placed, crowded = [], []
+    for line in lines:
+        try:
+            change = insertion(source, line)
+        except Crowded as crowd:
+            crowded.append((crowd.line, line))
+        else:
+            # behind one and the same line end inner blocks first, then what belongs to the statement above
+            placed.append((change.start, -line.beside.col_offset, not line.below, len(placed), change))
+    return [change for *_, change in sorted(placed)], crowded
+
+
 def insertion(source: Source, line: Line) -> Change:
     """Raises Crowded."""
     first = min([line.beside, *getattr(line.beside, "decorator_list", ())], key=lambda node: node.lineno)
@@ -73,6 +87,7 @@ def removals(source: Source) -> Iterator[Change]:
     """Edits that take all inserted lines out. Raises Changed."""
     if SPOKEN not in source.utf8:
         return
+    open_line = 0  # where lines begin that stand below what was the last line of the file
     for number, _, comment in source.comments:
         if not comment.startswith(SPOKEN.decode()):
             continue
@@ -81,11 +96,23 @@ def removals(source: Source) -> Iterator[Change]:
         match = _MARKED.match(source.utf8, start, before)
         if match is None or _seal(match[1]) != match[2]:
             raise Changed(number)
+        if match[3] and number > 1 and before != behind and _goes_on(source, number):
+            open_line = open_line or number
+            continue
         if match[3] and before == behind:  # its newline is the one in front of it
-            above = source.line_end(source.starts[number - 2])[0] if number > 1 else start
-            yield Change(above, before, b"")
-        else:
-            yield Change(start, behind, b"")
+            number, open_line = open_line or number, 0
+            start = source.line_end(source.starts[max(number - 2, 0)])[0]
+        yield Change(start, behind, b"")
+
+
+def _goes_on(source: Source, number: int) -> bool:
+    """Whether the file ends in more such lines."""
+    rest = source.utf8[source.starts[number] :] if number < len(source.starts) else b""
+    return (
+        bool(rest)
+        and all(_MARKED.match(line) and b" last" in line for line in rest.splitlines())
+        and rest[-1:] not in (b"\n", b"\r")
+    )
 
 
 def without(data: bytes) -> bytes:

@@ -65,6 +65,7 @@ class _State:
         self.clock = None
         self.losses = []  # of backward passes since the last step
         self.named = {}
+        self.model = None
         self.names = {}  # of parameters, by their identity
         self.is_told_late = False  # a framework tells of a step when its gradients are gone
         self.stash = None  # what the optimiser's hook saw of them
@@ -86,9 +87,10 @@ def _safe(function):
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                _state.off = True
                 text = f"{type(error).__name__}: {error}".partition("\n")[0]
-                sys.stderr.write(f"porter_recorder: nothing more is recorded, the training goes on: {text}\n")
+                if not _state.off:
+                    sys.stderr.write(f"porter_recorder: nothing more is recorded, the training goes on: {text}\n")
+                _state.off = True
         return None
 
     return call
@@ -153,7 +155,7 @@ def watch(model=None, optimizer=None):
     _state.watched = True
     model = _find_model(optimizer) if model is None else model
     parameters = list(_parameters(model))
-    _state.names = {id(parameter): name for name, parameter in parameters}
+    _state.model, _state.names = model, {id(parameter): name for name, parameter in parameters}
     for each in _optimizers(optimizer):
         if hasattr(each, "register_step_pre_hook"):  # since torch 2.0
             each.register_step_pre_hook(_before_step)
@@ -431,13 +433,20 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
     watch(model, optimizer)
     _note(loss)
     _batch(batch)
-    if not getattr(getattr(optimizer, "gradient_state", None), "sync_gradients", True):  # accelerate accumulates
+    if not _moves(optimizer):
         return
     _state.steps += 1
     if _state.settings.get("log"):
         _record(_optimizers(optimizer), scaler or getattr(optimizer, "scaler", None), batch, grad_norm)
     _state.losses, _state.named, _state.stash, _state.clip = [], {}, None, None
     _zero(optimizer)
+
+
+def _moves(optimizer):
+    """Whether accelerate, or DeepSpeed, does not only accumulate."""
+    if hasattr(optimizer, "is_gradient_accumulation_boundary"):
+        return optimizer.is_gradient_accumulation_boundary()
+    return getattr(getattr(optimizer, "gradient_state", None), "sync_gradients", True)
 
 
 def _record(optimizers, scaler, batch, grad_norm):
@@ -472,7 +481,10 @@ def _gradients(optimizers, factor=None, step=None):
     import torch
 
     step, wanted, norms, gradients = step or _state.steps, _state.settings.get("norms", ()), {}, {}
-    for parameter in [p for each in optimizers for group in each.param_groups for p in group["params"]]:
+    moved = [p for each in optimizers for group in each.param_groups for p in group["params"]]
+    if not any(id(parameter) in _state.names for parameter in moved):  # it moves copies of the weights
+        moved = [p for _, p in _parameters(_state.model)] or moved
+    for parameter in moved:
         gradient = getattr(parameter, "main_grad", None) if parameter.grad is None else parameter.grad
         if gradient is not None:
             local = _local(gradient).flatten()
