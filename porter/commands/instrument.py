@@ -193,7 +193,7 @@ def _write(root: Path, changed: Sequence[Edited], allow_dirty: bool, kept: bool,
     mend(root, lang, kept=kept)
     if not changed:
         return
-    with Transaction(root, kept) as transaction:
+    with Transaction(root, kept, ports=False) as transaction:
         if not allow_dirty:
             digests = transaction.home.written()
             old = [e for e in changed if e.before is not None and digests.get(e.path) != digest(e.before)]

@@ -45,9 +45,8 @@ class Transaction:
     mends what an earlier run left (`recovered`). Without `commit` nothing remains. Without `kept` there is no undo.
     """
 
-    def __init__(self, root: str | os.PathLike[str], kept: bool = True):
-        self.root = os.path.realpath(root)
-        self.kept = kept
+    def __init__(self, root: str | os.PathLike[str], kept: bool = True, ports: bool = True):
+        self.root, self.kept, self.ports = os.path.realpath(root), kept, ports
         self.home = Home(self.root, make_secret(self.root) if kept else _secret(self.root))
         self.recovered: Message | None = None
         self.run: Run | None = None
@@ -110,6 +109,7 @@ class Transaction:
         run = self.run
         if run is None:
             return 0
+        run.manifest.ports = self.ports
         try:
             for pack in self.packs:
                 pack.flush()
@@ -163,12 +163,12 @@ def has_runs(root: str | os.PathLike[str]) -> bool:
 
 
 def originals(root: str | os.PathLike[str]) -> dict[str, bytes]:
-    """What files were before the runs that are on record and not undone: the first of several counts."""
+    """What files were before the ports that are on record and not undone: the first of several counts."""
     contents: dict[str, bytes] = {}
     for run in reversed(_open(root).runs()):
         if run.state() == "finished" and run.proof():
             run.load()
-            contents.update((entry.path, data) for entry, data in run.pieces("before") if entry.before != ABSENT)
+            contents.update((entry.path, data) for entry, data in run.pieces("before") if run.manifest.ports)
     return contents
 
 

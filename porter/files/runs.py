@@ -40,6 +40,7 @@ class Manifest:
 
     undoes: str = ""  # the name of another run
     rest: bool = False  # some files of the run that it undoes stay as they are
+    ports: bool = True  # what was before it is the original of a port
     files: list[Entry] = field(default_factory=list)
 
 
@@ -193,7 +194,7 @@ class Run:
             raise FilesError("damaged-journal", path=self.shown)
         manifest = json.loads(text)
         files = [Entry(**entry) for entry in manifest["files"]]
-        self.manifest = Manifest(manifest["undoes"], manifest["rest"], files)
+        self.manifest = Manifest(manifest["undoes"], manifest["rest"], manifest.get("ports", True), files)
 
     def pieces(self, side: str) -> Iterator[tuple[Entry, bytes]]:
         try:
