@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from porter.analysis.file import File
+from porter.instrument.backward import Backward, backwards, call_in, is_divided
 from porter.instrument.marks import Line
 from porter.instrument.naming import (
     batch_at,
     functions_around,
-    is_cheap,
     is_optimizer,
     model_at,
     optimizers_loop,
@@ -26,16 +26,9 @@ from porter.regex import lazy
 from porter.training.context import Context
 from porter.training.loops import LOOPS, loops_around
 
-_BACKWARDS = frozenset({"backward", "manual_backward"})
-_TAKES_LOSS = lazy(r"(?i)accelerat|engine|fabric|model|self|strategy|ddp|optim|trainer|booster|scaler|net$")
 _SCALER = lazy(r"(?i)scaler|^amp$")
 _CLIPS = lazy(r"clip_?grad|clip_by|^clip_")
 RECORDER = "porter_recorder"
-
-
-class Backward(NamedTuple):
-    link: Link  # of the statement
-    loss: Node | None  # what it is called; None where an expression computes it
 
 
 class Step(NamedTuple):
@@ -60,43 +53,8 @@ class Plan(NamedTuple):
     at: list[int]  # the lines of the steps that were found
 
 
-def backwards(file: File) -> list[Backward]:
-    found = []
-    for link in file.buckets[ast.Call]:
-        call = link[0]
-        if call.func.__class__ is ast.Attribute and call.func.attr in _BACKWARDS and not _defines_gradient(link):
-            if (loss := _loss_of(call)) is not None:
-                found.append(Backward(statement_of(link), _unscaled(loss, link)))
-    return sorted(found, key=lambda backward: backward.link[0].lineno)
-
-
-def _defines_gradient(link: Link) -> bool:
-    """`backward` of an autograd function."""
-    return any(f.args.args[:1] and f.args.args[0].arg == "ctx" for f in functions_around(link))
-
-
-def _loss_of(call: Node) -> Node | None:
-    receiver = call.func.value
-    if call.args and _TAKES_LOSS.search(target_name(receiver)):
-        return call.args[0]
-    if getattr(receiver, "id", "") == "autograd" or target_name(receiver) == "autograd":
-        return call.args[0] if call.args else None
-    return None if is_optimizer(receiver) else receiver
-
-
-def _unscaled(loss: Node, link: Link) -> Node | None:
-    if loss.__class__ is ast.Call and call_name(loss.func) in ("scale", "scale_loss") and loss.args:
-        loss = loss.args[0]  # scaler.scale(loss)
-    for above in ancestors(link):  # with amp.scale_loss(loss, optimizer) as scaled_loss
-        for item in above[0].items if above[0].__class__ is ast.With else ():
-            given = item.context_expr
-            if getattr(item.optional_vars, "id", None) == getattr(loss, "id", "") and getattr(given, "args", ()):
-                loss = given.args[0]
-    return loss if is_cheap(loss) else None
-
-
 def steps(file: File, losses: list[Backward]) -> list[Step]:
-    engines = {ast.unparse(b.func.value) for b in map(_call_in, losses) if b.args}
+    engines = {ast.unparse(b.func.value) for b in map(call_in, losses) if b.args}
     found = []
     for link in file.buckets[ast.Call]:
         call = link[0]
@@ -115,11 +73,6 @@ def steps(file: File, losses: list[Backward]) -> list[Step]:
         closure = closure if closure in file.names.scopes.functions else ""
         found.append(Step(statement, optimizer, scaler, closure, engine))
     return sorted(dict.fromkeys(found), key=lambda step: step.link[0].lineno)
-
-
-def _call_in(backward: Backward) -> Node:
-    calls = (n for n in walk(backward.link[0]) if n.__class__ is ast.Call)
-    return next(call for call in calls if call_name(call.func) in _BACKWARDS)
 
 
 def _bare(node: Node) -> Node:
@@ -263,7 +216,8 @@ def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], name
             continue
         text = text_of(file, backward.loss)
         name = f', "{text}"' if named and constant(backward.loss) is None and '"' not in text else ""
-        result.lines.append(Line(f"{RECORDER}.loss({text}{name})", backward.link[0], below=True))
+        part = ", is_part=True" if not named and is_divided(text, backward) else ""
+        result.lines.append(Line(f"{RECORDER}.loss({text}{name}{part})", backward.link[0], below=True))
 
 
 def _beside(file: File, mine: list[Backward], result: Plan, told: set[Node]) -> None:

@@ -42,7 +42,8 @@ class Changed(Exception):
 
 def insertions(source: Source, lines: Iterable[Line]) -> tuple[list[Change], list[tuple[int, Line]]]:
     """The edits in the order of the file, and the lines that have no place, with the number of the line in question."""
-    placed, crowded = [], []
+    placed: list[tuple[int, int, bool, int, Change]] = []
+    crowded = []
     for line in lines:
         try:
             change = insertion(source, line)

@@ -62,6 +62,7 @@ class _State:
         self.watched = False
         self.steps = 0
         self.batches = 0
+        self.samples = 0  # since the last step
         self.clock = None
         self.losses = []  # of backward passes since the last step
         self.named = {}
@@ -406,16 +407,16 @@ def _spelled(value):
 
 
 @_safe
-def loss(value, name=None):
-    """Of one backward pass: a step has the mean of its passes. With a name, of another loss beside it."""
+def loss(value, name=None, is_part=False):
+    """Of one backward pass: a step has the mean of its passes, or their sum where the program divides each by their
+    number (`is_part`). With a name, of another loss beside it."""
     if name is None:
-        _note(value)
+        _note(value, is_part)
     else:
         _state.named[name] = value
 
 
 def _note(value, is_part=False):
-    """`is_part`: the passes of a step add up to its loss."""
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: ("loss" not in str(name), name != "loss"))
         _state.named.update((str(name), value[name]) for name in names[1:] if "loss" in str(name))
@@ -432,13 +433,13 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
     """Once for each step of the optimiser, before it moves the weights."""
     watch(model, optimizer)
     _note(loss)
-    _batch(batch)
+    _batch(batch, max(len(_state.losses), 1))
     if not _moves(optimizer):
         return
     _state.steps += 1
     if _state.settings.get("log"):
-        _record(_optimizers(optimizer), scaler or getattr(optimizer, "scaler", None), batch, grad_norm)
-    _state.losses, _state.named, _state.stash, _state.clip = [], {}, None, None
+        _record(_optimizers(optimizer), scaler or getattr(optimizer, "scaler", None), grad_norm)
+    _state.losses, _state.named, _state.samples, _state.stash, _state.clip = [], {}, 0, None, None
     _zero(optimizer)
 
 
@@ -449,7 +450,7 @@ def _moves(optimizer):
     return getattr(getattr(optimizer, "gradient_state", None), "sync_gradients", True)
 
 
-def _record(optimizers, scaler, batch, grad_norm):
+def _record(optimizers, scaler, grad_norm):
     now, losses, row = time.perf_counter(), _state.losses, {"step": _state.steps}
     if losses:
         row["loss"] = sum(losses[1:], losses[0]) / (1 if _state.is_part else len(losses))
@@ -459,8 +460,7 @@ def _record(optimizers, scaler, batch, grad_norm):
     row["loss_scale"] = getattr(scaler, "_scale", None)  # get_scale() would wait for it
     if _state.clock is not None:
         row["seconds"] = now - _state.clock
-        size = next((tensor.shape[0] for _, tensor in _tensors(batch) if tensor.dim()), 0)
-        row["samples_per_second"] = size * max(len(losses), 1) / row["seconds"] if size else None
+        row["samples_per_second"] = _state.samples / row["seconds"] if _state.samples else None
     _state.clock = now
     _put_numbers({"kind": "step", **{name: value for name, value in row.items() if value is not None}}, _state.named)
     if norms:
@@ -535,9 +535,11 @@ def _tensors(value, path=""):
             yield from _tensors(part, f"{path}.{key}" if path else str(key))
 
 
-def _batch(batch):
-    found = list(_tensors(batch)) if _state.settings.get("log") and _state.batches < _state.settings["batches"] else []
-    if not found:
+def _batch(batch, times=1):
+    """`times`: how many such batches there were."""
+    found = list(_tensors(batch)) if _state.settings.get("log") else []
+    _state.samples += times * next((tensor.shape[0] for _, tensor in found if tensor.dim()), 0)
+    if not found or _state.batches >= _state.settings["batches"]:
         return
     _state.batches += 1
     rows = [{"path": path, "shape": list(t.shape), "dtype": str(t.dtype)[6:]} for path, t in found]
@@ -626,7 +628,6 @@ def _attach_transformers(trainer):
 
     def training_step(model, inputs, *args, **kwargs):
         _safe(_batch)(inputs)
-        state["batch"] = inputs
         value = inner(model, inputs, *args, **kwargs)
         _safe(_note)(value, True)
         return value
@@ -648,11 +649,11 @@ def _attach_transformers(trainer):
 
         def on_pre_optimizer_step(self, args, control_state, control, model=None, optimizer=None, **_):
             state["told"] = True
-            step(optimizer=optimizer, model=model, batch=state.get("batch"))
+            step(optimizer=optimizer, model=model)
 
         def on_step_end(self, args, control_state, control, model=None, optimizer=None, **_):
             if not state["told"]:  # an older transformers
-                step(optimizer=optimizer, model=model, batch=state.get("batch"))
+                step(optimizer=optimizer, model=model)
             end()
 
     _state.is_told_late = not hasattr(TrainerCallback, "on_pre_optimizer_step")
@@ -663,7 +664,6 @@ def _attach_transformers(trainer):
 def _attach_lightning(trainer):
     package = type(trainer).__mro__[-2].__module__.partition(".")[0]
     library = importlib.import_module("lightning.pytorch" if package == "lightning" else package)
-    state = {}
 
     def scaler():
         return getattr(getattr(trainer, "precision_plugin", None), "scaler", None)
@@ -673,7 +673,7 @@ def _attach_lightning(trainer):
             watch(module, trainer.optimizers)
 
         def on_train_batch_start(self, trainer, module, batch, *_):
-            state["batch"] = batch
+            _safe(_batch)(batch)
             begin(module)
 
         def on_before_backward(self, trainer, module, loss):
@@ -681,7 +681,7 @@ def _attach_lightning(trainer):
             _safe(_note)(loss.detach() if factor is None else loss.detach() / factor, True)
 
         def on_before_optimizer_step(self, trainer, module, optimizer, *_):
-            step(optimizer=optimizer, model=module, batch=state.get("batch"), scaler=scaler())
+            step(optimizer=optimizer, model=module, scaler=scaler())
 
         def on_train_batch_end(self, *_):
             end()

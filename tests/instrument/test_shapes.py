@@ -168,7 +168,7 @@ SHAPES = {
     "accumulates": (
         SCALED,
         {
-            "        if (step + 1) % 4 == 0:": "loss(loss)",
+            "        if (step + 1) % 4 == 0:": "loss(loss, is_part=True)",
             "            torch.nn.utils": "step(optimizer=optimizer, model=model, batch=batch, scaler=scaler)",
         },
     ),
