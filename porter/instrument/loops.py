@@ -67,7 +67,7 @@ def steps(file: File, losses: list[Backward]) -> list[Step]:
             engine = text_of(file, receiver)
         elif not is_optimizer(receiver) and not _is_made(file, receiver, link):
             continue
-        statement = optimizers_loop(link) or statement_of(link)
+        statement = optimizers_loop(receiver, link) or statement_of(link)
         optimizer = text_of(file, receiver if statement[0].__class__ is not ast.For else _bare(statement[0].iter))
         closure = getattr(call.args[0], "id", "") if call.args and not scaler else ""
         closure = closure if closure in file.names.scopes.functions else ""

@@ -153,15 +153,11 @@ def _targets(loop: ast.For) -> list[str]:
     source: Node = loop.iter
     target: Node = loop.target
     words = {call_name(n.func) for n in walk(source) if n.__class__ is ast.Call}
-    if not words.isdisjoint({"range", "trange", "parameters", "items", "keys", "values"}) or _of_optimizers(loop):
+    if not words.isdisjoint({"range", "trange", "parameters", "items", "keys", "values"}) or is_optimizer(target):
         return []
     if "enumerate" in words and target.__class__ is ast.Tuple and len(target.elts) == 2:
         target = target.elts[1]
     return list(_names(target))
-
-
-def _of_optimizers(loop: Node) -> bool:
-    return any(is_optimizer(n) for n in walk(loop.iter) if n.__class__ in (ast.Name, ast.Attribute))
 
 
 def _fetches(value: Node) -> bool:
@@ -180,11 +176,11 @@ def _tuple(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})" if names else ""
 
 
-def optimizers_loop(place: Link) -> Link | None:
+def optimizers_loop(receiver: Node, place: Link) -> Link | None:
     """`for optimizer in optimizers: optimizer.step()`: the loop, which is one step."""
     for above in ancestors(place):
         if above[0].__class__ is ast.For:
-            return above if _of_optimizers(above[0]) else None
+            return above if getattr(receiver, "id", "") in {*_names(above[0].target)} else None
         if above[0].__class__ in FUNCTIONS:
             break
     return None

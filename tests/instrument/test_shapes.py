@@ -374,3 +374,10 @@ def test_wrong_options_are_told_in_one_line(porter, options: tuple[str, ...]) ->
     answer = porter("instrument", "train.py", *options)
     assert answer.code == 2 and WRONG[options] in answer.err and answer.err.count("\n") == 1
     assert [path.name for path in porter.folder.iterdir()] == ["train.py"]
+
+
+def test_a_loop_over_the_settings_of_a_run_is_no_loop_over_optimizers(porter) -> None:
+    text = "import torch\nfor i in range(opt.steps):\n    loss = net(x)\n    loss.backward()\n    optimizer.step()\n"
+    write(porter.folder, {"train.py": text})
+    out = porter("instrument", "train.py", "--loss-log", "l.jsonl").text
+    assert "+    porter_recorder.step(loss=loss, optimizer=optimizer, model=net)" in out
