@@ -71,10 +71,8 @@ def instrument(
     else:
         _show(root, changed)
     if not quiet:
-        for line in [
-            *_summary(root, changed, "done" if inplace else "copied" if out else "would", out, remove, settings.lang),
-            *notes,
-        ]:
+        deed = "done" if inplace else "copied" if out else "would"
+        for line in [*_summary(changed, deed, out, remove, settings.lang), *notes]:
             print(line, file=sys.stderr)
     return OK
 
@@ -225,20 +223,14 @@ def _show(root: Path, changed: Sequence[Edited]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _summary(root: Path, changed: Sequence[Edited], deed: str, out: str | None, remove: bool, lang: str) -> list[str]:
+def _summary(changed: Sequence[Edited], deed: str, out: str | None, remove: bool, lang: str) -> list[str]:
     if not changed:
         return [say("none.remove" if remove else "none", lang)]
-    names = {True: [e.path for e in changed if e.before is None], False: [e.path for e in changed if e.after is None]}
-    lines = [say(f"{'removed' if remove else 'put'}.{deed}", lang, n=len(changed), out=out or "")]
-    for is_new, key in ((True, "new"), (False, "gone")):
-        if names[is_new]:
-            lines.append(
-                say(
-                    f"{key}.{'would' if deed == 'would' else 'done'}",
-                    lang,
-                    names=", ".join(map(printable, names[is_new])),
-                )
-            )
+    key, when = f"removed.{deed}" if remove else f"put.{deed}", "would" if deed == "would" else "done"
+    lines = [say(key, lang, n=len(changed), out=out or "")]
+    new, gone = ([e.path for e in changed if side(e) is None] for side in (lambda e: e.before, lambda e: e.after))
+    lines += [say(f"new.{when}", lang, names=", ".join(map(printable, new)))] if new else []
+    lines += [say(f"gone.{when}", lang, names=", ".join(map(printable, gone)))] if gone else []
     return lines
 
 

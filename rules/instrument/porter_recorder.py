@@ -593,11 +593,13 @@ def _profiler(folder):
     """One step of waiting, one of warming up, two that are recorded."""
     import torch
 
-    library, device = torch.profiler, "CUDA"
+    library, device, more = torch.profiler, "CUDA", {}
     if hasattr(torch, "npu") and torch.npu.is_available():
         import torch_npu
 
         library, device = torch_npu.profiler, "NPU"
+        level, metrics = library.ProfilerLevel.Level1, library.AiCMetrics.PipeUtilization
+        more = {"experimental_config": library._ExperimentalConfig(profiler_level=level, aic_metrics=metrics)}
     kinds = library.ProfilerActivity
     activities = [kinds.CPU] + ([getattr(kinds, device)] if device == "NPU" or torch.cuda.is_available() else [])
     return library.profile(
@@ -605,6 +607,7 @@ def _profiler(folder):
         schedule=library.schedule(wait=1, warmup=1, active=2, repeat=1),
         on_trace_ready=library.tensorboard_trace_handler(folder),
         record_shapes=True,
+        **more,
     )
 
 
