@@ -56,9 +56,8 @@ def instrument(
         below = relative(root, path) + "/" if os.path.isdir(path) and not os.path.samefile(path, root) else ""
         edits, notes = removals(root, below, settings.exclude), []
     else:
-        session = _session(settings, root, table)
-        program = _program(root, path, session, bool(asked["msprobe"] or asked["profile"]), settings)
         given = _given(asked)
+        program = _program(root, path, _session(settings, root, table), asked, settings, _needs_step(given))
         edits, missing = edit.edits(program, program.found if _needs_step(given) else [], given)
         probe = (asked["level"], _numbers("--steps", asked["steps"])) if asked["msprobe"] else None
         edits += beside(root, program.script, probe)
@@ -83,11 +82,14 @@ def _session(settings: Settings, root: Path, table: Any) -> Any:
     return open_session(choose_target(settings, root, table))
 
 
-def _program(root: Path, path: str, session: Any, around: bool, settings: Settings) -> Program:
+def _program(
+    root: Path, path: str, session: Any, asked: dict[str, Any], settings: Settings, needs_step: bool
+) -> Program:
     """Of a script; of a folder, the one script in it that trains. Raises UserError."""
+    around = bool(asked["msprobe"] or asked["profile"])
     if not os.path.isdir(path):
         program = Program(root, relative(root, path), session, around)
-        if not program.found:
+        if needs_step and not program.found:
             raise _nothing([program], path)
         return program
     programs = [Program(root, name, session, around) for name in _scripts(root, path, settings)]
@@ -228,7 +230,7 @@ def _summary(changed: Sequence[Edited], deed: str, out: str | None, remove: bool
         return [say("none.remove" if remove else "none", lang)]
     key, when = f"removed.{deed}" if remove else f"put.{deed}", "would" if deed == "would" else "done"
     lines = [say(key, lang, n=len(changed), out=out or "")]
-    new, gone = ([e.path for e in changed if side(e) is None] for side in (lambda e: e.before, lambda e: e.after))
+    new, gone = [e.path for e in changed if e.before is None], [e.path for e in changed if e.after is None]
     lines += [say(f"new.{when}", lang, names=", ".join(map(printable, new)))] if new else []
     lines += [say(f"gone.{when}", lang, names=", ".join(map(printable, gone)))] if gone else []
     return lines

@@ -9,7 +9,7 @@ from typing import Any
 
 from porter.analysis.file import File
 from porter.finding import Change, apply
-from porter.instrument.loops import RECORDER, Missing
+from porter.instrument.loops import RECORDER, Missing, Plan
 from porter.instrument.marks import Changed, Line, insertions, renewed, without
 from porter.instrument.naming import statement_of
 from porter.instrument.own_files import Edited
@@ -34,6 +34,8 @@ def edits(
     lines: dict[str, list[Line]] = {program.script: _top(program.file(program.script), start_line(given))}
     for each in found:
         missing += [(each.path, one) for one in each.plan.missing]
+        records = not given.keys().isdisjoint({"log", "lr_zero"})
+        each = each._replace(plan=each.plan if records else _without_records(each.plan))
         lines.setdefault(each.path, _top(program.file(each.path), "") if each.plan.lines else []).extend(
             each.plan.lines
         )
@@ -45,6 +47,12 @@ def edits(
         missing += [(path, Missing(number, "crowded", line.text)) for number, line in crowded]
         done.append(_edited(program, path, changes))
     return done, missing
+
+
+def _without_records(plan: Plan) -> Plan:
+    """Where only the step is marked, for msProbe and the profiler."""
+    recording = tuple(f"{RECORDER}.{name}(" for name in ("step", "loss", "watch"))
+    return plan._replace(lines=[line for line in plan.lines if not line.text.startswith(recording)])
 
 
 def _edited(program: Program, path: str, changes: list[Change]) -> Edited:

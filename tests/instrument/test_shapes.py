@@ -381,3 +381,10 @@ def test_a_loop_over_the_settings_of_a_run_is_no_loop_over_optimizers(porter) ->
     write(porter.folder, {"train.py": text})
     out = porter("instrument", "train.py", "--loss-log", "l.jsonl").text
     assert "+    porter_recorder.step(loss=loss, optimizer=optimizer, model=net)" in out
+
+
+def test_what_needs_no_step_asks_for_none(porter) -> None:
+    write(porter.folder, {"train.py": "import torch\nprint(torch.rand(1))\n", "loop.py": PLAIN})
+    assert "+porter_recorder.start(seed=1234)" in porter("instrument", "train.py", "--seed").text
+    out = porter("instrument", "loop.py", "--profile", "prof").text
+    assert "porter_recorder.begin(" in out and "porter_recorder.end()" in out and "porter_recorder.step(" not in out
