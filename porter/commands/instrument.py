@@ -125,7 +125,7 @@ def _nothing(programs: list[Program], path: str) -> UserError:
     """With the line that it would need, where anything looks like a step."""
     near = [(each.path, one) for program in programs for each in program.missing for one in each.plan.missing]
     if near:
-        return UserError(*(_told(*near[0], lang) for lang in config.LANGUAGES))
+        return UserError(_told(*near[0], "en"), _told(*near[0], "zh"))
     return UserError(
         f"{path}: no training step is found; call porter_recorder.step(loss=..., optimizer=...) before the optimiser's step",
         f"{path}：没有找到训练步；请在优化器 step 之前调用 porter_recorder.step(loss=..., optimizer=...)",

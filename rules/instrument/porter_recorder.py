@@ -471,7 +471,7 @@ def _factor(scaler, optimizers):
     """What the gradients have to be divided by; None for nothing."""
     factor = getattr(scaler, "_scale", None)
     if factor is not None:
-        stages = [scaler._per_optimizer_states[id(each)].get("stage") for each in optimizers]
+        stages = [scaler._per_optimizer_states.get(id(each), {}).get("stage") for each in optimizers]
         factor = factor if all(getattr(stage, "name", "READY") == "READY" for stage in stages) else None
     return factor
 
