@@ -101,10 +101,10 @@ def plan(file: File, around: bool) -> Plan:
             continue
         result.at.append(step.link[0].lineno)
         _main(file, step, mine, result, told, around)
-        for other in before:
-            if loop_of(other.link) is loop_of(step.link) and not _exclusive(other.link, step.link):
-                earlier = [o for o in before if o.link[0].lineno < other.link[0].lineno]
-                _beside(file, _passes(other, losses, earlier), result, told)
+        for other in found:
+            if other is not step and _displaces(step, other):
+                earlier = [o for o in found if o.link[0].lineno < other.link[0].lineno]
+                _apart(file, _passes(other, losses, earlier), result, told, named=True)
     return result
 
 
@@ -114,17 +114,17 @@ def loop_of(link: Link) -> Node | None:
 
 
 def _mains(found: list[Step]) -> list[Step]:
-    """Of several optimisers of one loop the last; all of those of which only one moves."""
-    return [
-        step
-        for step in found
-        if not any(
-            other.link[0].lineno > step.link[0].lineno
-            and loop_of(other.link) is loop_of(step.link)
-            and not _exclusive(step.link, other.link)
-            for other in found
-        )
-    ]
+    """Of several optimisers of one loop the last that moves in every round; all of those of which only one moves."""
+    return [step for step in found if not any(_displaces(other, step) for other in found if other is not step)]
+
+
+def _displaces(other: Step, step: Step) -> bool:
+    if loop_of(other.link) is not loop_of(step.link) or _exclusive(step.link, other.link):
+        return False
+    more, less = frozenset(_branches(other.link)), frozenset(_branches(step.link))
+    if more == less:
+        return other.link[0].lineno > step.link[0].lineno
+    return bool(more < less)  # the one that stands in fewer conditions
 
 
 def _exclusive(one: Link, other: Link) -> bool:
@@ -211,6 +211,8 @@ def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], name
         if backward.link[0] in told:
             continue
         told.add(backward.link[0])
+        if named and backward.loss.__class__ not in (ast.Name, ast.Attribute, ast.Subscript):
+            continue  # another loss, which has no name
         if backward.loss is None:
             result.missing.append(Missing(backward.link[0].lineno, "loss"))
             continue
@@ -218,11 +220,6 @@ def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], name
         name = f', "{text}"' if named and constant(backward.loss) is None and '"' not in text else ""
         part = ", is_part=True" if not named and is_divided(text, backward) else ""
         result.lines.append(Line(f"{RECORDER}.loss({text}{name}{part})", backward.link[0], below=True))
-
-
-def _beside(file: File, mine: list[Backward], result: Plan, told: set[Node]) -> None:
-    """Of another optimiser of the same loop."""
-    _apart(file, mine, result, told, named=True)
 
 
 def _mark_around(file: File, step: Step, result: Plan) -> None:

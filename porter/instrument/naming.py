@@ -23,6 +23,7 @@ _NO_MODEL = lazy(
 )
 _OF_MODEL = frozenset("train parameters zero_grad named_parameters state_dict module to cuda npu".split())
 _FETCHES = lazy(r"^next$|(?:^|_)(?:get|next|fetch|sample)_?(?:\w*_)?batch|^get_batch|next_batch")
+_COUNTS = lazy(r"(?:_\w*|[ijkn]|idx|index|it|iter\w*|step|epoch|batch_(?:idx|id|index|num|i))$")
 _DATA = lazy(r"(?i)batch|data|input|image|^imgs?$|^[xy]$|target|label|sample|token")
 _CALLED, _ASKED = "called", "asked"
 _PLAIN_CALLS = frozenset({"mean", "sum"})
@@ -166,7 +167,7 @@ def _fetches(value: Node) -> bool:
 
 
 def _names(target: Node) -> Iterator[str]:
-    if target.__class__ is ast.Name and not target.id.startswith("_"):
+    if target.__class__ is ast.Name and not _COUNTS.match(target.id):
         yield target.id
     for part in target.elts if target.__class__ in (ast.Tuple, ast.List) else ():
         yield from _names(part)

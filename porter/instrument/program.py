@@ -85,8 +85,7 @@ class Program:
         """The file that a module is, where the project has it: nearest to who imports it."""
         folder = path.split("/")[:-1]
         above = [folder[: len(folder) - level + 1]] if level else [folder[:n] for n in range(len(folder), -1, -1)]
-        places = above if level else [*above, *([root] for root in _ROOTS if root)]
-        for place in places:
+        for place in above if level else [[*each, root] if root else each for each in above for root in _ROOTS]:
             whole = "/".join([*place, *name.split(".")]) if name else "/".join(place)
             for candidate in (f"{whole}.py", f"{whole}/__init__.py".lstrip("/")):
                 if (self.root / candidate).is_file():
@@ -145,10 +144,11 @@ class Program:
             if bases is None:
                 break
             full = next(
-                (base for base in bases if base.endswith(("Trainer", "Runner", "Module"))), bases[0] if bases else ""
+                (base for base in bases if base.endswith(("Trainer", "Runner", "Module"))),
+                bases[0] if bases else "builtins.object",
             )
-        root = full.lstrip(".").partition(".")[0]
-        return root or None
+        root, dot, _ = full.lstrip(".").partition(".")
+        return root if dot or root in trainers.PACKAGES else None
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:

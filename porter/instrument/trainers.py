@@ -55,11 +55,8 @@ def _framework(file: File, receiver: Node, link: Link, kind: Kind, imported: set
         if root in packages:
             return str(root)
         # nothing says what it is; by its name it is one of theirs
-        if (
-            not (made or "").rpartition(".")[2][:1].isupper()
-            and word in target_name(receiver).lower()
-            and imported & packages
-        ):
+        is_unknown = root is None or not (made or "").rpartition(".")[2][:1].isupper()
+        if is_unknown and word in target_name(receiver).lower() and imported & packages:
             return min(imported & packages)
     return ""
 

@@ -388,3 +388,42 @@ def test_what_needs_no_step_asks_for_none(porter) -> None:
     assert "+porter_recorder.start(seed=1234)" in porter("instrument", "train.py", "--seed").text
     out = porter("instrument", "loop.py", "--profile", "prof").text
     assert "porter_recorder.begin(" in out and "porter_recorder.end()" in out and "porter_recorder.step(" not in out
+
+
+def test_the_step_is_the_optimizer_that_moves_in_every_round(porter) -> None:
+    text = """\
+import torch
+
+for idx in range(9):
+    real = next(loader)
+    d_loss = discriminator(real)
+    d_loss.backward()
+    d_optim.step()
+    g_loss = generator(real)
+    g_loss.backward()
+    g_optim.step()
+    if idx % 4 == 0:
+        path_loss = regular(real)
+        path_loss.backward()
+        g_optim.step()
+"""
+    write(porter.folder, {"train.py": text})
+    porter("instrument", "train.py", "--loss-log", "l.jsonl", "--inplace")
+    assert set(inserted((porter.folder / "train.py").read_text("utf-8")).values()) == {
+        'loss(d_loss, "d_loss")',
+        'loss(path_loss, "path_loss")',
+        "step(loss=g_loss, optimizer=g_optim, batch=real)",
+    }
+
+
+def test_a_trainer_whose_class_is_chosen_when_it_runs(porter) -> None:
+    text = (
+        "from transformers import Trainer\nKind = Trainer if x else make()\ntrainer = Kind(**given)\ntrainer.train()\n"
+    )
+    write(porter.folder, {"train.py": text, "ours.py": "class Trainer:\n    pass\n"})
+    assert "+porter_recorder.attach(trainer)" in porter("instrument", "train.py", "--loss-log", "l.jsonl").text
+    write(
+        porter.folder,
+        {"train.py": "import transformers\nfrom ours import Trainer\ntrainer = Trainer()\ntrainer.train()\n"},
+    )
+    assert porter("instrument", "train.py", "--loss-log", "l.jsonl").code == 2
