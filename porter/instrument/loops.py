@@ -123,7 +123,7 @@ def _displaces(other: Step, step: Step) -> bool:
         return False
     more, less = frozenset(_branches(other.link)), frozenset(_branches(step.link))
     if more == less:
-        return other.link[0].lineno > step.link[0].lineno
+        return bool(other.link[0].lineno > step.link[0].lineno)
     return bool(more < less)  # the one that stands in fewer conditions
 
 
