@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from porter.cli.instrument import Filled, instrument
 from porter.cli.options import (
     Exclude,
     FileOutputs,
@@ -272,4 +273,5 @@ def register(app: typer.Typer) -> None:
     app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)
     app.command("env")(env)
+    app.command("instrument", cls=Filled)(instrument)
     app.command("verify", context_settings=context)(verify)

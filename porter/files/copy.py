@@ -32,13 +32,13 @@ from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, Sta
 def write_copy(
     root: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    files: Mapping[str, bytes],
+    files: Mapping[str, bytes | None],
     exclude: Iterable[str] = (),
     project: str | os.PathLike[str] | None = None,
     unported: list[str] | None = None,
 ) -> int:
-    """Copy the tree at `root` to `out` with `files` (path -> ported bytes) in place of the originals; returns how many
-    files and links the copy has.
+    """Copy the tree at `root` to `out` with `files` (path -> ported bytes) in place of the originals, without those that
+    are None; returns how many files and links the copy has.
 
     The paths of `files`, and `exclude`, are relative to `project`, of which `root` may be a part. `exclude` only says
     whether an `out` inside of `root` would be left out of the next run. `unported` receives the links to folders of
@@ -234,7 +234,8 @@ class _Copy:
 
     def _fill(self, path: str, piece: Piece, stream: BinaryIO) -> State:
         with as_files_error("unreadable", path):
-            mode = stat.S_IMODE(os.stat(piece.source).st_mode)
+            # what is made anew has no original
+            mode = stat.S_IMODE(os.stat(piece.source).st_mode) if os.path.lexists(piece.source) else 0o644
         if piece.data is None:
             return State(FILE, digest_of(piece.source, stream), mode)
         stream.write(piece.data)

@@ -26,7 +26,7 @@ from porter.files.lock import ATTEMPTS, Lock
 from porter.files.read import digest
 from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_now
 from porter.files.seal import find_secret, make_secret
-from porter.files.write import check, resolve
+from porter.files.write import ABSENT, check, resolve
 
 __all__ = ["Transaction", "Undone", "edited", "has_runs", "last_written", "look", "originals", "recover", "undo"]
 
@@ -45,9 +45,8 @@ class Transaction:
     mends what an earlier run left (`recovered`). Without `commit` nothing remains. Without `kept` there is no undo.
     """
 
-    def __init__(self, root: str | os.PathLike[str], kept: bool = True):
-        self.root = os.path.realpath(root)
-        self.kept = kept
+    def __init__(self, root: str | os.PathLike[str], kept: bool = True, ports: bool = True):
+        self.root, self.kept, self.ports = os.path.realpath(root), kept, ports
         self.home = Home(self.root, make_secret(self.root) if kept else _secret(self.root))
         self.recovered: Message | None = None
         self.run: Run | None = None
@@ -88,26 +87,29 @@ class Transaction:
             with suppress(OSError):  # another porter came
                 os.rmdir(self.home.file())
 
-    def add(self, path: str, data: bytes, before: str | None = None, edited: int = 0) -> None:
+    def add(self, path: str, data: bytes | None, before: str | None = None, edited: int = 0) -> None:
+        """`data` is None where the file is removed, `before` is ABSENT where it is made."""
         old = check(self.root, path, before)
         try:
             if self.run is None:
                 self.run = self.home.new_run()
                 self.packs = [open(self.run.file(name), "wb") for name in ("before", "after")]  # noqa: SIM115
             places = []
-            for number, piece in enumerate((old, data)):
+            for number, piece in enumerate((old, data or b"")):
                 self.packs[number].write(piece)
                 places.append((self.places[number], len(piece)))
                 self.places[number] += len(piece)
         except OSError as error:
             raise FilesError("journal", path=HOME, error=reason(error)) from None
-        self.run.manifest.files.append(Entry(path, digest(old), digest(data), places[0], places[1], edited))
+        digests = ABSENT if before == ABSENT else digest(old), ABSENT if data is None else digest(data)
+        self.run.manifest.files.append(Entry(path, *digests, places[0], places[1], edited))
 
     def commit(self) -> int:
         """Replaces the files; returns how many. Raises FilesError (journal, rolled-back, half-written)."""
         run = self.run
         if run is None:
             return 0
+        run.manifest.ports = self.ports
         try:
             for pack in self.packs:
                 pack.flush()
@@ -161,12 +163,12 @@ def has_runs(root: str | os.PathLike[str]) -> bool:
 
 
 def originals(root: str | os.PathLike[str]) -> dict[str, bytes]:
-    """What files were before the runs that are on record and not undone: the first of several counts."""
+    """What files were before the ports that are on record and not undone: the first of several counts."""
     contents: dict[str, bytes] = {}
     for run in reversed(_open(root).runs()):
         if run.state() == "finished" and run.proof():
             run.load()
-            contents.update((entry.path, data) for entry, data in run.pieces("before"))
+            contents.update((entry.path, data) for entry, data in run.pieces("before") if run.manifest.ports)
     return contents
 
 
@@ -280,13 +282,13 @@ def undo(root: str | os.PathLike[str]) -> Undone:
         restored, refused = [], []
         for entry, data in last_run.pieces("before"):
             try:
-                transaction.add(entry.path, data, entry.after)
+                transaction.add(entry.path, None if entry.before == ABSENT else data, entry.after)
             except FilesError as error:
                 if error.key == "journal":
                     raise
                 if error.key != "changed":
                     refused.append(error)
-                elif digest_now(resolve(transaction.root, entry.path)) != entry.before:
+                elif digest_now(resolve(transaction.root, entry.path, True)) != entry.before:
                     refused.append(FilesError("edited", path=entry.path))
                 continue
             restored.append(entry.path)

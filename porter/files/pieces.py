@@ -29,13 +29,16 @@ class Piece(NamedTuple):
 
 
 def pieces_of(
-    walk: Walk, whole: Walk, files: Mapping[str, bytes], skip: str | None, unported: list[str]
+    walk: Walk, whole: Walk, files: Mapping[str, bytes | None], skip: str | None, unported: list[str]
 ) -> dict[str, Piece]:
     """By path, a folder before what is in it."""
     plan = dict(_tree(walk, skip))
     ported = {whole.absolute(path): data for path, data in files.items()}
     for file in ported:
         if (path := walk.relative(file)) is not None:
+            if ported[file] is None:
+                plan.pop(path, None)
+                continue
             plan[path] = FILE
             plan.update(dict.fromkeys(_above(path), FOLDER))
     pieces = {}

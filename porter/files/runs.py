@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from porter.files.errors import FilesError, reason
 from porter.files.read import digest, digest_of, open_regular
 from porter.files.seal import LONGEST, Proof, proof, seal
-from porter.files.write import create, flush_folder, resolve, write
+from porter.files.write import ABSENT, create, flush_folder, resolve, write
 from porter.regex import lazy
 
 HOME = ".porter"
@@ -27,7 +27,7 @@ STATES = ("committed", "failed", *DONE, "unkept")
 @dataclass(slots=True)
 class Entry:
     path: str
-    before: str  # digests
+    before: str  # digests, or ABSENT
     after: str
     old: tuple[int, int]  # place and length in the packs
     new: tuple[int, int]
@@ -40,6 +40,7 @@ class Manifest:
 
     undoes: str = ""  # the name of another run
     rest: bool = False  # some files of the run that it undoes stay as they are
+    ports: bool = True  # what was before it is the original of a port
     files: list[Entry] = field(default_factory=list)
 
 
@@ -193,7 +194,7 @@ class Run:
             raise FilesError("damaged-journal", path=self.shown)
         manifest = json.loads(text)
         files = [Entry(**entry) for entry in manifest["files"]]
-        self.manifest = Manifest(manifest["undoes"], manifest["rest"], files)
+        self.manifest = Manifest(manifest["undoes"], manifest["rest"], manifest.get("ports", True), files)
 
     def pieces(self, side: str) -> Iterator[tuple[Entry, bytes]]:
         try:
@@ -202,7 +203,7 @@ class Run:
                     place, length = entry.old if side == "before" else entry.new
                     stream.seek(place)
                     data = stream.read(length)
-                    if digest(data) != getattr(entry, side):
+                    if getattr(entry, side) not in (ABSENT, digest(data)):
                         raise ValueError
                     yield entry, data
         except (OSError, ValueError):
@@ -216,14 +217,15 @@ class Run:
         for number, (entry, data) in enumerate(self.pieces(side)):
             temporary = f".porter-{self.name}-{number}.tmp"
             try:
-                real = resolve(self._home.root, entry.path)
+                before, after = getattr(entry, other), getattr(entry, side)
+                real = resolve(self._home.root, entry.path, ABSENT in (before, after))
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(os.path.dirname(real), temporary))
-                if not strict and digest_now(real) == getattr(entry, side):
+                if not strict and digest_now(real) == after:
                     folders.add(os.path.dirname(real))
                     continue
-                before = getattr(entry, other)
-                folders.add(write(self._home.root, entry.path, data, before=before, temporary=temporary, durable=False))
+                new = None if after == ABSENT else data
+                folders.add(write(self._home.root, entry.path, new, before=before, temporary=temporary, durable=False))
             except FilesError as error:
                 if strict or error.key not in ("changed", "vanished", "outside", "protected", "special"):
                     raise

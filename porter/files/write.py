@@ -14,8 +14,11 @@ from porter.files.read import digest, opened
 NEVER = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", ".porter", ".venv", "site-packages"})
 
 
-def resolve(root: str | os.PathLike[str], path: str) -> str:
-    """Where the bytes of `path` (below `root`) really are.
+ABSENT = ""  # in place of a digest: there is no such file, or shall be none
+
+
+def resolve(root: str | os.PathLike[str], path: str, is_absent: bool = False) -> str:
+    """Where the bytes of `path` (below `root`) really are, or will be.
 
     FilesError: outside, protected, vanished, special, unreadable.
     """
@@ -32,6 +35,8 @@ def resolve(root: str | os.PathLike[str], path: str) -> str:
     try:
         regular = stat.S_ISREG(os.lstat(real).st_mode)
     except FileNotFoundError:
+        if is_absent:
+            return real
         raise FilesError("vanished", path=path) from None
     except OSError as error:
         raise FilesError("unreadable", path=path, error=reason(error)) from None
@@ -45,12 +50,13 @@ def check(root: str | os.PathLike[str], path: str, before: str | None = None) ->
 
     FilesError: outside, protected, vanished, special, unreadable, changed, read-only, read-only-folder.
     """
-    real = resolve(root, path)
-    data = _contents(real, path)
-    if before is not None and digest(data) != before:
+    real = resolve(root, path, before == ABSENT)
+    is_new = before == ABSENT and not os.path.lexists(real)
+    data = b"" if is_new else _contents(real, path)
+    if not is_new and before is not None and digest(data) != before:
         raise FilesError("changed", path=path)
     # the owner's wish, which root and a writable folder would not enforce
-    if not os.stat(real).st_mode & 0o222 or not os.access(real, os.W_OK):
+    if not is_new and (not os.stat(real).st_mode & 0o222 or not os.access(real, os.W_OK)):
         raise FilesError("read-only", path=path)
     if not os.access(os.path.dirname(real), os.W_OK | os.X_OK):
         raise FilesError("read-only-folder", path=path)
@@ -60,13 +66,13 @@ def check(root: str | os.PathLike[str], path: str, before: str | None = None) ->
 def write(
     root: str | os.PathLike[str],
     path: str,
-    data: bytes,
+    data: bytes | None,
     *,
     before: str | None = None,
     temporary: str | None = None,
     durable: bool = True,
 ) -> str:
-    """Replace the contents of an existing file and return its folder.
+    """Replace the contents of a file, make it, or remove it where `data` is None, and return its folder.
 
     Mode, owner, extended attributes and ACLs stay as far as the system lets us; a symlink stays a link, its target is
     written. `before` is the digest of the bytes that were analysed: any others on disk raise FilesError("changed").
@@ -74,8 +80,11 @@ def write(
     that it can remove the file after a crash. With `durable` the folder is flushed too. Other hard links to the file
     keep the old bytes.
     """
-    real = resolve(root, path)
+    real = resolve(root, path, before == ABSENT)
     folder, name = os.path.split(real)
+    if data is None:
+        _remove(root, path, real, before)
+        return folder
     beside = os.path.join(folder, temporary or f".porter-{os.getpid()}-{digest(os.fsencode(name))[:12]}.tmp")
     has_temporary = False
     try:
@@ -85,7 +94,7 @@ def write(
         with open(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            _dress(real, beside)
+            _dress(real, beside) if before != ABSENT else os.chmod(beside, 0o666 & ~_umask())
             os.fsync(descriptor)
         # as late as possible: an editor may have saved the file meanwhile
         check(root, path, before)
@@ -104,6 +113,20 @@ def write(
     if durable:
         flush_folder(folder)
     return folder
+
+
+def _remove(root: str | os.PathLike[str], path: str, real: str, before: str | None) -> None:
+    check(root, path, before)
+    try:
+        os.unlink(real)
+    except OSError as error:
+        raise FilesError("unwritable", path=path, error=reason(error)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def create(file: str, data: bytes) -> None:

@@ -1,0 +1,1 @@
+"""Lines that record, put into a training program and taken out again."""

@@ -1,0 +1,227 @@
+"""What is recorded when a program runs: its own losses stay the same, and two runs with one seed are one."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_torch")]
+TIMINGS = ("seconds", "samples_per_second")
+HEAD = """\
+import sys
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.Linear(8, 2))
+optimizer = torch.optim.{optimizer}
+loader = DataLoader(TensorDataset(torch.randn(32, 4), torch.randint(0, 2, (32,))), batch_size=8, shuffle={shuffle})
+"""
+PLAIN = (
+    HEAD.format(optimizer="AdamW(model.parameters(), lr=0.1)", shuffle="True")
+    + """\
+for epoch in range(2):
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        print(loss.item())
+"""
+)
+ACCUMULATES = (
+    HEAD.format(optimizer="SGD(model.parameters(), lr=0.1)", shuffle="False")
+    + """\
+for step, (x, y) in enumerate(loader):
+    loss = nn.functional.cross_entropy(model(x), y) / 2
+    loss.backward()
+    print(loss.item())
+    if step % 2:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+)
+CLOSURE = (
+    HEAD.format(optimizer="LBFGS(model.parameters(), max_iter=3)", shuffle="False")
+    + """\
+for x, y in loader:
+    def closure():
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        print(loss.item())
+        return loss
+    optimizer.step(closure)
+"""
+)
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    command = [sys.executable, "train.py", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def records(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def of(kind: str, rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["kind"] == kind]
+
+
+@pytest.fixture
+def put_in(tmp_path, monkeypatch):
+    (tmp_path / "r").mkdir()
+    monkeypatch.setenv("PORTER_STATE_DIR", str(tmp_path / "state"))
+    porter = Porter(monkeypatch, tmp_path / "r")
+
+    def put_in(text: str, *options: str) -> Path:
+        write(porter.folder, {"train.py": text})
+        answer = porter("instrument", "train.py", *options, "--inplace")
+        assert answer.code == 0, answer.err
+        return porter.folder
+
+    return put_in
+
+
+@pytest.mark.parametrize("text", [PLAIN, ACCUMULATES, CLOSURE], ids=["plain", "accumulates", "closure"])
+def test_the_programs_own_losses_stay_the_same(tmp_path, put_in, text: str) -> None:
+    write(tmp_path / "bare", {"train.py": text})
+    bare = run(tmp_path / "bare")
+    assert bare.returncode == 0, bare.stderr
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
+    recorded = run(folder)
+    assert recorded.stdout == bare.stdout and not recorded.stderr
+    printed = [float(line) for line in bare.stdout.split()]
+    steps = of("step", records(folder / "log.jsonl"))
+    each = 2 if text is ACCUMULATES else 1
+    losses = [sum(printed[n : n + each]) for n in range(0, len(printed), each)]  # it divides each by their number
+    assert [row["loss"] for row in steps] == pytest.approx(losses, rel=1e-6)
+    assert [row["step"] for row in steps] == [*range(1, len(losses) + 1)]
+
+
+def test_the_records_say_what_the_run_is(put_in) -> None:
+    folder = put_in(PLAIN, "--baseline", "base", "--save-gradients")
+    done = run(folder, "--lr", "0.1", "--hub-token", "abc", HCCL_TEST="1", HOME_SECRET="x")
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rows = records(folder / "base" / "run1.jsonl")
+    header, weights, optimizer, modules = rows[:4]
+    assert [row["kind"] for row in rows[:4]] == ["run", "weights", "optimizer", "modules"]
+    assert (header["format"], header["rank"], header["ranks"], header["device"], header["seed"]) == (
+        1,
+        0,
+        1,
+        "cpu",
+        1234,
+    )
+    assert header["arguments"] == ["--lr", "0.1", "--hub-token", "***"] and header["program"] == "train.py"
+    assert header["determinism"]["deterministic_algorithms"] and not header["determinism"]["cudnn_benchmark"]
+    assert header["environment"]["HCCL_DETERMINISTIC"] == "true" and header["environment"]["HCCL_TEST"] == "1"
+    assert "HOME_SECRET" not in header["environment"] and header["versions"].keys() >= {"numpy"}
+    assert weights["parameters"].keys() == {"0.weight", "0.bias", "2.weight", "2.bias"}
+    assert (
+        weights["parameters"]["0.weight"]["shape"] == [8, 4] and weights["parameters"]["0.bias"]["dtype"] == "float32"
+    )
+    assert (
+        optimizer["name"] == "AdamW"
+        and optimizer["groups"][0]["lr"] == 0.1
+        and optimizer["groups"][0]["parameters"] == 4
+    )
+    assert modules == {"kind": "modules", "training": True, "dropout": {"1": 0.1}}
+    batches, steps = of("batch", rows), of("step", rows)
+    assert [row["step"] for row in batches] == [1, 2, 3] and len(steps) == 8
+    assert [part["path"] for part in batches[0]["inputs"]] == ["0", "1"]
+    assert batches[0]["inputs"][0].keys() == {"path", "shape", "dtype", "hash", "mean"}
+    [norms] = of("norms", rows)
+    total = math.sqrt(sum(norm**2 for norm in norms["gradients"].values()))
+    assert norms["step"] == 1 and steps[0]["grad_norm"] == pytest.approx(total) and total > 0.1  # before it was clipped
+    assert rows[-1] == {"kind": "end", "steps": 8}
+    assert (folder / "base" / "run1.gradients.pt").is_file()
+
+
+def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
+    folder = put_in(PLAIN.replace("torch.manual_seed(0)\n", ""), "--baseline", "base")
+    outputs = [run(folder).stdout for _ in range(2)]
+    assert outputs[0] == outputs[1]
+    runs = [records(folder / "base" / f"run{n}.jsonl") for n in (1, 2)]
+    for row in [*runs[0], *runs[1]]:
+        for name in TIMINGS:
+            row.pop(name, None)
+    assert runs[0] == runs[1]
+
+
+def test_another_file_by_a_variable(put_in) -> None:
+    folder = put_in(PLAIN, "--loss-log", "log.jsonl")
+    assert run(folder, PORTER_RECORD="other.jsonl").returncode == 0
+    assert (folder / "other.jsonl").is_file() and not (folder / "log.jsonl").exists()
+
+
+def test_learning_rates_of_zero_move_no_weight(put_in) -> None:
+    text = PLAIN + "print('norm', sum(p.double().norm() for p in model.parameters()).item())\n"
+    folder = put_in(text, "--loss-log", "log.jsonl", "--lr-zero")
+    done = run(folder)
+    rows = records(folder / "log.jsonl")
+    [weights] = of("weights", rows)
+    total = sum(row["norm"] for row in weights["parameters"].values())
+    assert float(done.stdout.split("norm ")[1]) == pytest.approx(total, rel=1e-12)
+    assert {row["lr"] for row in of("step", rows)} == {0.0}
+
+
+def test_a_loss_that_is_no_number(put_in) -> None:
+    text = PLAIN.replace(
+        "        optimizer.zero_grad()\n", "        loss = loss * float(sys.argv[1])\n        optimizer.zero_grad()\n"
+    )
+    folder = put_in(text, "--loss-log", "log.jsonl")
+    assert run(folder, "nan").returncode == 0
+    assert of("step", records(folder / "log.jsonl"))[0]["loss"] == "nan"
+
+
+def test_a_failure_of_the_recorder_ends_the_record_and_not_the_training(put_in) -> None:
+    folder = put_in(PLAIN, "--loss-log", "log.jsonl")
+    (folder / "log.jsonl").mkdir()
+    done = run(folder)
+    assert done.returncode == 0 and len(done.stdout.split()) == 8
+    assert done.stderr.count("porter_recorder: nothing more is recorded, the training goes on: ") == 1
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_run_that_fails_has_no_end(put_in) -> None:
+    folder = put_in(PLAIN + "raise SystemError('device')\n", "--loss-log", "log.jsonl")
+    assert run(folder).returncode == 1
+    rows = records(folder / "log.jsonl")
+    assert len(of("step", rows)) == 8 and not of("end", rows)
+
+
+def test_each_rank_has_a_file(put_in) -> None:
+    folder = put_in(PLAIN, "--loss-log", "log.jsonl")
+    for rank in ("0", "1"):
+        assert run(folder, RANK=rank, WORLD_SIZE="2").returncode == 0
+    headers = [records(folder / f"log.rank{rank}.jsonl")[0] for rank in (0, 1)]
+    assert [(row["rank"], row["ranks"]) for row in headers] == [(0, 2), (1, 2)]
+
+
+def test_the_profiler_writes_a_trace(put_in) -> None:
+    folder = put_in(PLAIN, "--profile", "prof")
+    done = run(folder)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in (folder / "prof").iterdir() if path.suffix == ".json"]
+
+
+def test_the_recorder_is_python_3_8() -> None:
+    import ast
+
+    from porter.instrument.own_files import is_recorder, recorder
+
+    data = recorder()
+    ast.parse(data, feature_version=(3, 8))
+    assert is_recorder(data) and not is_recorder(data.replace(b"import json", b"import  json"))
