@@ -31,7 +31,7 @@ def diagnose(
     from porter.commands.settings import settings_here
     from porter.diagnose.conclude import conclude
     from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-    from porter.diagnose.reading import blocks, opened
+    from porter.logs.reading import blocks, opened
     from porter.diagnose.scan import Scan
 
     check_choice("--format", format, KINDS)

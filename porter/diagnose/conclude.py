@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from porter.diagnose.clean import shown
+from porter.logs.clean import shown
 from porter.diagnose.repository import Place, Repository, Spot
 from porter.diagnose.scan import Log, Sighting
 from porter.diagnose.symptoms import Symptom, symptoms

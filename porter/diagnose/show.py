@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from porter.diagnose.clean import shown
+from porter.logs.clean import shown
 from porter.files.documents import Json
 from porter.files.errors import printable
 from porter.report.sanitise import as_json

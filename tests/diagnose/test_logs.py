@@ -12,7 +12,7 @@ import tomli
 
 from porter.diagnose.conclude import Diagnosis, conclude
 from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-from porter.diagnose.reading import blocks
+from porter.logs.reading import blocks
 from porter.diagnose.scan import Scan
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
