@@ -223,6 +223,29 @@ def diagnose(
     return command(log, repo, findings, target, format, lang, no_cache)
 
 
+def compare(
+    baseline: Annotated[str, typer.Argument(help="The log of the baseline, or a folder with those of its ranks.")],
+    candidate: Annotated[str, typer.Argument(help="The same of the port.")],
+    rerun: Annotated[
+        str | None, typer.Option(help="The baseline once more: its own noise is no difference.", metavar="BASELINE2")
+    ] = None,
+    repo: Annotated[
+        str | None, typer.Option(help="The code: what porter finds there of the stage at fault.", metavar="DIR")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
+    ] = None,
+    format: Annotated[str | None, typer.Option("--format", help="text (default), json or html.")] = None,
+    target: TargetText = None,
+    lang: Lang = None,
+    no_cache: NoCache = False,
+) -> int:
+    """At which stage two training runs part. Exit 0: no difference to act on; 1: one; 4: not enough evidence."""
+    from porter.commands.compare import compare as command
+
+    return command(baseline, candidate, rerun, repo, output, format, target, lang, no_cache)
+
+
 def advise(
     paths: Paths = None,
     format: Annotated[str | None, typer.Option(help="text (default), json or markdown.")] = None,
@@ -249,6 +272,7 @@ def register(app: typer.Typer) -> None:
     app.command("undo")(undo)
     app.command("advise")(advise)
     app.command("diagnose")(diagnose)
+    app.command("compare")(compare)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("verify", context_settings=context)(verify)
