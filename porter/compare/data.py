@@ -16,6 +16,7 @@ class Data:
     """Where the batches part first. `ranks`: those whose do; `same`: whether two ranks of the candidate read the same."""
 
     known: bool
+    until: int = 0  # the last step of which all ranks have hashes
     step: int | None = None
     ranks: list[int] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -46,6 +47,10 @@ def data(pair: Pair) -> Data:
         one, other = pair.baseline.ranks[rank], pair.candidate.ranks[rank]
         if not (one.batches and other.batches):
             continue
+        last = min(
+            max(side.hashes[path].steps) for side in (one.batches, other.batches) for path in list(side.hashes)[:1]
+        )
+        found.until = min(last, found.until) if found.known else last
         found.known = True
         first = _parting(one, other, pair.shift, found)
         if first is not None:
@@ -73,6 +78,10 @@ def _parting(one: Rank, other: Rank, shift: int, found: Data) -> int | None:
                 continue
             first = step
             break
+    for path in mine.shapes.keys() & theirs.shapes.keys():  # the same bytes may have another shape
+        if mine.shapes[path] != theirs.shapes[path] and mine.hashes[path].steps:
+            start = mine.hashes[path].steps[0]
+            first = start if first is None else min(start, first)
     if first is not None:
         for path in sorted(mine.hashes.keys() & theirs.hashes.keys()):
             if mine.hashes[path].at(first) != theirs.hashes[path].at(first - shift) and path not in found.paths:

@@ -27,6 +27,7 @@ _KINDS = (
     ("mmengine", lazy(r"(?:Epoch|Iter)(?:\(train\))? {1,2}\[.*loss: ")),
     ("meters", lazy(r"\[\s*\d+/\d+\].*[Ll]oss:? +[\d.e+-]+ \(")),
 )
+_decode = json.JSONDecoder().raw_decode
 AVERAGES = frozenset(("megatron", "trainer", "llamafactory"))
 
 
@@ -198,11 +199,12 @@ def readings_of(record: Json) -> tuple[list[Reading], int | None]:
 
 
 def _object(raw: bytes) -> Json | None:
+    text = raw.decode("utf-8", "replace").lstrip("\ufeff")
     try:
-        record = json.loads(raw.rstrip(b"\x1e\r\n").decode("utf-8-sig", "replace"))
+        record, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if isinstance(record, dict) and not text[end:].strip("\x1e \r\n\t") else None
 
 
 def _has_loss(record: Record) -> bool:

@@ -22,6 +22,8 @@ _DIMENSIONS, _NAME = 16, 500
 
 def number_of(value: object) -> float | None:
     """A number, also where it is spelled "nan" or "inf"; None for what is none."""
+    if type(value) is float:
+        return value
     if isinstance(value, str) and value.strip().lower() not in ("nan", "inf", "-inf", "infinity", "-infinity"):
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -33,6 +35,8 @@ def number_of(value: object) -> float | None:
 
 
 def step_of(value: object) -> int | None:
+    if type(value) is int and 0 <= value < MOST_STEPS:
+        return value
     number = number_of(value)
     return int(number) if number is not None and 0 <= number < MOST_STEPS else None
 
@@ -84,9 +88,9 @@ def _batch(rank: Rank, record: Json) -> None:
 def _step(rank: Rank, record: Json) -> None:
     if (step := step_of(record.get("step"))) is None:
         return
-    for key, kind in _SERIES.items():
-        if key in record and (value := number_of(record[key])) is not None:
-            rank.add(kind, step, value)
+    for key, value in record.items():
+        if (kind := _SERIES.get(key)) and (number := number_of(value)) is not None:
+            rank.add(kind, step, number)
 
 
 def _norms(rank: Rank, record: Json) -> None:

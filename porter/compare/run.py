@@ -39,7 +39,7 @@ class Batches:
                 return
             self.hashes[path], self.means[path] = Series(self._limit), Series(self._limit)
             self.shapes[path] = (shape, dtype)
-        self.hashes[path].add(step, float(_bits(f"{mark} {shape} {dtype}")))
+        self.hashes[path].add(step, _number(mark))
         if math.isfinite(mean):
             self.means[path].add(step, mean)
 
@@ -102,6 +102,9 @@ class Run:
         yield from sorted(self.ranks.items())
 
 
-def _bits(text: str) -> int:
-    """53 bits, which a float holds."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big") >> 3
+def _number(mark: str) -> float:
+    """52 bits of a hash, which a float holds."""
+    try:
+        return float(int(mark[:13], 16))
+    except ValueError:
+        return float(int(hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:13], 16))

@@ -41,7 +41,7 @@ def settings(pair: Pair) -> Settings:
             rows = some([f"{name} {_value(mine.get(name))} / {_value(theirs.get(name))}" for name in names])
             if names:
                 found.notes.append(Fact(f"header.{table}", {"rows": rows}))
-    for key in ("seed", "torch"):
+    for key in ("seed", "torch", "arguments"):
         if one.header.get(key) != other.header.get(key):
             values = {"one": _value(one.header.get(key)), "other": _value(other.header.get(key))}
             found.notes.append(Fact(f"header.{key}", values))
@@ -62,9 +62,18 @@ def _optimisers(ones: list[Json], others: list[Json], found: Settings) -> None:
             for key in sorted(group.keys() & partner.keys()):
                 if _same(group[key], partner[key]):
                     continue
-                values = {"name": key, "group": number, "one": _value(group[key]), "other": _value(partner[key])}
-                where = found.rates if key in _RATE else found.optimiser if key in _COUNTED else found.notes
-                where.append(Fact("optimiser.rate" if key in _RATE else "optimiser.setting", values))
+                values: dict[str, object] = {
+                    "name": key,
+                    "group": number,
+                    "one": _value(group[key]),
+                    "other": _value(partner[key]),
+                }
+                if key in _RATE:
+                    found.rates.append(Fact("optimiser.rate", values))
+                elif key in _COUNTED:
+                    found.optimiser.append(Fact("optimiser.setting", values))
+                else:  # how it is computed: fused, foreach
+                    found.notes.append(Fact("optimiser.rate", values))
 
 
 def _kind(name: object) -> str:

@@ -22,7 +22,7 @@ _SAME = {"float64": 1e-9, "float32": 5e-6, "float16": 3e-4, "bfloat16": 2e-3}
 _OTHER = {"float64": 1e-8, "float32": 5e-5, "float16": 1e-3, "bfloat16": 5e-3}
 UNKNOWN = 5e-3  # the largest of them: a text says nothing of its precision
 _ORDER = tuple(_SAME)
-_REDUCED = ("tf32", "hf32")
+_REDUCED = {"cuda": "tf32", "npu": "hf32"}
 ALIKE = 5e-5  # losses so near, to so many digits, are of the same weights and data
 
 
@@ -74,7 +74,10 @@ def _is_deterministic(run: Run) -> bool:
 
 
 def _reduces(run: Run) -> bool:
-    switches = run.first.header.get("determinism")
-    return isinstance(switches, dict) and any(
-        value is True and any(word in str(name).lower() for word in _REDUCED) for name, value in switches.items()
-    )
+    """Whether the device multiplies with ten bits of mantissa, by a switch that says so."""
+    switches, word = run.first.header.get("determinism"), _REDUCED.get(run.device)
+    if word is None or not isinstance(switches, dict):
+        return False
+    on = [str(name).lower() for name, value in switches.items() if value is True and word in str(name).lower()]
+    convolves = any(len(weight.shape) > 3 for weight in run.first.weights.values())
+    return any(convolves or "matmul" in name for name in on)

@@ -224,7 +224,7 @@ def _optimiser(e: Evidence) -> Verdict | None:
     if not e.settings.optimiser:
         return None
     facts = [*e.settings.optimiser, *([_loss_fact(e.loss)] if e.loss else [])]
-    return Verdict(DIFFERENCE, "optimiser", "optimiser", evidence=facts)
+    return Verdict(DIFFERENCE, "optimiser" if e.loss else "settings", "optimiser", evidence=facts)
 
 
 def _early(e: Evidence) -> Verdict | None:
@@ -244,6 +244,10 @@ def _early(e: Evidence) -> Verdict | None:
         if e.unknown():
             return Verdict(UNSURE, "still", suspects=(*e.unknown(), stage), evidence=facts)
         return Verdict(DIFFERENCE, "still", stage, evidence=facts)
+    if e.data.known and e.data.until + e.pair.shift < e.earliest:
+        return Verdict(
+            UNSURE, "unhashed", suspects=("data", "optimiser"), values={"step": e.data.until}, evidence=facts
+        )
     clip = norms.clipped(e.pair, e.pair.ranks[0])
     if clip and e.norm and e.norm.step <= e.earliest:
         return Verdict(DIFFERENCE, "scaling", "scaling", evidence=[clip, *facts])
