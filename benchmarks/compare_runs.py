@@ -45,7 +45,11 @@ class Sequence(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(64, 32)
         layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
-        self.body = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False) if kind == "transformer" else getattr(nn, kind)(32, 32, batch_first=True)
+        self.body = (
+            nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+            if kind == "transformer"
+            else getattr(nn, kind)(32, 32, batch_first=True)
+        )
         self.head = nn.Linear(32, CLASSES)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -55,9 +59,18 @@ class Sequence(nn.Module):
 
 def net(kind: str) -> nn.Module:
     if kind == "mlp":
-        return nn.Sequential(nn.Linear(24, 64), nn.GELU(), nn.Linear(64, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, CLASSES))
+        return nn.Sequential(
+            nn.Linear(24, 64), nn.GELU(), nn.Linear(64, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, CLASSES)
+        )
     if kind == "cnn":
-        return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(144, CLASSES))
+        return nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(8, 16, 3, stride=2),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(144, CLASSES),
+        )
     return Sequence(kind)
 
 
@@ -107,7 +120,16 @@ class Log:
             self.file.write(json.dumps({"kind": kind, **record}) + "\n")
 
 
-def train(folder: Path, kind: str, seed: int | None, weight_seed: int, data_seed: int, fault: str = "", other: bool = False, bare: bool = False) -> None:
+def train(
+    folder: Path,
+    kind: str,
+    seed: int | None,
+    weight_seed: int,
+    data_seed: int,
+    fault: str = "",
+    other: bool = False,
+    bare: bool = False,
+) -> None:
     torch.backends.mkldnn.enabled = not other
     torch.manual_seed(weight_seed)
     model = net(kind)
@@ -158,17 +180,29 @@ def train(folder: Path, kind: str, seed: int | None, weight_seed: int, data_seed
         log.file.close()
 
 
-def begin(log: Log, rank: int, seed: int | None, model: nn.Module, optimiser: torch.optim.Optimizer, dropout: nn.Dropout) -> None:
+def begin(
+    log: Log, rank: int, seed: int | None, model: nn.Module, optimiser: torch.optim.Optimizer, dropout: nn.Dropout
+) -> None:
     log.put("run", format=1, rank=rank, ranks=RANKS, device="cpu", torch=torch.__version__, seed=seed, determinism={})
-    weights = {n: {"norm": p.detach().double().norm().item(), "shape": list(p.shape), "dtype": str(p.dtype)[6:]} for n, p in model.named_parameters()}
+    weights = {
+        n: {"norm": p.detach().double().norm().item(), "shape": list(p.shape), "dtype": str(p.dtype)[6:]}
+        for n, p in model.named_parameters()
+    }
     log.put("weights", parameters=weights)
-    groups = [{k: v for k, v in g.items() if k != "params"} | {"parameters": len(g["params"])} for g in optimiser.param_groups]
+    groups = [
+        {k: v for k, v in g.items() if k != "params"} | {"parameters": len(g["params"])} for g in optimiser.param_groups
+    ]
     log.put("optimizer", name="AdamW", groups=groups)
     log.put("modules", training=True, dropout={"dropout": dropout.p} if dropout.p else {})
 
 
 def batch(path: str, tensor: torch.Tensor) -> dict[str, object]:
-    found = {"path": path, "shape": list(tensor.shape), "dtype": str(tensor.dtype)[6:], "hash": hashlib.sha256(tensor.numpy().tobytes()).hexdigest()[:16]}
+    found = {
+        "path": path,
+        "shape": list(tensor.shape),
+        "dtype": str(tensor.dtype)[6:],
+        "hash": hashlib.sha256(tensor.numpy().tobytes()).hexdigest()[:16],
+    }
     return found | ({"mean": tensor.double().mean().item()} if tensor.is_floating_point() else {})
 
 
@@ -208,7 +242,9 @@ def main() -> None:
             train(folder / "b", kind, *seeds[1], other=True, bare=asked.bare)
             found = compared(folder / "a", folder / "b")
             blamed += bool(found.stage)
-            print(f"{'BLAMED' if found.stage else 'fine  '} {kind:12} {'same seed' if seeds[0] == seeds[1] else 'another seed':30} {found.stage or found.reason}")
+            print(
+                f"{'BLAMED' if found.stage else 'fine  '} {kind:12} {'same seed' if seeds[0] == seeds[1] else 'another seed':30} {found.stage or found.reason}"
+            )
     print(f"{right} of {asked.faults} stages named, {wrong} wrong; {blamed} of {asked.healthy} healthy runs blamed")
 
 

@@ -35,28 +35,28 @@ def later(pair: Pair, unknown: tuple[str, ...]) -> Verdict:
         if band.holds:
             return Verdict(NONE, "noise", evidence=facts)
     near = ends.mean < long.NEAR and abs(ends.end) < long.NEAR
-    if near and (band is None or band.is_exact):
+    is_together = not unknown or _synchronous(curve)
+    found = long.own_spikes(curve) if is_together else []
+    if near and (band is None or band.is_exact) and not found:
         return Verdict(NONE, "near", evidence=facts)
     if len(curve.steps) < long.FEW:
         return Verdict(
             UNSURE, "few", suspects=("forward", "backward", "optimiser"), values={"n": len(curve.steps)}, evidence=facts
         )
-    is_together = not unknown or _synchronous(curve, pair)
     if not is_together and ends.smooth < long.NEAR and abs(ends.end) < long.NEAR:
         return Verdict(NONE, "smooth", evidence=facts)
-    return _parted(pair, curve, facts, is_together, near)
+    if not is_together:
+        facts.append(Fact("not-together"))
+        return Verdict(UNSURE, "other-batches", suspects=("data", "weights"), evidence=facts)
+    return _parted(pair, curve, facts, found, near)
 
 
-def _parted(pair: Pair, curve: Curve, facts: list[Fact], is_together: bool, near: bool) -> Verdict:
-    found = long.own_spikes(curve)
+def _parted(pair: Pair, curve: Curve, facts: list[Fact], found: list[int], near: bool) -> Verdict:
     pattern = long.pattern(curve, pair.floor, found)
     if found:
         facts.append(Fact("spikes", {"n": len(found), "steps": ", ".join(map(str, found[:5]))}))
     facts += _collapsed(pair)
-    if not is_together:
-        facts.append(Fact("not-together"))
-        return Verdict(UNSURE, "other-batches", "", pattern, ("data", "weights"), evidence=facts)
-    if near:  # outside of the baseline's own noise, and yet within a hundredth
+    if near and not found:  # outside of the baseline's own noise, and yet within a hundredth
         return Verdict(UNSURE, "small", "", pattern, ("forward", "optimiser"), evidence=facts)
     stage = "overflow" if _collapsed(pair) else "long-run"
     return Verdict(DIFFERENCE, f"long.{pattern}" if stage == "long-run" else stage, stage, pattern, evidence=facts)
@@ -111,8 +111,8 @@ def _flat(pair: Pair, curve: Curve) -> Verdict | None:
     return Verdict(DIFFERENCE, "flat", "", "flat", suspects, evidence=[Fact("flat", values)])
 
 
-def _synchronous(curve: Curve, pair: Pair) -> bool:
-    """The same batches show in every swing; the same weights in the first value."""
+def _synchronous(curve: Curve) -> bool:
+    """The same batches show in every swing."""
     return long.together(curve) > long.SYNCHRONOUS
 
 

@@ -95,11 +95,8 @@ def spikes(steps: Sequence[int], values: Sequence[float]) -> list[int]:
 
 
 def own_spikes(curve: Curve) -> list[int]:
-    """Those of the candidate that the baseline does not have near."""
-    theirs = spikes(curve.steps, curve.other)
-    mine = spikes(curve.steps, curve.one)
-    reach = 5 * (curve.steps[1] - curve.steps[0]) if len(curve.steps) > 1 else 0
-    return [step for step in theirs if not any(abs(step - other) <= reach for other in mine)]
+    """Those of the candidate, where the baseline has none: one that jumps by itself, does so at other steps each time."""
+    return [] if spikes(curve.steps, curve.one) else spikes(curve.steps, curve.other)
 
 
 def together(curve: Curve) -> float:

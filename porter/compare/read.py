@@ -16,13 +16,16 @@ from porter.compare.series import LIMIT
 from porter.errors import UserError
 from porter.files.read import DOCUMENT
 from porter.logs.reading import Readable, blocks, opened
+from porter.regex import lazy
 
 HEAD = 1 << 16
 LONG = 1 << 24  # bytes of a line: the weights of a model are one
 FILES, DEPTH = 1024, 5
 _SUFFIXES = (".jsonl", ".json", ".log", ".txt", ".csv", ".tsv", ".out", ".gz")
 _EVENTS = "tfevents"
-_RANK = re.compile(r"(?:rank|worker|proc|device)[-_]?(\d{1,5})|^(\d{1,5})$", re.IGNORECASE)
+_RANK = lazy(r"(?:rank|worker|proc|device)[-_]?(\d{1,5})|^(\d{1,5})$", re.IGNORECASE)
+_NAME = lazy(r"[\w ./@()-]{1,80}")
+_NUMBER = lazy(r"[\d.e+-]+")
 
 
 class _Ahead:
@@ -117,12 +120,10 @@ def _run(name: str, kind: str, points: Points, ordered: bool, averages: bool = F
 
 def _is_table(head: bytes) -> bool:
     """A row of names, and below it a row of as many cells that has a number."""
-    first, _, rest = head.partition(b"\n")
-    names, cells = first.strip().split(b","), rest.partition(b"\n")[0].strip().split(b",")
-    plain = all(re.fullmatch(rb"[\w ./@()-]{1,80}", name.strip(b'" \xef\xbb\xbf')) for name in names)
-    return (
-        len(names) > 1 and len(cells) == len(names) and plain and not any(re.fullmatch(rb"[\d.e+-]+", n) for n in names)
-    )
+    rows = head.decode("utf-8-sig", "replace").split("\n", 2)
+    names, cells = ([cell.strip(' "\r') for cell in row.split(",")] for row in (*rows, "")[:2])
+    plain = all(_NAME.fullmatch(name) and not _NUMBER.fullmatch(name) for name in names)
+    return len(names) > 1 and len(cells) == len(names) and plain
 
 
 def _table(name: str, stream: Readable, limit: int) -> Run | None:

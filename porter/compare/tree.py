@@ -71,9 +71,11 @@ class Evidence:
 
     def unknown(self) -> tuple[str, ...]:
         """What comes before the forward pass, and is not shown to be the same."""
-        return tuple(
-            stage for stage, known in (("data", self.data.known), ("weights", self.weights.known)) if not known
-        )  # fmt: skip
+        modules = all(
+            run.ranks[self.pair.ranks[0]].modules is not None for run in (self.pair.baseline, self.pair.candidate)
+        )
+        shown = {"data": self.data.known, "weights": self.weights.known, "randomness": modules}
+        return tuple(stage for stage, known in shown.items() if not known)  # fmt: skip
 
 
 def judge(pair: Pair) -> Verdict:

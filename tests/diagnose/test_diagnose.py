@@ -18,13 +18,13 @@ from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from porter.logs.clean import shown, split
 from porter.diagnose.conclude import conclude
 from porter.diagnose.match import alternatives, matchers, of_causes, of_packages, of_symptoms
-from porter.logs.reading import LONG, blocks, opened
 from porter.diagnose.repository import Place, Repository
 from porter.diagnose.scan import Scan
 from porter.diagnose.traces import Frame
+from porter.logs.clean import shown, split
+from porter.logs.reading import LONG, blocks, opened
 from porter.rulebook.log_patterns import LEAST, needle, wrong
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts

@@ -12,8 +12,8 @@ import tomli
 
 from porter.diagnose.conclude import Diagnosis, conclude
 from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-from porter.logs.reading import blocks
 from porter.diagnose.scan import Scan
+from porter.logs.reading import blocks
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 
