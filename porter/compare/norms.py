@@ -92,7 +92,7 @@ def clipped(pair: Pair, rank: int) -> Fact | None:
 
 def _ceiling(values: list[float]) -> float:
     top = sorted(values)[-3:]
-    flat = len(top) > 2 and all(relative(a, b) < _CEILING for a, b in pairwise(top))
+    flat = len(top) > 2 and min(values) < 0.99 * top[-1] and all(relative(a, b) < _CEILING for a, b in pairwise(top))
     return top[-1] if flat and top[-1] > 0 else 0.0
 
 

@@ -11,7 +11,7 @@ from porter.compare.run import Run
 from porter.compare.series import Series, pairs
 from porter.compare.tolerance import ALIKE, UNKNOWN, Tolerance, tolerance
 from porter.compare.verdict import Fact
-from porter.logs.records import GRADIENT, LOSS
+from porter.logs.records import GRADIENT, LOSS, RATE
 
 FLOOR = 1e-3  # of the largest loss: below it, a loss counts as if it were so large
 
@@ -117,6 +117,8 @@ class Pair:
         """Relative; what was rounded when it was printed may be off by one in its last digit."""
         mine, theirs = self.baseline.ranks[rank].series[kind], self.candidate.ranks[rank].series[kind]
         digit = max(mine.digit(one), theirs.digit(other)) if math.isfinite(one) and math.isfinite(other) else 0.0
+        if kind == RATE and mine.spelled == theirs.spelled:  # computed and printed the same way
+            digit = 0.0
         return relative(one, other, self.floor if kind == LOSS else 0.0, 1.001 * digit)
 
 

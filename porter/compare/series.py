@@ -6,6 +6,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
@@ -87,11 +88,14 @@ class Series:
         apart = [two - one for one, two in pairwise(self.steps[:INTERVALS])]
         return int(median(apart)) if apart else 0
 
+    @cached_property
+    def spelled(self) -> tuple[int, int]:
+        """(digits behind the point, digits in all) that the longest of the first values has."""
+        return _spelled([v for v in self.values[:DIGITS] if math.isfinite(v)])
+
     def digit(self, value: float) -> float:
         """What one more in the last printed digit is worth; it is read from how the values are spelled."""
-        if not hasattr(self, "_spelled"):
-            self._spelled = _spelled([v for v in self.values[:DIGITS] if math.isfinite(v)])
-        places, significant = self._spelled
+        places, significant = self.spelled
         size = math.floor(math.log10(abs(value))) if value else -places
         return max(10.0**-places, 10.0 ** (size - significant + 1))
 
@@ -111,7 +115,6 @@ def pairs(one: Series, other: Series) -> Iterator[tuple[int, float, float]]:
 
 
 def _spelled(values: list[float]) -> tuple[int, int]:
-    """(digits behind the point, digits in all) that the longest of the values has."""
     places = significant = 0
     for value in values:
         mantissa, _, exponent = repr(abs(value)).partition("e")

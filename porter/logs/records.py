@@ -22,7 +22,7 @@ TABLES = 64  # processes whose table is remembered
 _NUMBER = r"[-+]?(?:\d[\d_]{0,15}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF|infinity)"
 _PAIR = lazy(
     r"(?<![\w/.@-])((?:[A-Za-z][\w.@/]{0,20} ){0,2}?[A-Za-z][\w.@/]{0,40})['\"]?(?: ?\((?P<named>ms|s)\))?"
-    rf"(?:\s{{0,3}}[:=：]\s{{0,12}}|\s{{1,6}})['\"(\[]{{0,2}}(?:tensor\()?({_NUMBER})(?P<unit> ?(?:ms|s|sec|seconds)\b)?(?![\w.%])"
+    rf"(?:\s{{0,3}}[:=：]\s{{0,12}}|\s{{1,12}})['\"(\[]{{0,2}}(?:tensor\()?({_NUMBER})(?P<unit> ?(?:ms|s|sec|seconds)\b)?(?![\w.%])"
 )
 _LOWERED = lazy(rf"(?:reducing|setting) (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to:? ?({_NUMBER})(?![\w.])")
 _OF = lazy(r"\[\s{0,6}(\d{1,9})/\s{0,6}(\d{1,9})\]")
