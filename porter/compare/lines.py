@@ -150,7 +150,7 @@ class Lines:
         return ranks.setdefault(number, Points(self._limit))
 
     def _run(self) -> Run | None:
-        if self._own:
+        if any(len(rank.loss) or rank.weights or rank.batches for rank in self._own.values()):
             run = Run(self._name, "porter", self._own)
             if self._damaged:
                 run.notes.append(("damaged", {"n": len(self._damaged), "line": self._damaged[0]}))

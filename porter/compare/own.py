@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from porter.compare.run import PARAMETERS, WITH_NORMS, Rank, Weight
-from porter.compare.series import MOST_STEPS
+from porter.compare.series import MOST_STEPS, tamed
 from porter.files.documents import Json
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE, SECONDS, SPEED
 
@@ -23,13 +23,13 @@ _DIMENSIONS, _NAME = 16, 500
 def number_of(value: object) -> float | None:
     """A number, also where it is spelled "nan" or "inf"; None for what is none."""
     if type(value) is float:
-        return value
+        return tamed(value)
     if isinstance(value, str) and value.strip().lower() not in ("nan", "inf", "-inf", "infinity", "-infinity"):
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
-        return float(value)
+        return tamed(float(value))
     except OverflowError:
         return math.inf
 
@@ -42,7 +42,7 @@ def step_of(value: object) -> int | None:
 
 
 def is_own(record: object) -> bool:
-    return isinstance(record, dict) and record.get("kind") in _RECORDS
+    return isinstance(record, dict) and isinstance(kind := record.get("kind"), str) and kind in _RECORDS
 
 
 def take(rank: Rank, record: Json) -> None:
@@ -110,7 +110,7 @@ def _shape(about: Json) -> tuple[int, ...]:
     return tuple(n for n in shape[:_DIMENSIONS] if isinstance(n, int)) if isinstance(shape, list) else ()
 
 
-_RECORDS: dict[object, Callable[[Rank, Json], None]] = {
+_RECORDS: dict[str, Callable[[Rank, Json], None]] = {
     "run": _header, "weights": _weights, "optimizer": _optimiser, "modules": _modules, "batch": _batch, "step": _step,
     "norms": _norms, "end": _end,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from statistics import median
 
 FIRST = 4096  # steps that are always kept
 LIMIT = 1 << 18
+HUGE = 1e150  # what is larger counts as infinite: its square is none
 MOST_STEPS = 1 << 53
 DIGITS = 200  # values whose spelling tells how they were rounded
 INTERVALS = 64  # steps whose distances tell how often a run logs
@@ -35,7 +36,7 @@ class Series:
             self._again(step, value)
             return
         steps.append(step)
-        self.values.append(value)
+        self.values.append(value if -HUGE < value < HUGE else tamed(value))
         if len(steps) > self._limit:
             self._thin()
 
@@ -43,12 +44,12 @@ class Series:
         at = bisect_left(self.steps, step)
         if self.steps[at] == step and at == len(self.steps) - 1:
             self.repeated += self.values[at] != value
-            self.values[at] = value
+            self.values[at] = tamed(value)
             return
         self.rewound += 1
         del self.steps[at:], self.values[at:]
         self.steps.append(step)
-        self.values.append(value)
+        self.values.append(tamed(value))
 
     def _thin(self) -> None:
         while len(self.steps) > self._limit // 2 + FIRST:
@@ -98,6 +99,10 @@ class Series:
         places, significant = self.spelled
         size = math.floor(math.log10(abs(value))) if value else -places
         return max(10.0**-places, 10.0 ** (size - significant + 1))
+
+
+def tamed(value: float) -> float:
+    return math.copysign(math.inf, value) if abs(value) > HUGE else value
 
 
 def pairs(one: Series, other: Series) -> Iterator[tuple[int, float, float]]:

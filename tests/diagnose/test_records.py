@@ -72,6 +72,7 @@ def test_a_table_is_read_with_its_header():
     ("line", "step"),
     [
         ("iter 6000: loss 2.5", 6000),
+        (" iteration        1/     500 | lm loss: 2.5E+00 |", 1),
         ("Epoch: [3][ 0/500] loss 2.5", 0),
         ("Steps:  5% loss 2.5", None),
         ("{'loss': 1.5, 'step': 12}", 12),
