@@ -11,7 +11,7 @@ from functools import partial
 from markupsafe import Markup
 
 from porter.compare.pair import Pair, relative
-from porter.compare.show import document, nexts, sentence
+from porter.compare.show import document, nexts, sentence, speed_text, tolerance_text
 from porter.compare.verdict import Verdict, shown
 from porter.files.documents import Json
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE
@@ -19,12 +19,11 @@ from porter.report.chart import HIGH, WIDE, polyline, scale, thinned
 from porter.report.html import both_texts, label_of, world
 from porter.report.page import unmarked
 from porter.rulebook.table import LANGUAGES
-from porter.rulebook.words import both, speaker
+from porter.rulebook.words import speaker
 
 say = speaker("compare")
 
 _CHARTS = ((LOSS, "losses"), ("apart", "apart"), (GRADIENT, "grad_norm"), (RATE, "lr"), (SCALE, "scale"))
-_COPIED = ("js.copy", "js.copied", "js.copied.not")
 
 
 def page(pair: Pair, verdict: Verdict, found: Json) -> str:
@@ -41,6 +40,7 @@ def page(pair: Pair, verdict: Verdict, found: Json) -> str:
             for facts in zip(*(d[key] for d in documents.values()))
         ]
 
+    titles = [say("page.title", one) for one in LANGUAGES]
     context = {
         "f": found,
         "title": say("page.title", lang),
@@ -49,9 +49,10 @@ def page(pair: Pair, verdict: Verdict, found: Json) -> str:
         "notes": each("notes"),
         "nexts": [dict(zip(LANGUAGES, texts)) for texts in zip(*(nexts(verdict, one) for one in LANGUAGES))],
         "charts": [made_one for kind, key in _CHARTS if (made_one := _chart(pair, kind, key))],
-        "data": Markup(unmarked({"findings": [], "values": [], "words": {key: [*both("page", key).values()] for key in _COPIED},
-                                 "title": [say("page.title", one) for one in LANGUAGES], "project": ""})),
-    }  # fmt: skip
+        "speed": {one: speed_text(found, one) for one in LANGUAGES},
+        "tolerance": {one: tolerance_text(found, one) for one in LANGUAGES},
+        "data": Markup(unmarked({"findings": [], "words": {}, "title": titles, "project": ""})),
+    }
     return made.get_template("compare.html.j2").render(context) + "\n"
 
 

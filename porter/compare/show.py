@@ -79,26 +79,19 @@ def lines(found: Json, lang: str) -> list[Line]:
             rows += [[], [(say(key, lang), "bold")], *([("  " + line(text), "")] for text in texts)]
     rows += _places(found, lang)
     rows.append([])
-    if speed := found["throughput"]:
-        values = {key: shown(speed[key]) for key in ("baseline", "candidate")}
-        unit = say(f"unit.{speed['unit']}", lang)
-        rows.append(
-            [
-                (
-                    say(
-                        "speed",
-                        lang,
-                        one=values["baseline"],
-                        other=values["candidate"],
-                        unit=unit,
-                        ratio=percent(speed["ratio"]),
-                    ),
-                    "",
-                )
-            ]
-        )
+    if speed := speed_text(found, lang):
+        rows.append([(speed, "")])
     rows.append([(tolerance_text(found, lang), "dim")])
     return rows + [[(line(fact["text"]), "dim")] for fact in found["notes"]]
+
+
+def speed_text(found: Json, lang: str) -> str:
+    """Empty where a run does not say how fast it was."""
+    if (speed := found["throughput"]) is None:
+        return ""
+    one, other = shown(speed["baseline"]), shown(speed["candidate"])
+    unit = say(f"unit.{speed['unit']}", lang)
+    return say("speed", lang, one=one, other=other, unit=unit, ratio=f"{100 * speed['ratio']:.3g} %")
 
 
 def tolerance_text(found: Json, lang: str) -> str:
