@@ -11,13 +11,14 @@ from porter.compare.series import LIMIT, Series
 from porter.files.documents import Json
 from porter.logs.clean import decoded, split
 from porter.logs.reading import UNCOUNTED
-from porter.logs.records import LOSS, PART, RATE, STEP, WORDS, Reader, Reading, Record, kind_of
+from porter.logs.records import BAR, LOSS, PART, RATE, STEP, WORDS, Reader, Reading, Record, kind_of
 from porter.regex import lazy
 
 RANKS = 1024
+LABEL = 200  # characters of a line in which it says that it is of an evaluation
 NAMES = 32  # of losses that are kept until it is known which has most values
 _ALL = (*WORDS, "lr", "learning", "samples", "step")
-_HELD_OUT = lazy(r"(?:^|[_/ ])(?:val|valid|validation|eval|evaluation|test)(?:[_/ ]|$)")
+_HELD_OUT = lazy(r"(?:^|[_/ (])(?:val|valid|validation|eval|evaluation|test)(?:[_/ )]|$)")
 _KINDS = (
     ("megatron", lazy(r"iteration\s+\d+/\s*\d+ \|")),
     ("trainer", lazy(r"\{'loss': .*'learning_rate': ")),
@@ -45,7 +46,7 @@ class Points:
             step = self.count + 1
         elif epochs:
             step = self._over_epochs(step, steps)
-        self.count += any(reading.kind == LOSS for reading in readings)
+        self.count += any(reading.kind in (LOSS, PART) for reading in readings)
         for kind, name, value in readings:
             if kind in (LOSS, PART):
                 key = kind, name
@@ -138,10 +139,12 @@ class Lines:
             return
         process, text, number = split(text)
         record = self._reader.read(process, text)
-        if record.readings and (record.step is not None or _has_loss(record)):
+        if not record.readings or any(reading.name.startswith("val ") for reading in record.readings):
+            return
+        step = record.step if record.step is None or not _at_its_end(text) else None
+        if _has_loss(record) or step is not None and not _HELD_OUT.search(text[:LABEL].lower()):
             self._format = self._format or next((name for name, shape in _KINDS if shape.search(text)), "")
-            readings = [reading for reading in record.readings if not reading.name.startswith("val ")]
-            self._points(number or 0, record.step).add(readings, record.step, record.steps, "poch" in text)
+            self._points(number or 0, step).add([*record.readings], step, record.steps, "poch" in text)
 
     def _points(self, number: int, step: int | None) -> Points:
         ranks = self._counted if step is None else self._stepped
@@ -205,6 +208,12 @@ def _object(raw: bytes) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and not text[end:].strip("\x1e \r\n\t") else None
+
+
+def _at_its_end(text: str) -> bool:
+    """Whether a progress bar is full: what stands behind it, is of the whole epoch."""
+    bar = BAR.match(text) if "|" in text else None
+    return bar is not None and bar["at"] == bar["all"]
 
 
 def _has_loss(record: Record) -> bool:

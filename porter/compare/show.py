@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from porter import __version__
 from porter.compare.pair import Pair
 from porter.compare.run import Run
-from porter.compare.verdict import CODES, Fact, Verdict, percent, shown
+from porter.compare.verdict import CODES, Fact, Verdict, shown
 from porter.files.documents import Json
 from porter.files.errors import printable
 from porter.logs.records import SECONDS, SPEED

@@ -66,7 +66,7 @@ _SECONDS = frozenset(
 _DATA = frozenset(
     "data data_time data_load data_load_time data_loading_time dataloader_time reader_cost data_s".split()
 )
-_STEPS = frozenset(("iteration", "iter", "step", "steps", "global_step", "current_steps"))
+_STEPS = frozenset("iteration iter step steps global_step global_iter current_steps num_updates".split())
 _RATES = frozenset(("lr", "learning_rate"))
 _SPEEDS = frozenset(
     "samples/s samples/sec samples_per_second samples_per_sec samplespersec train_samples_per_second img/s imgs/s images/s"
@@ -192,7 +192,7 @@ def kind_of(name: str) -> str | None:
         return RATE
     if key in _SPEEDS:
         return SPEED
-    tokens = frozenset(key.replace("/", "_").replace(".", "_").split("_"))
+    tokens = frozenset(filter(None, key.replace("/", "_").replace(".", "_").split("_")))
     if _OTHERS & tokens:
         return None
     if key.endswith(("grad_norm", "gradient_norm")) or key in ("gnorm", "grdn", "global_norm"):
