@@ -1,7 +1,8 @@
 """Does `porter compare` name the stage of a planted fault? Small real trainings on the CPU, a fault drawn by seed in one of two.
 
-    python benchmarks/compare_runs.py                 # 12 faults and 6 runs of other seeds, over five models
+    python benchmarks/compare_runs.py                 # 12 faults, 6 pairs of other seeds, 3 without a fault
     python benchmarks/compare_runs.py --seed 7 --faults 36
+    python benchmarks/compare_runs.py --devices       # the logs say cuda and npu: the wider tolerances of two kinds of devices
     python benchmarks/compare_runs.py --bare          # the logs without the records of optimiser and dropout: numbers alone
 
 Needs torch: the extra `verify`. The log is the one that `porter instrument --loss-log` writes; hooks of this script write it.
@@ -110,7 +111,8 @@ class NotCorrected(torch.optim.AdamW):
 
 
 class Log:
-    def __init__(self, folder: Path, rank: int, bare: bool) -> None:
+    def __init__(self, folder: Path, rank: int, bare: bool, device: str) -> None:
+        self.device = device
         folder.mkdir(parents=True, exist_ok=True)
         self.file = (folder / f"log.rank{rank}.jsonl").open("w", encoding="utf-8")
         self.bare = bare
@@ -123,14 +125,15 @@ class Log:
 def train(
     folder: Path,
     kind: str,
-    seed: int | None,
-    weight_seed: int,
-    data_seed: int,
+    seeds: tuple[int | None, int, int],
+    asked: argparse.Namespace,
     fault: str = "",
     other: bool = False,
-    bare: bool = False,
 ) -> None:
+    """`seeds`: the one that the log tells, that of the weights, and that of the order of the data."""
+    seed, weight_seed, data_seed = seeds
     torch.backends.mkldnn.enabled = not other
+    device = ("npu" if other else "cuda") if asked.devices else "cpu"
     torch.manual_seed(weight_seed)
     model = net(kind)
     choose = random.Random(weight_seed)
@@ -148,7 +151,7 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(1.0, (step + 1) / warm))
     x, y = samples(kind)
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(data_seed + (fault == "data order")))
-    logs = [Log(folder, rank, bare) for rank in range(RANKS)]
+    logs = [Log(folder, rank, asked.bare, device) for rank in range(RANKS)]
     for rank, log in enumerate(logs):
         begin(log, rank, seed, model, optimiser, dropout)
     for step in range(1, STEPS + 1):
@@ -183,7 +186,9 @@ def train(
 def begin(
     log: Log, rank: int, seed: int | None, model: nn.Module, optimiser: torch.optim.Optimizer, dropout: nn.Dropout
 ) -> None:
-    log.put("run", format=1, rank=rank, ranks=RANKS, device="cpu", torch=torch.__version__, seed=seed, determinism={})
+    log.put(
+        "run", format=1, rank=rank, ranks=RANKS, device=log.device, torch=torch.__version__, seed=seed, determinism={}
+    )
     weights = {
         n: {"norm": p.detach().double().norm().item(), "shape": list(p.shape), "dtype": str(p.dtype)[6:]}
         for n, p in model.named_parameters()
@@ -215,7 +220,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=12)
     parser.add_argument("--healthy", type=int, default=6)
+    parser.add_argument("--same", type=int, default=3)
     parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--devices", action="store_true")
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     torch.set_num_threads(1)
@@ -226,26 +233,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         for number, fault in enumerate(planted[: asked.faults]):
             kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), Path(made, f"fault{number}")
-            train(folder / "a", kind, seed, seed, seed, bare=asked.bare)
-            train(folder / "b", kind, seed, seed, seed, fault, other=True, bare=asked.bare)
+            train(folder / "a", kind, (seed, seed, seed), asked)
+            train(folder / "b", kind, (seed, seed, seed), asked, fault, other=True)
             found = compared(folder / "a", folder / "b")
             ok = found.stage == FAULTS[fault]
             right, wrong = right + ok, wrong + bool(found.stage and not ok)
             told = found.stage or f"not enough evidence: {found.reason} {' or '.join(found.suspects)}"
             print(f"{'right' if ok else 'WRONG' if found.stage else 'open '}  {kind:12} {fault:30} {told}")
-        for number in range(asked.healthy):
+        for number in range(asked.healthy + asked.same):
             kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), Path(made, f"healthy{number}")
-            seeds = [(None, seed, seed), (None, seed + 1, seed + 1)] if number % 3 else [(seed, seed, seed)] * 2
-            if number % 3 == 2:
-                seeds = [(seed, seed, seed), (seed + 1, seed + 1, seed + 1)]
-            train(folder / "a", kind, *seeds[0], bare=asked.bare)
-            train(folder / "b", kind, *seeds[1], other=True, bare=asked.bare)
+            tells = number % 2 == 0  # every second pair says which seed it has
+            seeds = [(one if tells else None, one, one) for one in (seed, seed + 1 if number < asked.healthy else seed)]
+            train(folder / "a", kind, seeds[0], asked)
+            train(folder / "b", kind, seeds[1], asked, other=True)
             found = compared(folder / "a", folder / "b")
             blamed += bool(found.stage)
             print(
                 f"{'BLAMED' if found.stage else 'fine  '} {kind:12} {'same seed' if seeds[0] == seeds[1] else 'another seed':30} {found.stage or found.reason}"
             )
-    print(f"{right} of {asked.faults} stages named, {wrong} wrong; {blamed} of {asked.healthy} healthy runs blamed")
+    print(
+        f"{right} of {asked.faults} stages named, {wrong} wrong; {blamed} of {asked.healthy + asked.same} healthy runs blamed"
+    )
 
 
 if __name__ == "__main__":
