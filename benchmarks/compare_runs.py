@@ -6,8 +6,8 @@
     python benchmarks/compare_runs.py --bare          # the logs without the records of optimiser and dropout: numbers alone
 
 Needs torch: the extra `verify`. The log is the one that `porter instrument --loss-log` writes; hooks of this script write it.
-compare gets two folders and nothing else. The candidate of each pair computes with other kernels than the baseline (oneDNN
-is off), so that it differs by rounding, as another device does.
+compare gets two folders and nothing else. The candidate of each pair sums its batches in another order, with other
+kernels (oneDNN is off), so that it differs by rounding, as another device does.
 """
 
 from __future__ import annotations
@@ -163,6 +163,8 @@ def train(
             inputs, wanted = x[chosen], y[chosen]
             if step <= BATCHES:
                 log.put("batch", step=step, inputs=[batch("0", inputs), batch("1", wanted)])
+            if other:  # the same sums in another order
+                inputs, wanted = inputs.flip(0), wanted.flip(0)
             with torch.autocast("cpu", torch.bfloat16, enabled=fault == "forward dtype"):
                 out = dropout(model(inputs))
             loss = functional.cross_entropy(out.float(), wanted)
