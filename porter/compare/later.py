@@ -48,6 +48,8 @@ def later(pair: Pair, unknown: tuple[str, ...]) -> Verdict:
     if not is_together:
         facts.append(Fact("not-together"))
         return Verdict(UNSURE, "other-batches", suspects=("data", "weights"), evidence=facts)
+    if not found and long.is_grown(curve, pair.floor, pair.resolution):
+        return Verdict(UNSURE, "grown", suspects=("forward", "backward", "optimiser"), evidence=facts)
     return _parted(pair, curve, facts, found, near)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 from porter.compare.pair import Curve, Pair, relative
 
@@ -18,6 +18,11 @@ INSIDE = 0.9  # of the windows
 FEW = 20  # steps that make a long run
 FLAT = 1e-6
 SYNCHRONOUS = 0.5  # correlation of what is left of two curves without their trend: they read the same batches
+ROUNDED = 1e-6  # some units of rounding of float32
+PASSING, STEADY = (
+    4,
+    0.25,
+)  # steps from there to a hundredth, and the share of them to the middle: half of one factor a step
 _EASE, _WARM, _SPIKE, _JUMP = 0.05, 20, 8.0, 0.1
 
 
@@ -145,6 +150,20 @@ def _near(windows: Windows, step: int) -> float:
     """The noise at a step, of the windows around it: two runs do not swing at the same time."""
     at = next((n for n, last in enumerate(windows.steps) if last >= step), len(windows.steps) - 1)
     return max(windows.apart[max(0, at - 2) : at + 3])
+
+
+def is_grown(curve: Curve, floor: float, digit: float) -> bool:
+    """Whether the distance grew to a hundredth from rounding, by one factor with each step, as it does in a training that is
+    not stable. What a fault adds at each step grows as a sum does: fast at first, and then ever slower; an event is a jump."""
+    gaps = [relative(a, b, floor) for a, b in zip(curve.one, curve.other)]
+    smooth = [median(gaps[max(0, n - 1) : n + 2]) for n in range(len(gaps))]
+    arrival = next((n for n, gap in enumerate(smooth) if gap >= NEAR), 0)
+    least = max(ROUNDED, 2 * digit)
+    start = max((n for n in range(arrival) if smooth[n] <= least), default=arrival)
+    if arrival - start < PASSING or least >= NEAR / 10:
+        return False
+    middle = next(n for n in range(start, arrival + 1) if smooth[n] >= math.sqrt(least * NEAR))
+    return STEADY * (arrival - start) < middle - start < arrival - start
 
 
 def pattern(curve: Curve, floor: float, found: list[int]) -> str:

@@ -105,13 +105,18 @@ class Pair:
         curves = [self.curve(LOSS, rank) for rank in self.ranks]
         return max((relative(c.one[0], c.other[0], self.floor) for c in curves if c.steps), default=0.0)
 
+    @property
+    def resolution(self) -> float:
+        """What one more in the last printed digit of the first loss is worth, relative."""
+        value = self.loss.one[0] if self.loss.steps else 0.0
+        if not value or not math.isfinite(value):
+            return 1.0
+        return max(side.digit(value) for side in self.series(LOSS, self.ranks[0])) / abs(value)
+
     @cached_property
     def is_alike(self) -> bool:
         """Whether the first losses are so near, to so many digits, that weights and data must be the same."""
-        if not self.loss.steps or not (value := abs(self.loss.one[0])) or not math.isfinite(value):
-            return False
-        sides = self.series(LOSS, self.ranks[0])
-        return self.start <= ALIKE and max(side.digit(value) for side in sides) <= 2 * ALIKE * value
+        return bool(self.loss.steps) and self.start <= ALIKE and self.resolution <= 2 * ALIKE
 
     def apart(self, kind: str, rank: int, one: float, other: float) -> float:
         """Relative; what was rounded when it was printed may be off by one in its last digit."""

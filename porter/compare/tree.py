@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from porter.compare import data, norms, partings, settings, weights
+from porter.compare import data, long, norms, partings, settings, weights
 from porter.compare.later import later
 from porter.compare.pair import Pair
 from porter.compare.partings import Parting
@@ -246,6 +246,8 @@ def _early(e: Evidence) -> Verdict | None:
         if e.unknown():
             return Verdict(UNSURE, "still", suspects=(*e.unknown(), stage), evidence=facts)
         return Verdict(DIFFERENCE, "still", stage, evidence=facts)
+    if not e.rates.is_zero and long.is_grown(long.finite(e.pair.loss), e.pair.floor, e.pair.resolution):
+        return None
     if e.data.known and e.data.until + e.pair.shift < e.earliest:
         return Verdict(
             UNSURE, "unhashed", suspects=("data", "optimiser"), values={"step": e.data.until}, evidence=facts

@@ -362,3 +362,12 @@ def test_a_scale_that_falls(tmp_path):
 def test_throughput_is_no_part_of_the_verdict(tmp_path):
     one, other = ([value] * 40 for value in (310.0, 120.0))
     assert judged(tmp_path, records(samples_per_second=one), records(samples_per_second=other)).outcome == "none"
+
+
+def test_rounding_that_has_grown(tmp_path):
+    """To any size, in a training that is not stable; what is added at each step grows in another way."""
+    chance = random.Random(4)
+    grown = [loss * (1 + min(0.2, 1e-7 * 1.4**n) * chance.uniform(0.5, 1)) for n, loss in enumerate(curve(60))]
+    assert told(judged(tmp_path, records(curve(60)), records(grown))) == ("unsure", "", "grown")
+    added = [loss * (1 + 4e-6 * n**2.5 * chance.uniform(0.9, 1.1)) for n, loss in enumerate(curve(60))]
+    assert judged(tmp_path, records(curve(60)), records(added)).outcome == "difference"
