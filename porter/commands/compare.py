@@ -45,12 +45,13 @@ def compare(
     runs = [read(name) if name else None for name in (baseline, candidate, rerun)]
     if runs[0] is None or runs[1] is None:
         raise UserError("two logs are compared; name both", "比较需要两份日志，请全部给出")
+    for name, run in ((candidate, runs[1]), (rerun, runs[2])):
+        if run is not None and not run.ranks.keys() & runs[0].ranks.keys():
+            raise UserError(
+                f"{name}: none of its ranks is in {baseline}; give the logs of the same ranks",
+                f"{name}：与 {baseline} 没有相同的进程；请给出相同进程的日志",
+            )
     pair = Pair(runs[0], runs[1], runs[2])
-    if not pair.ranks:
-        raise UserError(
-            f"{candidate}: none of its ranks is in {baseline}; give the logs of the same ranks",
-            f"{candidate}：与 {baseline} 没有相同的进程；请给出相同进程的日志",
-        )
     verdict = judge(pair)
     places, root = _places(repo, target, lang, no_cache)
     found = document(pair, verdict, lang, places, root)

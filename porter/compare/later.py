@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from porter.compare import long
-from porter.compare.pair import Curve, Pair
+from porter.compare.pair import Curve, Pair, resolution
 from porter.compare.series import Series
 from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact, Verdict, percent, shown
 from porter.logs.records import RATE, SCALE
@@ -48,7 +48,7 @@ def later(pair: Pair, unknown: tuple[str, ...]) -> Verdict:
     if not is_together:
         facts.append(Fact("not-together"))
         return Verdict(UNSURE, "other-batches", suspects=("data", "weights"), evidence=facts)
-    if not found and long.is_grown(curve, pair.floor, pair.resolution):
+    if not found and long.is_grown(curve, pair.floor, resolution(pair)):
         return Verdict(UNSURE, "grown", suspects=("forward", "backward", "optimiser"), evidence=facts)
     return _parted(pair, curve, facts, found, near)
 

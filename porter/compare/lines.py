@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from porter.compare import own
 from porter.compare.run import Rank, Run
 from porter.compare.series import LIMIT, Series
+from porter.errors import UserError
 from porter.files.documents import Json
 from porter.logs.clean import decoded, split
 from porter.logs.reading import UNCOUNTED
@@ -116,6 +117,12 @@ class Lines:
             self._text(raw)
 
     def _record(self, record: Json) -> None:
+        if record["kind"] == "run" and record.get("format", own.FORMAT) != own.FORMAT:
+            version = str(record["format"])[:20]
+            raise UserError(
+                f"{self._name}: format {version}, this porter reads {own.FORMAT}; compare with the porter that wrote it",
+                f"{self._name}：格式 {version}，当前 porter 读取 {own.FORMAT}；请使用写出该日志的 porter",
+            )
         if record["kind"] == "run" or self._rank is None:
             number = own.step_of(record.get("rank")) or 0
             if number in self._own:

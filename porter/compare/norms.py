@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from porter.compare.pair import Pair, relative
-from porter.compare.run import Run
 from porter.compare.verdict import Fact, shown, some
 from porter.logs.records import GRADIENT, SCALE
 
@@ -94,7 +93,3 @@ def _ceiling(values: list[float]) -> float:
     top = sorted(values)[-3:]
     flat = len(top) > 2 and min(values) < 0.99 * top[-1] and all(relative(a, b) < _CEILING for a, b in pairwise(top))
     return top[-1] if flat and top[-1] > 0 else 0.0
-
-
-def has_norms(run: Run, rank: int) -> bool:
-    return GRADIENT in run.ranks[rank].series or bool(run.ranks[rank].norms)

@@ -38,7 +38,9 @@ class Pair:
     notes: list[Fact] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        one, other = self.baseline.first.loss, self.candidate.first.loss
+        if not self.ranks:
+            return
+        one, other = self._losses
         if len(one) and len(other):
             firsts = one.steps[0], other.steps[0]
             if firsts in ((0, 1), (1, 0)) and (one.interval == other.interval or 0 in (one.interval, other.interval)):
@@ -52,6 +54,11 @@ class Pair:
     @cached_property
     def ranks(self) -> list[int]:
         return sorted(self.baseline.ranks.keys() & self.candidate.ranks.keys())
+
+    @property
+    def _losses(self) -> tuple[Series, Series]:
+        """As they were logged, of the first rank that both have."""
+        return self.baseline.ranks[self.ranks[0]].loss, self.candidate.ranks[self.ranks[0]].loss
 
     def series(self, kind: str, rank: int) -> tuple[Series, Series]:
         ones, others = self.baseline.ranks[rank].series, self.candidate.ranks[rank].series
@@ -81,7 +88,7 @@ class Pair:
     @cached_property
     def first(self) -> int | None:
         """The step both begin with, if that is the first of the training and every step is logged."""
-        one, other = self.baseline.first.loss, self.candidate.first.loss
+        one, other = self._losses
         if not self.loss.steps or self.baseline.ordered or self.candidate.ordered or self.averaged:
             return None
         start = self.loss.steps[0]
@@ -105,19 +112,6 @@ class Pair:
         curves = [self.curve(LOSS, rank) for rank in self.ranks]
         return max((relative(c.one[0], c.other[0], self.floor) for c in curves if c.steps), default=0.0)
 
-    @property
-    def resolution(self) -> float:
-        """What one more in the last printed digit of the first loss is worth, relative."""
-        value = self.loss.one[0] if self.loss.steps else 0.0
-        if not value or not math.isfinite(value):
-            return 1.0
-        return max(side.digit(value) for side in self.series(LOSS, self.ranks[0])) / abs(value)
-
-    @cached_property
-    def is_alike(self) -> bool:
-        """Whether the first losses are so near, to so many digits, that weights and data must be the same."""
-        return bool(self.loss.steps) and self.start <= ALIKE and self.resolution <= 2 * ALIKE
-
     def apart(self, kind: str, rank: int, one: float, other: float) -> float:
         """Relative; what was rounded when it was printed may be off by one in its last digit."""
         mine, theirs = self.baseline.ranks[rank].series[kind], self.candidate.ranks[rank].series[kind]
@@ -125,6 +119,19 @@ class Pair:
         if kind == RATE and mine.spelled == theirs.spelled:  # computed and printed the same way
             digit = 0.0
         return relative(one, other, self.floor if kind == LOSS else 0.0, 1.001 * digit)
+
+
+def resolution(pair: Pair) -> float:
+    """What one more in the last printed digit of the first loss is worth, relative."""
+    value = pair.loss.one[0] if pair.loss.steps else 0.0
+    if not value or not math.isfinite(value):
+        return 1.0
+    return max(side.digit(value) for side in pair.series(LOSS, pair.ranks[0])) / abs(value)
+
+
+def is_alike(pair: Pair) -> bool:
+    """Whether the first losses are so near, to so many digits, that weights and data must be the same."""
+    return bool(pair.loss.steps) and pair.start <= ALIKE and resolution(pair) <= 2 * ALIKE
 
 
 def relative(one: float, other: float, floor: float = 0.0, digit: float = 0.0) -> float:

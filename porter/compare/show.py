@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from porter import __version__
 from porter.compare.pair import Pair
 from porter.compare.run import Run
+from porter.compare.series import HUGE
 from porter.compare.verdict import CODES, Fact, Verdict, shown
 from porter.files.documents import Json
 from porter.files.errors import printable
@@ -156,7 +157,7 @@ def _notes(role: str, run: Run, lang: str) -> list[Fact]:
 
 def _throughput(pair: Pair) -> Json | None:
     for kind, unit in ((SPEED, "samples"), (SECONDS, "steps")):
-        sides = [[v for v in run.first.series[kind].values[_WARM:] if v > 0] if kind in run.first.series else []
+        sides = [[v for v in run.first.series[kind].values[_WARM:] if 0 < v < HUGE] if kind in run.first.series else []
                  for run in (pair.baseline, pair.candidate)]  # fmt: skip
         if all(sides):
             one, other = (median(side) if kind == SPEED else 1 / median(side) for side in sides)

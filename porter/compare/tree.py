@@ -7,75 +7,15 @@ log does not show is said, never guessed.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
-from porter.compare import data, long, norms, partings, settings, weights
+from porter.compare import long, norms
+from porter.compare.evidence import Evidence, ranks_of
 from porter.compare.later import later
-from porter.compare.pair import Pair
+from porter.compare.pair import Pair, is_alike, resolution
 from porter.compare.partings import Parting
-from porter.compare.run import Rank
 from porter.compare.tolerance import tolerance
 from porter.compare.verdict import DIFFERENCE, UNSURE, Fact, Verdict, shown, some
-from porter.logs.records import GRADIENT, SCALE
-
-
-class Evidence:
-    """What is found in a pair of runs, each looked for once."""
-
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
-
-    @cached_property
-    def weights(self) -> weights.Weights:
-        return weights.weights(self.pair)
-
-    @cached_property
-    def data(self) -> data.Data:
-        return data.data(self.pair) if self.same_ranks else data.Data(False)
-
-    @cached_property
-    def settings(self) -> settings.Settings:
-        return settings.settings(self.pair)
-
-    @cached_property
-    def loss(self) -> Parting | None:
-        return partings.first_loss(self.pair)
-
-    @cached_property
-    def norm(self) -> Parting | None:
-        return partings.first_norm(self.pair)
-
-    @cached_property
-    def rates(self) -> partings.Rates:
-        return partings.rates(self.pair)
-
-    @cached_property
-    def same_ranks(self) -> bool:
-        counts = {_count(run.first, len(run.ranks)) for run in (self.pair.baseline, self.pair.candidate)}
-        return len(counts) == 1
-
-    @property
-    def is_first(self) -> bool:
-        """Whether the loss that parts is that of the first step of all."""
-        return self.loss is not None and self.pair.first == self.loss.step
-
-    @property
-    def earliest(self) -> float:
-        return min((p.step for p in (self.loss, self.norm) if p), default=math.inf)
-
-    @property
-    def knows_norms(self) -> bool:
-        """Whether norms of the gradients of the first step were compared."""
-        ranks = [run.ranks[self.pair.ranks[0]] for run in (self.pair.baseline, self.pair.candidate)]
-        return all(rank.series.get(GRADIENT) for rank in ranks) or all(self.pair.first in rank.norms for rank in ranks)
-
-    def unknown(self) -> tuple[str, ...]:
-        """What comes before the forward pass, and is not shown to be the same."""
-        modules = all(
-            run.ranks[self.pair.ranks[0]].modules is not None for run in (self.pair.baseline, self.pair.candidate)
-        )
-        shown = {"data": self.data.known, "weights": self.weights.known, "randomness": modules}
-        return tuple(stage for stage, known in shown.items() if not known)  # fmt: skip
+from porter.logs.records import SCALE
 
 
 def judge(pair: Pair) -> Verdict:
@@ -84,11 +24,6 @@ def judge(pair: Pair) -> Verdict:
     verdict = next((found for ask in questions if (found := ask(evidence))), None) or later(pair, evidence.unknown())
     verdict.evidence += [fact for fact in _notes(evidence) if fact not in verdict.evidence]
     return verdict
-
-
-def _count(rank: Rank, files: int) -> int:
-    ranks = rank.header.get("ranks")
-    return ranks if isinstance(ranks, int) else files
 
 
 def _seed(e: Evidence) -> Verdict | None:
@@ -198,7 +133,7 @@ def _backward(e: Evidence) -> Verdict | None:
 
 def _strangers(e: Evidence, facts: list[Fact]) -> Verdict | None:
     """Of logs that show neither weights nor data, only first losses that are alike say that both are the same."""
-    if not (unknown := e.unknown()) or e.pair.is_alike:
+    if not (unknown := e.unknown()) or is_alike(e.pair):
         return None
     return Verdict(UNSURE, "start", suspects=(*unknown, "forward"), evidence=facts)
 
@@ -246,7 +181,7 @@ def _early(e: Evidence) -> Verdict | None:
         if e.unknown():
             return Verdict(UNSURE, "still", suspects=(*e.unknown(), stage), evidence=facts)
         return Verdict(DIFFERENCE, "still", stage, evidence=facts)
-    if not e.rates.is_zero and long.is_grown(long.finite(e.pair.loss), e.pair.floor, e.pair.resolution):
+    if not e.rates.is_zero and long.is_grown(long.finite(e.pair.loss), e.pair.floor, resolution(e.pair)):
         return None
     if e.data.known and e.data.until + e.pair.shift < e.earliest:
         return Verdict(
@@ -261,7 +196,7 @@ def _early(e: Evidence) -> Verdict | None:
 
 
 def _clipped(e: Evidence) -> Verdict | None:
-    fact = None if e.unknown() and not e.pair.is_alike else norms.clipped(e.pair, e.pair.ranks[0])
+    fact = None if e.unknown() and not is_alike(e.pair) else norms.clipped(e.pair, e.pair.ranks[0])
     return Verdict(DIFFERENCE, "scaling", "scaling", evidence=[fact]) if fact else None
 
 
@@ -289,8 +224,8 @@ def _notes(e: Evidence) -> list[Fact]:
     found = e.settings
     facts = [*found.optimiser, *found.rates, *found.randomness, *found.precision, *_dtypes(e), *found.notes]
     if not e.same_ranks:
-        facts.append(Fact("ranks", {"one": _count(e.pair.baseline.first, len(e.pair.baseline.ranks)),
-                                    "other": _count(e.pair.candidate.first, len(e.pair.candidate.ranks))}))  # fmt: skip
+        facts.append(Fact("ranks", {"one": ranks_of(e.pair.baseline.first, len(e.pair.baseline.ranks)),
+                                    "other": ranks_of(e.pair.candidate.first, len(e.pair.candidate.ranks))}))  # fmt: skip
     if e.data.rounded is not None:
         facts.append(Fact("data.rounded", {"step": e.data.rounded}))
     if e.data.step is not None:

@@ -269,3 +269,20 @@ def test_a_million_steps_in_bounded_memory(tmp_path):
     pair = Pair(read(write_long("a")), read(write_long("b")))
     assert judge(pair).outcome == "none" and len(pair.loss.steps) == 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000
+
+
+def test_ranks_that_the_other_run_does_not_have(porter):
+    written(porter.folder / "second.jsonl", records(rank=1))
+    for names in (["a.jsonl", "second.jsonl"], ["a.jsonl", "same.jsonl", "--rerun", "second.jsonl"]):
+        answer = porter("compare", *names)
+        assert answer.code == 2 and "none of its ranks" in answer.err and not answer.out
+    for name, ranks in (("many", (0, 1)), ("one", (1,))):
+        for rank in ranks:
+            written(porter.folder / name / f"{rank}.jsonl", records(rank=rank, header={"ranks": 2}))
+    assert porter("compare", "many", "one").code == 0
+
+
+def test_a_format_of_tomorrow(porter):
+    written(porter.folder / "new.jsonl", records(header={"format": 2}))
+    answer = porter("compare", "a.jsonl", "new.jsonl")
+    assert answer.code == 2 and "new.jsonl: format 2, this porter reads 1" in answer.err
