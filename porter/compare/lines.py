@@ -12,7 +12,8 @@ from porter.errors import UserError
 from porter.files.documents import Json
 from porter.logs.clean import decoded, split
 from porter.logs.reading import UNCOUNTED
-from porter.logs.records import BAR, LOSS, PART, RATE, STEP, WORDS, Reader, Reading, Record, kind_of
+from porter.logs.records import BAR, LOSS, PART, RATE, STEP, WORDS, Reading, Record, kind_of
+from porter.logs.shapes import Shapes
 from porter.regex import lazy
 
 RANKS = 1024
@@ -87,7 +88,7 @@ class Lines:
         self._rank: Rank | None = None  # the one whose records come now
         self._stepped: dict[int, Points] = {}
         self._counted: dict[int, Points] = {}
-        self._reader = Reader(_ALL)
+        self._reader = Shapes(_ALL)
         self._format = ""
         self._again: set[int] = set()
         self._damaged: list[int] = []

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from porter.regex import lazy
 
 LOSS, PART, GRADIENT, SCALE, METRIC, SECONDS, DATA = "loss", "part", "grad_norm", "scale", "metric", "seconds", "data"
-RATE, SPEED, STEP = "lr", "speed", "step"
+RATE, SPEED, STEP, OF = "lr", "speed", "step", "of"
 LONG = 2000  # characters of a line that are looked at
 NAMES = 4096  # different names whose meaning is remembered
 TABLES = 64  # processes whose table is remembered
@@ -72,7 +72,7 @@ _SPEEDS = frozenset(
     "samples/s samples/sec samples_per_second samples_per_sec samplespersec train_samples_per_second img/s imgs/s images/s"
     " tokens/s tokens_per_second throughput".split()
 )
-_DAY = 86_400  # seconds: what is longer is no time of a step
+DAY = 86_400  # seconds: what is longer is no time of a step
 _LETTER = lazy(r"[A-Za-z\u4e00-\u9fff]")
 _TRAINING = lazy(r"train|epoch|step|iter", re.IGNORECASE)
 
@@ -90,12 +90,22 @@ class Record(NamedTuple):
     steps: int | None = None  # of an epoch, where the line says that beside the step
 
 
+class Place(NamedTuple):
+    """Where in a line a number stands that counts, and what its digits are multiplied by."""
+
+    kind: str  # of a reading, STEP, or OF: the steps of an epoch
+    name: str
+    start: int
+    factor: float = 1.0
+
+
 class Reader:
     """Lines in, records out. It remembers what names mean and, for each process, the header of a table: nothing else.
-    `words`: a line without one of them is not read."""
+    `words`: a line without one of them is not read. `places`: a list that is filled for the next line, or none."""
 
     def __init__(self, words: tuple[str, ...] = WORDS) -> None:
         self._words = words
+        self.places: list[Place] | None = None
         self._kinds: dict[str, str | None] = {}
         self._columns: dict[str, list[str]] = {}
 
@@ -112,8 +122,10 @@ class Reader:
         if "em" in line or "/" in line:
             self._table(process, line, readings)
         steps = None
-        if "/" in line and (of := _OF.findall(line)):
-            step, steps = map(int, of[-1])
+        if "/" in line and (of := [*_OF.finditer(line)]):
+            step, steps = int(of[-1][1]), int(of[-1][2])
+            if self.places is not None:
+                self.places += [Place(STEP, OF, of[-1].start(1)), Place(OF, "", of[-1].start(2))]
         return Record(step, _together(readings, step), _codes(line), steps)
 
     def _pairs(self, line: str, readings: list[Reading]) -> int | None:
@@ -124,13 +136,19 @@ class Reader:
             kind = self._kind(name)
             if kind is None:
                 continue
+            factor = 1.0
             if kind == STEP:
                 step = int(value) if math.isfinite(value) else step
+                if self.places is not None:
+                    self.places.append(Place(STEP, "", match.start(3)))
                 continue
             if kind in (SECONDS, DATA):
                 milliseconds = "ms" in (match["named"], (match["unit"] or "").strip())
-                value = value / 1000 if milliseconds else value
-                if not 0 <= value < _DAY:
+                factor = 0.001 if milliseconds else 1.0
+                value *= factor
+                if not 0 <= value < DAY:
+                    if self.places is not None:
+                        self.places.append(Place(kind, name, match.start(3)))
                     continue
             elif kind in (LOSS, METRIC) and "train" not in name.lower():
                 if evaluation is None:
@@ -138,6 +156,8 @@ class Reader:
                 if evaluation:
                     kind, name = PART if kind == LOSS else kind, f"val {name}"
             readings.append(Reading(kind, name, value))
+            if self.places is not None:
+                self.places.append(Place(kind, name, match.start(3), factor))
         return step
 
     def _kind(self, name: str) -> str | None:
