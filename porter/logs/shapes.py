@@ -11,6 +11,7 @@ from porter.logs.records import DATA, DAY, LONG, OF, SECONDS, STEP, Place, Reade
 from porter.regex import lazy
 
 KEPT = 8  # shapes
+_MORE = ("updt_s", "/it", "it/s", "scale to", "scale from")  # what the Reader makes more of than pairs
 _NUMBER = r"(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|NaN|NAN|inf|Inf|INF)"
 _VALUE = r"(?:\d{1,16}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF)"
 _DIGITS = r"\d[\d.]*(?:[eE][-+]?\d+)?"
@@ -77,7 +78,8 @@ class Shapes:
         self._reader.places = places
         record = self._reader.read(process, text)
         self._reader.places = None
-        if record.readings and len(text) < LONG and not record.codes and "updt_s" not in text:  # it is a sum of two
+        plain = record.readings and len(text) < LONG and not record.codes
+        if plain and not any(word in text for word in _MORE):
             self._learn(text, record, places)
         return record
 
