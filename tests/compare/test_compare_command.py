@@ -135,6 +135,13 @@ def test_the_places_in_the_repository(porter):
     assert found["repository"] == {"root": "repo", "codes": [], "places": []}
 
 
+def test_reading_commands_write_nothing(porter):
+    write(porter.folder / "repo", {"train.py": "import torch\nx = torch.ones(2).cuda()\n"})
+    before = {path: path.read_bytes() for path in porter.folder.rglob("*") if path.is_file()}
+    porter("compare", "a.jsonl", "forward.jsonl", "--repo", "repo")
+    assert before == {path: path.read_bytes() for path in porter.folder.rglob("*") if path.is_file()}
+
+
 def test_codes_of_stages_are_codes_of_rules():
     known = set(re.findall(r"PRT\d{3}", (SCHEMA.parents[2] / "docs" / "rules.md").read_text("utf-8")))
     assert CODES.keys() == set(STAGES)

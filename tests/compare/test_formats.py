@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 
 import pytest
 from compare_world import curve, keys, records, written
@@ -12,6 +13,7 @@ from porter.compare.pair import Pair
 from porter.compare.read import read
 from porter.compare.series import FIRST, Series
 from porter.compare.tree import judge
+from porter.errors import UserError
 
 LOSSES = (2.5, 2.25, 2.125, 1.75)
 STEPS = (10, 20, 30, 40)
@@ -124,7 +126,7 @@ def test_a_table_of_epochs(tmp_path):
 
 
 def test_events_of_tensorboard(tmp_path):
-    pytest.importorskip("tensorboard")
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed: it is in the `compare` extra")
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -139,6 +141,14 @@ def test_events_of_tensorboard(tmp_path):
     [file] = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-40])  # the process was killed
     assert told(tmp_path)[1] == list(STEPS)
+
+
+def test_without_tensorboard(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard.backend.event_processing.event_file_loader", None)
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"x")
+    for name in (tmp_path, tmp_path / "events.out.tfevents.1"):
+        with pytest.raises(UserError, match=r"pip install 'npu-porter\[compare\]'"):
+            read(str(name))
 
 
 def test_porters_own(tmp_path):
