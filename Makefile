@@ -17,7 +17,7 @@ DEMO = build/demo
 LINTER = $(VENV)/layers
 
 ifeq ($(PORTER_REQUIRE),all)
-EXTRAS = dev,verify
+EXTRAS = dev,verify,compare
 STAMP = $(VENV)/.with-dev-verify
 LAYERS = $(LINTER)/.with-linter
 else

@@ -72,8 +72,8 @@ class Log(io.RawIOBase):
 
 def measure(kind: str, size: int) -> None:
     from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-    from porter.diagnose.reading import blocks
     from porter.diagnose.scan import Scan
+    from porter.logs.reading import blocks
     from porter.rulebook.table import load
     from porter.rulebook.texts import Texts
 

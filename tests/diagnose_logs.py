@@ -7,9 +7,9 @@ from functools import cache
 
 from porter.diagnose.conclude import conclude
 from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-from porter.diagnose.reading import blocks
 from porter.diagnose.repository import Repository
 from porter.diagnose.scan import Scan
+from porter.logs.reading import blocks
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 

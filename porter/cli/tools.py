@@ -224,6 +224,37 @@ def diagnose(
     return command(log, repo, findings, target, format, lang, no_cache)
 
 
+def compare(
+    baseline: Annotated[str, typer.Argument(help="The log of the baseline, or a folder with those of its ranks.")],
+    candidate: Annotated[str | None, typer.Argument(help="The same of the port.", show_default=False)] = None,
+    profiles: Annotated[
+        bool,
+        typer.Option("--profiles", help="They are performance profiles: where the time of a step goes. One is enough."),
+    ] = False,
+    rerun: Annotated[
+        str | None, typer.Option(help="The baseline once more: its own noise is no difference.", metavar="BASELINE2")
+    ] = None,
+    repo: Annotated[
+        str | None, typer.Option(help="The code: what porter finds there of the same.", metavar="DIR")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
+    ] = None,
+    format: Annotated[str | None, typer.Option("--format", help="text (default), json or html.")] = None,
+    target: TargetText = None,
+    lang: Lang = None,
+    no_cache: NoCache = False,
+) -> int:
+    """At which stage two training runs part. Exit 0: no difference to act on; 1: one; 4: not enough evidence."""
+    if profiles:
+        from porter.commands.profiles import profiles as about_profiles
+
+        return about_profiles(baseline, candidate, rerun, repo, format, output, lang)
+    from porter.commands.compare import compare as command
+
+    return command(baseline, candidate, rerun, repo, output, format, target, lang, no_cache)
+
+
 def advise(
     paths: Paths = None,
     format: Annotated[str | None, typer.Option(help="text (default), json or markdown.")] = None,
@@ -243,23 +274,6 @@ def advise(
     return command(**{**given, "paths": tuple(paths or ()), "exclude": tuple(exclude or ())})
 
 
-def compare(
-    a: Annotated[str, typer.Argument(help="ASCEND_PROFILER_OUTPUT, a folder of ranks, or a trace of torch.profiler.")],
-    b: Annotated[str | None, typer.Argument(help="Another, which is compared with it.", show_default=False)] = None,
-    profiles: Annotated[bool, typer.Option("--profiles", help="A and B are performance profiles.")] = False,
-    repo: Annotated[str | None, typer.Option(help="The code they are of.", metavar="DIR")] = None,
-    format: Plain = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
-    ] = None,
-    lang: Lang = None,
-) -> int:
-    """Where the time of a step goes on either side, what changed, and what to do next."""
-    from porter.commands.compare import compare as command
-
-    return command(a, b, profiles, repo, format, output, lang)
-
-
 def register(app: typer.Typer) -> None:
     # verify: every option behind the program's name belongs to the program
     context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
@@ -269,8 +283,8 @@ def register(app: typer.Typer) -> None:
     app.command("diff")(diff)
     app.command("undo")(undo)
     app.command("advise")(advise)
-    app.command("compare")(compare)
     app.command("diagnose")(diagnose)
+    app.command("compare")(compare)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("instrument", cls=Filled)(instrument)

@@ -1,15 +1,108 @@
-"""`porter compare`: two runs beside each other."""
+"""`porter compare`: two training runs in; the stage at which they part out."""
 
 from __future__ import annotations
 
-from porter.errors import UserError
+import sys
+from typing import TYPE_CHECKING
+
+from porter.commands.output import show_bytes, write_text
+from porter.errors import UserError, check_choice
+from porter.exits import FOUND, OK, UNSURE
+from porter.files.documents import Json
+
+if TYPE_CHECKING:
+    from porter.compare.pair import Pair
+    from porter.compare.verdict import Verdict
+
+KINDS = ("text", "json", "html")
 
 
 def compare(
-    a: str, b: str | None, profiles: bool, repo: str | None, format: str | None, output: str | None, lang: str | None
+    baseline: str,
+    candidate: str | None,
+    rerun: str | None,
+    repo: str | None,
+    output: str | None,
+    format: str | None,
+    target: str | None,
+    lang: str | None,
+    no_cache: bool,
 ) -> int:
-    if not profiles:
-        raise UserError("say what to compare: --profiles", "请说明比较什么：--profiles")
-    from porter.commands.profiles import profiles as command
+    from porter.commands.settings import settings_here
+    from porter.compare.pair import Pair
+    from porter.compare.read import read
+    from porter.compare.show import document
+    from porter.compare.tree import judge
 
-    return command(a, b, repo, format, output, lang)
+    check_choice("--format", format, KINDS)
+    kind = _kind(output)
+    if [baseline, candidate, rerun].count("-") > 1:
+        raise UserError(
+            "'-' is standard input and names one log; give files for the others",
+            "“-”表示标准输入，只能给出一份日志；其余请给出文件",
+        )
+    lang = settings_here(target, lang)[0].lang
+    runs = [read(name) if name else None for name in (baseline, candidate, rerun)]
+    if runs[0] is None or runs[1] is None:
+        raise UserError(
+            "two logs are compared: give both, or --profiles for one performance profile",
+            "比较需要两份日志，请全部给出；单份性能数据请使用 --profiles",
+        )
+    for name, run in ((candidate, runs[1]), (rerun, runs[2])):
+        if run is not None and not run.ranks.keys() & runs[0].ranks.keys():
+            raise UserError(
+                f"{name}: none of its ranks is in {baseline}; give the logs of the same ranks",
+                f"{name}：与 {baseline} 没有相同的进程；请给出相同进程的日志",
+            )
+    pair = Pair(runs[0], runs[1], runs[2])
+    verdict = judge(pair)
+    places, root = _places(repo, target, lang, no_cache)
+    found = document(pair, verdict, lang, places, root)
+    if output:
+        write_text(output, _text(kind, pair, verdict, found, lang))
+    if format in (None, "text"):
+        from porter.compare.show import lines
+        from porter.terminal import show
+
+        show(lines(found, lang), sys.stdout)
+    else:
+        show_bytes(_text(format, pair, verdict, found, lang))
+    return {"difference": FOUND, "none": OK}.get(verdict.outcome, UNSURE)
+
+
+def _kind(output: str | None) -> str:
+    if output is None:
+        return ""
+    kinds = {"json": "json", "html": "html", "htm": "html", "txt": "text"}
+    kind = kinds.get(output.rpartition(".")[2].lower())
+    if kind is None:
+        raise UserError(
+            f"--output {output}: the suffix chooses the format; write .html, .json or .txt",
+            f"--output {output}：格式由后缀决定；请使用 .html、.json 或 .txt",
+        )
+    return kind
+
+
+def _text(kind: str | None, pair: Pair, verdict: Verdict, found: Json, lang: str) -> str:
+    if kind == "json":
+        from porter.report.sanitise import as_json
+
+        return as_json(found)
+    if kind == "html":
+        from porter.compare.page import page
+
+        return page(pair, verdict, found)
+    from porter.compare.show import lines
+    from porter.terminal import plain
+
+    return plain(lines(found, lang))
+
+
+def _places(repo: str | None, target: str | None, lang: str, no_cache: bool) -> tuple[list[Json] | None, str]:
+    if repo is None:
+        return None, ""
+    from porter.checks.registry import load
+    from porter.commands.diagnose import repository_of
+
+    repository, prefix, root = repository_of(repo, target, lang, no_cache, load().texts)
+    return [{**place._asdict(), "path": prefix + place.path} for place in repository.places], root

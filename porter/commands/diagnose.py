@@ -31,8 +31,8 @@ def diagnose(
     from porter.commands.settings import settings_here
     from porter.diagnose.conclude import conclude
     from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-    from porter.diagnose.reading import blocks, opened
     from porter.diagnose.scan import Scan
+    from porter.logs.reading import blocks, opened
 
     check_choice("--format", format, KINDS)
     if repo and findings:
@@ -73,10 +73,18 @@ def _repository(
         return repository.of_document(read(findings)), "", findings
     if not repo and not any(os.path.lexists(marker) for marker in MARKERS):
         return None, "", ""
+    return repository_of(repo or ".", target, lang, no_cache, texts)
+
+
+def repository_of(
+    repo: str, target: str | None, lang: str, no_cache: bool, texts: Texts
+) -> tuple[Repository, str, str]:
+    """What is found in a tree, how its paths begin from here, and what it is called."""
     from porter.commands.job import prepare
     from porter.commands.view import place
+    from porter.diagnose.repository import of_run
 
-    job = prepare((repo or ".",), target=target, lang=lang, no_cache=no_cache)
+    job = prepare((repo,), target=target, lang=lang, no_cache=no_cache)
     run = job.run(quiet=True)
     prefix, root = place(run.root)
-    return repository.of_run(run, texts, lang), prefix, root or repo or "."
+    return of_run(run, texts, lang), prefix, root or repo

@@ -17,7 +17,11 @@ FORMATS = ("text", "json")
 SUFFIXES = (".html", ".json", ".txt")
 
 
-def profiles(a: str, b: str | None, repo: str | None, format: str | None, output: str | None, lang: str | None) -> int:
+def profiles(
+    a: str, b: str | None, rerun: str | None, repo: str | None, format: str | None, output: str | None, lang: str | None
+) -> int:
+    if rerun:
+        raise UserError("--rerun is for logs, not for --profiles", "--rerun 用于日志，不能与 --profiles 同用")
     check_choice("--format", format, FORMATS)
     if output and not output.endswith(SUFFIXES):
         known = ", ".join(SUFFIXES)

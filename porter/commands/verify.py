@@ -210,8 +210,8 @@ def _cause(output: str) -> Answer | None:
     """The likeliest cause that `porter diagnose` names for what a leg printed."""
     from porter.diagnose.conclude import conclude
     from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-    from porter.diagnose.reading import blocks
     from porter.diagnose.scan import Scan
+    from porter.logs.reading import blocks
 
     rules = load()
     causes = rules.texts.named("causes").values()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from porter.diagnose.clean import shown
 from porter.diagnose.repository import Place, Repository, Spot
 from porter.diagnose.scan import Log, Sighting
 from porter.diagnose.symptoms import Symptom, symptoms
 from porter.diagnose.traces import Error
 from porter.files.documents import Json
+from porter.logs.clean import shown
 from porter.rulebook.texts import RuleText, Texts, fill
 
 KINDS = ("cause", "effect", "hint")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from porter.diagnose.clean import decoded, split
 from porter.diagnose.match import Matchers, Meaning
-from porter.diagnose.reading import UNCOUNTED
-from porter.diagnose.records import CODES, Reader
 from porter.diagnose.series import Numbers
 from porter.diagnose.traces import Error, Tracebacks
+from porter.logs.clean import decoded, split
+from porter.logs.reading import UNCOUNTED
+from porter.logs.records import CODES, Reader
 from porter.regex import lazy
 
 NEAR = 60  # lines after an error that still belong to it

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from porter.diagnose.records import BAR, DATA, METRIC, PART, SCALE, SECONDS, Record, of_training
+from porter.logs.records import BAR, DATA, METRIC, PART, RATE, SCALE, SECONDS, SPEED, Record, of_training
 
 MOST = 64  # different series whose values are kept
 COUNTED = 256  # and series of which only is counted what is no number
@@ -68,7 +68,7 @@ class Numbers:
                 self._add(self._counted, COUNTED, (kind, name, process), value, number, text, 0)
             elif kind in (SECONDS, DATA):
                 step[kind] = value
-            else:
+            elif kind not in (RATE, SPEED):
                 of_all = kind in (SCALE, METRIC)  # one value for all ranks
                 key = kind, kind if kind == SCALE else name, "" if of_all else process
                 self._add(self.series, MOST, key, value, number, text)

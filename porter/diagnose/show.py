@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from porter.diagnose.clean import shown
 from porter.files.documents import Json
 from porter.files.errors import printable
+from porter.logs.clean import shown
 from porter.report.sanitise import as_json
 from porter.rulebook.words import speaker
 

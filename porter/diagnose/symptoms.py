@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from statistics import fmean, median
 from typing import NamedTuple
 
-from porter.diagnose.records import DATA, GRADIENT, LOSS, METRIC, PART, SCALE, SECONDS
 from porter.diagnose.series import WITH_DATA, Numbers, Point, Series
+from porter.logs.records import DATA, GRADIENT, LOSS, METRIC, PART, SCALE, SECONDS
 
 
 class Symptom(NamedTuple):

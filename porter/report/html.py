@@ -43,6 +43,22 @@ def index(document: Json, links: Links) -> str:
 
 
 def templates(document: Json, links: Links) -> Environment:
+    of_report = world(document["language"], project(document))
+    of_report.globals |= {
+        "message": partial(_message, Templates(document)),
+        "support": _support,
+        "amount": _amount,
+        "severity": support.severity,
+        "source": links.of,
+        "paged": links.pages,
+        "states": STATES,
+        "top": TOP,
+    }
+    return of_report
+
+
+def world(lang: str, project: Json) -> Environment:
+    """What every page is made with: templates, both languages, the styles."""
     folder = templates_dir()
 
     @cache
@@ -50,38 +66,31 @@ def templates(document: Json, links: Links) -> Environment:
         return Markup((folder / name).read_text("utf-8"))
 
     # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
-    world = Environment(
+    made = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    world.globals |= {
+    made.globals |= {
         "t": _phrases,
         "both": both_texts,
         "label": partial(label_of, phrase),
         "of_standing": of_standing,
         "code": _code,
         "rows": _coloured,
-        "message": partial(_message, Templates(document)),
         "colon": both_texts({"en": ": ", "zh": "："}),
         "comma": both_texts({"en": ", ", "zh": "，"}),
-        "support": _support,
-        "amount": _amount,
-        "severity": support.severity,
         "url": _url,
-        "source": links.of,
-        "paged": links.pages,
-        "states": STATES,
-        "top": TOP,
-        "lang": document["language"],
-        "tag": TAGS[document["language"]],
-        "project": project(document),
+        "paged": {},
+        "lang": lang,
+        "tag": TAGS[lang],
+        "project": project,
         "texts": lambda *names: Markup("\n").join(map(text_of, names)),
     }
-    world.filters |= {"shown": shown, "line": line, "spans": _spans}
-    return world
+    made.filters |= {"shown": shown, "line": line, "spans": _spans}
+    return made
 
 
 def both_texts(texts: dict[str, str], paragraphs: bool = False) -> Markup:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 
 from porter.files.documents import Json
+from porter.report.chart import HIGH, WIDE, polyline, scale, thinned
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
 from porter.verify.show import Pieces, pieces, unexplained
 
 say = speaker("verify")
-
-_WIDE, _HIGH, _POINTS = 600, 120, 300
 
 
 def chapter(run: Json) -> Json:
@@ -63,32 +61,20 @@ def _chart(curves: list[Json]) -> Json | None:
     if not losses:
         return None
     curve = min(losses, key=lambda c: (c["parts_at"] is None, not c["name"].startswith("loss")))
-    lines = {name: _thinned(curve[name]) for name in ("original", "ported")}
-    values = [value for line in lines.values() for _, value in line]
-    if not values:
+    lines = {name: thinned([*enumerate(curve[name])]) for name in ("original", "ported")}
+    if not any(lines.values()):
         return None
-    low, high = min(values), max(values)
     longest = max(len(curve["original"]), len(curve["ported"])) - 1
-    drawn = {
-        name: " ".join(
-            f"{_WIDE * step / longest:.1f},{_HIGH - _HIGH * (value - low) / ((high - low) or 1):.1f}"
-            for step, value in line
-        )
-        for name, line in lines.items()
-    }
+    _, _, low, high = scale([*lines.values()])
+    drawn = {name: polyline(line, (0, longest, low, high)) for name, line in lines.items()}
     parts = curve["parts_at"]
-    parting_x = None if parts is None else f"{_WIDE * min(parts, longest) / longest:.1f}"
+    parting_x = None if parts is None else f"{WIDE * min(parts, longest) / longest:.1f}"
     return {
         "name": curve["name"],
-        "wide": _WIDE,
-        "high": _HIGH,
+        "wide": WIDE,
+        "high": HIGH,
         "low": f"{low:.4g}",
         "top": f"{high:.4g}",
         "at": parting_x,
         **drawn,
     }
-
-
-def _thinned(values: list[float]) -> list[tuple[int, float]]:
-    every = -(-len(values) // _POINTS)
-    return [(n, v) for n, v in enumerate(values) if n % every == 0 and math.isfinite(v)]

@@ -30,13 +30,13 @@ from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from porter.diagnose.clean import shown, split
 from porter.diagnose.conclude import conclude
 from porter.diagnose.match import alternatives, matchers
-from porter.diagnose.reading import LONG, blocks, opened
 from porter.diagnose.repository import Place, Repository
 from porter.diagnose.scan import Scan
 from porter.diagnose.traces import Frame
+from porter.logs.clean import shown, split
+from porter.logs.reading import LONG, blocks, opened
 from porter.rulebook.log_patterns import LEAST, needle, wrong
 
 HERE = Path(__file__).parents[1]
@@ -215,7 +215,7 @@ PIECES += [
 def test_any_bytes_in_blocks_of_any_size(pieces, size):
     data = b"".join(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("porter.diagnose.reading.BLOCK", size)
+        patch.setattr("porter.logs.reading.BLOCK", size)
         log = scanned(data)
     assert log.lines == data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
     whole = scanned(data)

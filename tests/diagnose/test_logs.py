@@ -12,8 +12,8 @@ import tomli
 
 from porter.diagnose.conclude import Diagnosis, conclude
 from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-from porter.diagnose.reading import blocks
 from porter.diagnose.scan import Scan
+from porter.logs.reading import blocks
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 
@@ -56,3 +56,16 @@ def test_they_are_of_many_formats():
     assert sum(row["cause"] != "unknown" for row in TABLE) >= 60
     assert sum(row["cause"] == "unknown" for row in TABLE) >= 30
     assert len({row["format"] for row in TABLE if row["cause"] != "unknown"}) >= 12
+
+
+@pytest.mark.parametrize(
+    ("line", "npu"),
+    [
+        ("NPU function error, error code is 507010", True),
+        ("EK0001: [PID: 7] bad path, runtime result = 507054", True),
+        ("ERR05321 of a mail server, error code: 404", False),
+        ("order 507054 was sent", False),
+    ],
+)
+def test_what_codes_say_of_the_program(line, npu):
+    assert diagnosed(f"{line}\n".encode()).log.npu == npu

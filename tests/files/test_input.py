@@ -282,7 +282,7 @@ def test_one_reader_is_the_way_to_every_file():
         if not path.startswith("porter/verify/") and (lines := list(_opened(ast.parse(file.read_bytes())))):
             places[path] = lines
     own = {
-        "porter/diagnose/reading.py",
+        "porter/logs/reading.py",
         "porter/commands/diagnose.py",
         "porter/commands/env.py",
         "porter/reach/compiled.py",

@@ -26,7 +26,6 @@ from porter.analysis.analyse import analyse, kind, may_concern
 from porter.analysis.session import open_session
 from porter.diagnose.conclude import conclude
 from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
-from porter.diagnose.reading import blocks
 from porter.diagnose.scan import Scan
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
@@ -34,6 +33,7 @@ from porter.engine.together import lines_of
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.script_texts import SPEAKS
 from porter.finding import FileResult, Finding
+from porter.logs.reading import blocks
 from porter.reach.fact_file import make
 from porter.reach.known import read
 from porter.rulebook.table import load

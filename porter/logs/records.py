@@ -14,6 +14,7 @@ from typing import NamedTuple
 from porter.regex import lazy
 
 LOSS, PART, GRADIENT, SCALE, METRIC, SECONDS, DATA = "loss", "part", "grad_norm", "scale", "metric", "seconds", "data"
+RATE, SPEED, STEP, OF = "lr", "speed", "step", "of"
 LONG = 2000  # characters of a line that are looked at
 NAMES = 4096  # different names whose meaning is remembered
 TABLES = 64  # processes whose table is remembered
@@ -21,10 +22,10 @@ TABLES = 64  # processes whose table is remembered
 _NUMBER = r"[-+]?(?:\d[\d_]{0,15}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF|infinity)"
 _PAIR = lazy(
     r"(?<![\w/.@-])((?:[A-Za-z][\w.@/]{0,20} ){0,2}?[A-Za-z][\w.@/]{0,40})['\"]?(?: ?\((?P<named>ms|s)\))?"
-    rf"(?:\s{{0,3}}[:=：]\s{{0,12}}|\s{{1,6}})['\"(\[]{{0,2}}(?:tensor\()?({_NUMBER})(?P<unit> ?(?:ms|s|sec|seconds)\b)?(?![\w.%])"
+    rf"(?:\s{{0,3}}[:=：]\s{{0,12}}|\s{{1,12}})['\"(\[]{{0,2}}(?:tensor\()?({_NUMBER})(?P<unit> ?(?:ms|s|sec|seconds)\b)?(?![\w.%])"
 )
 _LOWERED = lazy(rf"(?:reducing|setting) (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to:? ?({_NUMBER})(?![\w.])")
-_OF = lazy(r"\[\s{0,6}(\d{1,9})/\s{0,6}\d{1,9}\]")
+_OF = lazy(r"\[\s{0,6}(\d{1,9})/\s{0,6}(\d{1,9})\]")
 # what a progress bar shows: done of all, and the time since its start
 BAR = lazy(
     r"^(?P<what>[^|]{0,200})\|[^|]{0,200}\| (?P<at>\d{1,9})/(?P<all>\d{1,9}) "
@@ -44,7 +45,7 @@ CODES = (
 _CODE = lazy(CODES)
 _BEFORE_CODES = ("ERR0", "ERR9", "EE", "EH", "EI", "EJ", "EK", "EL", "EZ", "ror code", "result =", "retCode")
 # a line without one of these has no number that counts
-_WORDS = tuple("loss Loss grad norm grdn time Time cost acc Acc oU iou mAP f1 it/s s/it".split())
+WORDS = tuple("loss Loss grad norm grdn time Time cost acc Acc oU iou mAP f1 it/s s/it".split())
 
 _EVALUATION = lazy(r"(?<![a-z/])(?:val|valid|validation|eval|evaluation|test|testing)(?![a-z_/.])")
 # words that the loss which is trained on may carry
@@ -65,15 +66,19 @@ _SECONDS = frozenset(
 _DATA = frozenset(
     "data data_time data_load data_load_time data_loading_time dataloader_time reader_cost data_s".split()
 )
-_STEPS = frozenset(("iteration", "iter", "step", "steps", "global_step"))
-_STEP = "step"
-_DAY = 86_400  # seconds: what is longer is no time of a step
+_STEPS = frozenset("iteration iter step steps global_step global_iter current_steps num_updates".split())
+_RATES = frozenset(("lr", "learning_rate"))
+_SPEEDS = frozenset(
+    "samples/s samples/sec samples_per_second samples_per_sec samplespersec train_samples_per_second img/s imgs/s images/s"
+    " tokens/s tokens_per_second throughput".split()
+)
+DAY = 86_400  # seconds: what is longer is no time of a step
 _LETTER = lazy(r"[A-Za-z\u4e00-\u9fff]")
 _TRAINING = lazy(r"train|epoch|step|iter", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
-    kind: str  # LOSS of the training; PART of it, or a loss of an evaluation; GRADIENT, SCALE, METRIC, SECONDS, DATA
+    kind: str  # LOSS of the training; PART of it, or a loss of an evaluation; GRADIENT, SCALE, METRIC, SECONDS, DATA, RATE, SPEED
     name: str  # as the log spells it
     value: float
 
@@ -82,19 +87,32 @@ class Record(NamedTuple):
     step: int | None  # within the epoch, where the line says that
     readings: tuple[Reading, ...]
     codes: tuple[str, ...]
+    steps: int | None = None  # of an epoch, where the line says that beside the step
+
+
+class Place(NamedTuple):
+    """Where in a line a number stands that counts, and what its digits are multiplied by."""
+
+    kind: str  # of a reading, STEP, or OF: the steps of an epoch
+    name: str
+    start: int
+    factor: float = 1.0
 
 
 class Reader:
-    """Lines in, records out. It remembers what names mean and, for each process, the header of a table: nothing else."""
+    """Lines in, records out. It remembers what names mean and, for each process, the header of a table: nothing else.
+    `words`: a line without one of them is not read. `places`: a list that is filled for the next line, or none."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: tuple[str, ...] = WORDS) -> None:
+        self._words = words
+        self.places: list[Place] | None = None
         self._kinds: dict[str, str | None] = {}
         self._columns: dict[str, list[str]] = {}
 
     def read(self, process: str, text: str) -> Record:
         line = text[:LONG]
         readings: list[Reading] = []
-        if not any(word in line for word in _WORDS):
+        if not any(word in line for word in self._words):
             return Record(None, (), _codes(line))
         step = self._pairs(line, readings)
         if "scale" in line:
@@ -103,9 +121,12 @@ class Reader:
             step = _bar(line, readings, step)
         if "em" in line or "/" in line:
             self._table(process, line, readings)
-        if "/" in line and (of := _OF.findall(line)):
-            step = int(of[-1])
-        return Record(step, _together(readings, step), _codes(line))
+        steps = None
+        if "/" in line and (of := [*_OF.finditer(line)]):
+            step, steps = int(of[-1][1]), int(of[-1][2])
+            if self.places is not None:
+                self.places += [Place(STEP, OF, of[-1].start(1)), Place(OF, "", of[-1].start(2))]
+        return Record(step, _together(readings, step), _codes(line), steps)
 
     def _pairs(self, line: str, readings: list[Reading]) -> int | None:
         step = None
@@ -115,13 +136,19 @@ class Reader:
             kind = self._kind(name)
             if kind is None:
                 continue
-            if kind == _STEP:
+            factor = 1.0
+            if kind == STEP:
                 step = int(value) if math.isfinite(value) else step
+                if self.places is not None:
+                    self.places.append(Place(STEP, "", match.start(3)))
                 continue
             if kind in (SECONDS, DATA):
                 milliseconds = "ms" in (match["named"], (match["unit"] or "").strip())
-                value = value / 1000 if milliseconds else value
-                if not 0 <= value < _DAY:
+                factor = 0.001 if milliseconds else 1.0
+                value *= factor
+                if not 0 <= value < DAY:
+                    if self.places is not None:
+                        self.places.append(Place(kind, name, match.start(3)))
                     continue
             elif kind in (LOSS, METRIC) and "train" not in name.lower():
                 if evaluation is None:
@@ -129,13 +156,15 @@ class Reader:
                 if evaluation:
                     kind, name = PART if kind == LOSS else kind, f"val {name}"
             readings.append(Reading(kind, name, value))
+            if self.places is not None:
+                self.places.append(Place(kind, name, match.start(3), factor))
         return step
 
     def _kind(self, name: str) -> str | None:
         try:
             return self._kinds[name]
         except KeyError:
-            kind = _kind(name)
+            kind = kind_of(name)
             if len(self._kinds) < NAMES:
                 self._kinds[name] = kind
             return kind
@@ -168,20 +197,25 @@ def number(text: str) -> float:
         return math.nan
 
 
-def _kind(name: str) -> str | None:
+def kind_of(name: str) -> str | None:
+    """What a name means: a kind of reading, STEP, or nothing that counts."""
     key = name.lower().replace(" ", "_")
     if key in _STEPS:
-        return _STEP
+        return STEP
     if key in _SECONDS:
         return SECONDS
     if key in _DATA:
         return DATA
     if key.endswith("loss_scale"):
         return SCALE
-    tokens = frozenset(key.replace("/", "_").replace(".", "_").split("_"))
+    if key in _RATES or key.startswith("lr-"):  # Lightning: lr-AdamW
+        return RATE
+    if key in _SPEEDS:
+        return SPEED
+    tokens = frozenset(filter(None, key.replace("/", "_").replace(".", "_").split("_")))
     if _OTHERS & tokens:
         return None
-    if key.endswith(("grad_norm", "gradient_norm")) or key in ("gnorm", "grdn"):
+    if key.endswith(("grad_norm", "gradient_norm")) or key in ("gnorm", "grdn", "global_norm"):
         return GRADIENT
     if "loss" in tokens:
         if "loss" not in name.rpartition(" ")[2].lower():  # `loss is`, `loss after`

@@ -39,22 +39,23 @@ def opened(name: str) -> Iterator[Readable]:
         ) from None
 
 
-def blocks(stream: Readable) -> Iterator[bytes]:
-    """Whole lines, each ended by a line feed; those that count as none to `grep -n` by UNCOUNTED."""
+def blocks(stream: Readable, long: int = LONG) -> Iterator[bytes]:
+    """Whole lines, each ended by a line feed; those that count as none to `grep -n` by UNCOUNTED. `long`: bytes of a line
+    beyond which it is cut."""
     leftover = b""
     while chunk := stream.read(BLOCK):
         data = leftover + chunk
         cut = data.rfind(b"\n") + 1
-        if not cut and len(data) > LONG:
+        if not cut and len(data) > long:
             cut = data.rfind(b"\r", 0, len(data) - 1) + 1 or len(data)
         leftover = data[cut:]
         if cut:
-            yield from _lines(data[:cut])
+            yield from _lines(data[:cut], long)
     if leftover:
-        yield from _lines(leftover)
+        yield from _lines(leftover, long)
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
+def _lines(data: bytes, long: int) -> Iterator[bytes]:
     data = data.replace(b"\x1e", b" ")
     if b"\r" in data:
         # \r\r\n is what a terminal makes of \r\n
@@ -62,21 +63,21 @@ def _lines(data: bytes) -> Iterator[bytes]:
     if not data.endswith(b"\n"):
         data += UNCOUNTED
     offset = 0
-    while len(data) - offset > BLOCK * 2 or _too_long(data, offset):
-        end = data.rfind(b"\n", offset, offset + LONG) + 1
+    while len(data) - offset > max(BLOCK * 2, long) or _too_long(data, offset, long):
+        end = data.rfind(b"\n", offset, offset + long) + 1
         if end:
             yield data[offset:end]
             offset = end
         else:
-            yield data[offset : offset + LONG] + UNCOUNTED
-            offset += LONG
+            yield data[offset : offset + long] + UNCOUNTED
+            offset += long
     if offset < len(data):
         yield data[offset:]
 
 
-def _too_long(data: bytes, offset: int) -> bool:
-    """Whether a line may be longer than LONG: looked at in strides, so that it costs nothing."""
-    return any(data.find(b"\n", start, start + LONG) < 0 for start in range(offset, len(data) - LONG, LONG))
+def _too_long(data: bytes, offset: int, long: int) -> bool:
+    """Whether a line may be longer than `long`: looked at in strides, so that it costs nothing."""
+    return any(data.find(b"\n", start, start + long) < 0 for start in range(offset, len(data) - long, long))
 
 
 def _decoded(stream: Any, layers: int = LAYERS) -> Readable:

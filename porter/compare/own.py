@@ -1,0 +1,116 @@
+"""What `porter instrument --loss-log` writes: JSON lines, each an object with a "kind", one file for each rank.
+
+Whatever is not of the type that it should be is left out, as if it were not there: a log is written by a program that may die.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from porter.compare.run import PARAMETERS, WITH_NORMS, Rank, Weight
+from porter.compare.series import MOST_STEPS, tamed
+from porter.files.documents import Json
+from porter.logs.records import GRADIENT, LOSS, RATE, SCALE, SECONDS, SPEED
+
+FORMAT = 1
+_SERIES = {
+    "loss": LOSS, "lr": RATE, "grad_norm": GRADIENT, "loss_scale": SCALE, "samples_per_second": SPEED, "seconds": SECONDS,
+}  # fmt: skip
+_DIMENSIONS, _NAME = 16, 500
+
+
+def number_of(value: object) -> float | None:
+    """A number, also where it is spelled "nan" or "inf"; None for what is none."""
+    if type(value) is float:
+        return tamed(value)
+    if isinstance(value, str) and value.strip().lower() not in ("nan", "inf", "-inf", "infinity", "-infinity"):
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return tamed(float(value))
+    except OverflowError:
+        return math.inf
+
+
+def step_of(value: object) -> int | None:
+    if type(value) is int and 0 <= value < MOST_STEPS:
+        return value
+    number = number_of(value)
+    return int(number) if number is not None and 0 <= number < MOST_STEPS else None
+
+
+def is_own(record: object) -> bool:
+    return isinstance(record, dict) and isinstance(kind := record.get("kind"), str) and kind in _RECORDS
+
+
+def take(rank: Rank, record: Json) -> None:
+    _RECORDS[record["kind"]](rank, record)
+
+
+def _header(rank: Rank, record: Json) -> None:
+    rank.header = record
+
+
+def _weights(rank: Rank, record: Json) -> None:
+    parameters = record.get("parameters")
+    for name, about in parameters.items() if isinstance(parameters, dict) else ():
+        norm = number_of(about.get("norm")) if isinstance(about, dict) else None
+        if norm is not None and len(rank.weights) < PARAMETERS:
+            rank.weights[name[:_NAME]] = Weight(
+                norm, _shape(about), str(about.get("dtype") or "").removeprefix("torch.")
+            )
+
+
+def _optimiser(rank: Rank, record: Json) -> None:
+    groups = record.get("groups")
+    if isinstance(groups, list):
+        rank.optimisers.append({**record, "groups": [group for group in groups if isinstance(group, dict)]})
+
+
+def _modules(rank: Rank, record: Json) -> None:
+    dropout = record.get("dropout")
+    rates = {name: number_of(p) for name, p in dropout.items()} if isinstance(dropout, dict) else {}
+    rank.modules = {**record, "dropout": {name: p for name, p in rates.items() if p is not None}}
+
+
+def _batch(rank: Rank, record: Json) -> None:
+    step, inputs = step_of(record.get("step")), record.get("inputs")
+    for one in inputs if step is not None and isinstance(inputs, list) else ():
+        if step is not None and isinstance(one, dict) and isinstance(one.get("hash"), str):
+            mean = number_of(one.get("mean"))
+            rank.batches.add(
+                step, str(one.get("path"))[:_NAME], _shape(one), str(one.get("dtype")), one["hash"], math.nan if mean is None else mean
+            )  # fmt: skip
+
+
+def _step(rank: Rank, record: Json) -> None:
+    if (step := step_of(record.get("step"))) is None:
+        return
+    for key, value in record.items():
+        if (kind := _SERIES.get(key)) and (number := number_of(value)) is not None:
+            rank.add(kind, step, number)
+
+
+def _norms(rank: Rank, record: Json) -> None:
+    step, gradients = step_of(record.get("step")), record.get("gradients")
+    if step is None or not isinstance(gradients, dict) or (len(rank.norms) >= WITH_NORMS and step not in rank.norms):
+        return
+    values = {name[:_NAME]: number_of(norm) for name, norm in gradients.items()}
+    rank.norms[step] = {name: norm for name, norm in values.items() if norm is not None}
+
+
+def _end(rank: Rank, record: Json) -> None:
+    rank.ended = True
+
+
+def _shape(about: Json) -> tuple[int, ...]:
+    shape = about.get("shape")
+    return tuple(n for n in shape[:_DIMENSIONS] if isinstance(n, int)) if isinstance(shape, list) else ()
+
+
+_RECORDS: dict[str, Callable[[Rank, Json], None]] = {
+    "run": _header, "weights": _weights, "optimizer": _optimiser, "modules": _modules, "batch": _batch, "step": _step,
+    "norms": _norms, "end": _end,
+}  # fmt: skip

@@ -1,0 +1,78 @@
+"""A comparison as one page that needs no network: the verdict, and the curves of both runs.
+
+The curves are lines of SVG, as those of a verified run in the report are: no script, so that the page prints, and one way to
+draw in porter. A library of charts would weigh more than all the rest of the page.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from markupsafe import Markup
+
+from porter.compare.pair import Pair, relative
+from porter.compare.show import document, nexts, sentence, speed_text, tolerance_text
+from porter.compare.verdict import Verdict, shown
+from porter.files.documents import Json
+from porter.logs.records import GRADIENT, LOSS, RATE, SCALE
+from porter.report.chart import HIGH, WIDE, polyline, scale, thinned
+from porter.report.html import both_texts, label_of, world
+from porter.report.page import unmarked
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import speaker
+
+say = speaker("compare")
+
+_CHARTS = ((LOSS, "losses"), ("apart", "apart"), (GRADIENT, "grad_norm"), (RATE, "lr"), (SCALE, "scale"))
+
+
+def page(pair: Pair, verdict: Verdict, found: Json) -> str:
+    lang = found["language"]
+    about = found["repository"] or {}
+    documents = {one: document(pair, verdict, one, about.get("places"), about.get("root", "")) for one in LANGUAGES}
+    made = world(lang, {"name": "", "commit": ""})
+    made.globals["s"] = lambda key, **values: both_texts({one: say(key, one, **values) for one in LANGUAGES})
+    made.globals["label_of"] = partial(label_of, say)
+
+    def each(key: str) -> list[dict[str, str]]:
+        return [
+            dict(zip(LANGUAGES, (fact["text"] for fact in facts)))
+            for facts in zip(*(d[key] for d in documents.values()))
+        ]
+
+    titles = [say("page.title", one) for one in LANGUAGES]
+    context = {
+        "f": found,
+        "title": say("page.title", lang),
+        "sentence": {one: sentence(verdict, one) for one in LANGUAGES},
+        "evidence": each("evidence"),
+        "notes": each("notes"),
+        "nexts": [dict(zip(LANGUAGES, texts)) for texts in zip(*(nexts(verdict, one) for one in LANGUAGES))],
+        "charts": [made_one for kind, key in _CHARTS if (made_one := _chart(pair, kind, key))],
+        "speed": {one: speed_text(found, one) for one in LANGUAGES},
+        "tolerance": {one: tolerance_text(found, one) for one in LANGUAGES},
+        "data": Markup(unmarked({"findings": [], "words": {}, "title": titles, "project": ""})),
+    }
+    return made.get_template("compare.html.j2").render(context) + "\n"
+
+
+def _chart(pair: Pair, kind: str, key: str) -> Json | None:
+    if kind == "apart":
+        loss = pair.loss
+        points = [(s, relative(a, b, pair.floor)) for s, a, b in zip(loss.steps, loss.one, loss.other)]
+        lines = {"candidate": thinned(points)}
+    else:
+        one, other = pair.series(kind, pair.ranks[0])
+        sides = {"baseline": one, "candidate": other}
+        if kind == LOSS and pair.rerun is not None:
+            sides["rerun"] = pair.rerun.first.loss
+        lines = {role: thinned([*zip(side.steps, side.values)]) for role, side in sides.items() if len(side)}
+    lines = {role: line for role, line in lines.items() if line}
+    if not lines or max(map(len, lines.values())) < 2:
+        return None
+    within = scale([*lines.values()])
+    first, last, low, high = within
+    return {
+        "key": f"page.{key}", "wide": WIDE, "high": HIGH, "first": f"{first:g}", "last": f"{last:.12g}", "low": shown(low), "top": shown(high),
+        "lines": [{"role": role, "points": polyline(line, within)} for role, line in lines.items()],
+    }  # fmt: skip
