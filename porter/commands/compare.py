@@ -42,19 +42,19 @@ def compare(
             "“-”表示标准输入，只能给出一份日志；其余请给出文件",
         )
     lang = settings_here(target, lang)[0].lang
-    runs = [read(name) if name else None for name in (baseline, candidate, rerun)]
-    if runs[0] is None or runs[1] is None:
+    if candidate is None:
         raise UserError(
             "two logs are compared: give both, or --profiles for one performance profile",
             "比较需要两份日志，请全部给出；单份性能数据请使用 --profiles",
         )
-    for name, run in ((candidate, runs[1]), (rerun, runs[2])):
-        if run is not None and not run.ranks.keys() & runs[0].ranks.keys():
+    first, second, again = read(baseline), read(candidate), read(rerun) if rerun else None
+    for name, run in ((candidate, second), (rerun, again)):
+        if run is not None and not run.ranks.keys() & first.ranks.keys():
             raise UserError(
                 f"{name}: none of its ranks is in {baseline}; give the logs of the same ranks",
                 f"{name}：与 {baseline} 没有相同的进程；请给出相同进程的日志",
             )
-    pair = Pair(runs[0], runs[1], runs[2])
+    pair = Pair(first, second, again)
     verdict = judge(pair)
     places, root = _places(repo, target, lang, no_cache)
     found = document(pair, verdict, lang, places, root)

@@ -38,7 +38,7 @@ _PLAIN = frozenset(  # run anywhere
     "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
     " extend update join format".split()
 )
-_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
+_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel"})
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
@@ -144,16 +144,16 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
     for statement in node.body:
         call: Node = getattr(statement, "value", None)
         full = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-        if isinstance(statement, ast.Assign) and full in _PARALLEL:
+        if isinstance(statement, (ast.Assign, ast.Return)) and full in _PARALLEL:
             name = full
         elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
             return None
     return ("one-device", name) if name else None
 
 
-def one_device(file: RuleFile, link: Link) -> str | None:
+def one_device(file: RuleFile, link: Link | None) -> str | None:
     """What a comparison of a device leads to, where its branch wraps a model in DataParallel and does nothing else."""
-    child = link[0]
+    child = link[0] if link else None
     for up in ancestors(link):
         above = up[0]
         if above.__class__ is ast.If and child is above.test:

@@ -140,7 +140,7 @@ def test_calls_of_the_same_name_where_the_profile_has_no_stacks(porter):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("npu",), "say what to compare: --profiles"),
+        (("npu",), "give both, or --profiles for one performance profile"),
         (("--profiles", "absent"), "absent: no such file or directory"),
         (("--profiles", "npu", "--format", "xml"), "--format: 'xml' is none of text, json"),
         (("--profiles", "npu", "-o", "p.doc"), "--output: 'p.doc' ends in none of .html, .json, .txt"),

@@ -15,6 +15,7 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
+from porter.python.kernel_choices import one_device
 from porter.rulebook.table import Move, Tables
 
 
@@ -54,10 +55,8 @@ class CudaNames(Rule):
         new = file.style.name(move.tail) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
-        if new is None and isinstance(original, cst.Name):
-            return None  # the import explains what was imported for itself
-        if new is None and file.around.is_set(original):
-            return None  # put in its place for whoever reads it, and the readers are told
+        if new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
+            return None  # the import explains it; or it is put in its place for readers, who are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
@@ -65,8 +64,10 @@ class CudaNames(Rule):
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if end := needed(file, file.link(original)):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
-        if name in QUESTIONS and (library := file.meaning.asked_for(original)):
-            return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
+        if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
+            return Hit(original, "asked-elsewhere", values=(("name", name), ("library", asker)), code=move.code)
+        if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
+            return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None
         if decided and decided[0] != "together":
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
@@ -80,15 +81,15 @@ class CudaNames(Rule):
             return None
         what = (("what", decided[1]),) if decided else ()
         why = capability or (decided[0] if decided else move.why)
-        safe = move.fix == "safe" and not capability and not self._misplaced(name, original, file)
-        safe = safe and not decided and not self._waits(original, file)
+        safe = move.fix == "safe" and not (capability or decided or self._misplaced(name, original, file))
+        safe = safe and not self._waits(original, file)
         return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
         """In the arguments of a call of torch.cuda that stays: half a port of one expression is none."""
         link = file.link(original)
         child = link and link[0]
-        for up in ancestors(link) if link else ():
+        for up in ancestors(link):
             above = up[0]
             if isinstance(above, (ast.stmt, ast.Lambda)):
                 return False

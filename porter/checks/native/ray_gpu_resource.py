@@ -19,10 +19,8 @@ _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster
 
 @once_for_file
 def _is_about_ray(file: RuleFile) -> bool:
-    among = file.source.vocabulary
-    return bool(imports_of(file, "ray")) or (
-        any(word in among for word in _RAYS_WORDS) and _SAYS_ONE.search(file.source.utf8) is not None
-    )
+    planned = any(word in file.source.vocabulary for word in _RAYS_WORDS) and _SAYS_ONE.search(file.source.utf8)
+    return bool(planned or imports_of(file, "ray"))
 
 
 class RayGpuResource(Rule):
@@ -72,16 +70,13 @@ class RayGpuResource(Rule):
         keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
         if "GPU" not in keys or len(keys) > 1 and "CPU" not in keys and "memory" not in keys:
             return None
-        elements = list(updated.elements)
-        index = keys.index("GPU")
+        elements, index = list(updated.elements), keys.index("GPU")
         elements[index] = elements[index].with_changes(key=_renamed(elements[index].key))
         entry: Any = original.elements[index]
         return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
 
     @staticmethod
-    def _counted(
-        original: cst.Call | cst.Subscript, updated: Any, counted: cst.BaseExpression, file: RuleFile
-    ) -> Hit | None:
+    def _counted(original: Any, updated: Any, counted: cst.BaseExpression, file: RuleFile) -> Hit | None:
         if not _COUNTED.search(file.text(counted)):
             return None
         if isinstance(original, cst.Call):
