@@ -102,6 +102,9 @@ def summary(report: Report) -> list[Line]:
         optional = counted("operators", sum(f.optional for f in notes), lang)
         key = "notes.optional" if any(f.optional for f in notes) else "notes"
         rows.append(("notes.label", say(f"screen.{key}", lang, n=f"{len(notes):,}", optional=optional), f"porter analyze {report.view.asked} -v"))  # fmt: skip
+    if alone := sum(len(file.inventory) for file in report.scan.files):
+        said = say("screen.alone", lang, n=f"{alone:,}")
+        rows.append(("alone.label", said, f"porter analyze {report.view.asked} -o report.html"))
     labels = {key: say(f"screen.{key}", lang) for key, *_ in rows}
     wide = max(map(columns, labels.values())) + 2
     return [[], *(line for row in rows for line in _row(report, row, labels[row[0]], wide))]
