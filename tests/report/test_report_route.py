@@ -55,7 +55,7 @@ def test_scripts_that_start_something(report):
 )
 def test_the_script_that_the_plan_names(report, names, first):
     doc = report({"lib.py": TORCH + "x = torch.ones(1).cuda()\n", **{name: TORCH + GUARD for name in names}})
-    assert doc["plan"][0]["commands"] == [f"python {first} > gpu.log"]
+    assert doc["plan"][0]["commands"][1] == f"python {first}"
 
 
 def test_a_repository_does_not_import_itself(report):
@@ -143,7 +143,7 @@ def test_the_plan_fits_the_route(report, name):
     assert doc["route"]["name"] == name
     common = ["baseline", "environment", *own, "run", "precision", "performance"] if name != "nothing" else []
     assert [step["name"] for step in doc["plan"]] == common
-    commands = [command for step in doc["plan"] for command in step["commands"]]
+    commands = [command for step in doc["plan"] for command in step["commands"] if command.startswith("porter migrate")]
     writes = name in ("kernels", "rename")
     assert any(command.endswith("--inplace") for command in commands) is writes
     if name in ("megatron", "ready"):  # what porter could write is not what the first screen begins with
