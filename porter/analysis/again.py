@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.engine.session import moved
 from porter.finding import Change
 from porter.python.index import Link, Node, on_lines, parents, walk
 from porter.python.source import Source
@@ -44,25 +43,29 @@ def near(file: File, again: Again) -> frozenset[int]:
 
 
 def _touched(again: Again, source: Source) -> Iterator[int]:
-    for place in again.places:
-        yield source.line(moved(place, again.changes))
-    ahead = 0  # of the old text
-    for change in again.changes:
+    places = sorted(again.places)
+    ahead = passed = 0  # how far the port is ahead of the old text; places that are told
+    for change in sorted(again.changes):
+        while passed < len(places) and places[passed] < change.end:
+            yield source.line(places[passed] + ahead)
+            passed += 1
         start = change.start + ahead
         yield from range(source.line(start), source.line(start + len(change.new)) + 1)
         ahead += len(change.new) - (change.end - change.start)
+    yield from (source.line(place + ahead) for place in places[passed:])
 
 
 def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
     """Those below that stand on one of the lines; of what they stand in, only what has its head there."""
-    for field in _BLOCKS:
-        for inner in getattr(node, field, ()):
-            if on_lines(inner, lines):
-                first, last = _lines(inner)
-                index = bisect_left(lines, first)
-                if index < len(lines) and lines[index] <= last:
-                    yield inner
-                yield from _statements(inner, lines)
+    stack = [node]
+    while stack:
+        holder = stack.pop()
+        for inner in (inner for field in _BLOCKS for inner in getattr(holder, field, ()) if on_lines(inner, lines)):
+            first, last = _lines(inner)
+            index = bisect_left(lines, first)
+            if index < len(lines) and lines[index] <= last:
+                yield inner
+            stack.append(inner)
 
 
 def _head(statement: Node) -> Iterator[Node]:

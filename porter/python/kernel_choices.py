@@ -38,7 +38,8 @@ _PLAIN = frozenset(  # run anywhere
     "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
     " extend update join format".split()
 )
-_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel"})
+_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
+_IN_PARALLEL = "torch.nn.parallel.data_parallel"
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
@@ -144,7 +145,7 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
     for statement in node.body:
         call: Node = getattr(statement, "value", None)
         full = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-        if isinstance(statement, (ast.Assign, ast.Return)) and full in _PARALLEL:
+        if isinstance(statement, ast.Assign) and full in _PARALLEL or full == _IN_PARALLEL:
             name = full
         elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
             return None

@@ -178,8 +178,8 @@ MUTANTS = [
     Mutant(
         "bytes take their place before they are on the disk",
         "files/write.py",
-        "            _dress(real, beside)\n            os.fsync(descriptor)\n",
-        "            _dress(real, beside)\n",
+        "0o666 & ~_umask())\n            os.fsync(descriptor)\n",
+        "0o666 & ~_umask())\n",
         WRITE,
         "on_the_disk",
     ),
