@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
+from porter.engine.together import further_places
 from porter.files.paths import SIDE, is_test
 from porter.finding import SEVERITIES, Finding
 from porter.regex import lazy
@@ -91,4 +92,7 @@ def own_first(finding: Finding) -> tuple[bool, int, bool, str, int, int]:
 
 
 def _rank(cause: Cause) -> tuple[bool, int, int, tuple[int, str, int, int, str]]:
-    return (cause.is_aside, SEVERITIES.index(cause.lead.severity), -len(cause.places), cause.lead.rank)
+    places = sum(
+        1 + len(further_places(f.path, dict(f.values))) for f in cause.places
+    )  # one finding may speak for many
+    return (cause.is_aside, SEVERITIES.index(cause.lead.severity), -places, cause.lead.rank)
