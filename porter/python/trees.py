@@ -25,6 +25,7 @@ _PYTHON2 = lazy(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
+_OTHERS = lazy(rb"#!(?!.*python)")  # a script of another language, whatever it is called
 _PARTS = lazy(r"\d|[^\W\d]\w*|[^\w\s]")  # 1if: two words
 _CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)
 
@@ -44,7 +45,7 @@ def parse_or_refuse(utf8: bytes) -> ast.Module:
     try:
         return tree_of(text)
     except SyntaxError as error:
-        key = "python2" if _PYTHON2.search(utf8) else "syntax"
+        key = "python2" if _PYTHON2.search(utf8) and not _OTHERS.match(utf8) else "syntax"
         raise Unreadable(key, error.msg or "invalid syntax", error.lineno or 1) from None
     except ValueError as error:  # null bytes
         raise Unreadable("syntax", str(error)) from None
