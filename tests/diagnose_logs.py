@@ -6,7 +6,7 @@ import io
 from functools import cache
 
 from porter.diagnose.conclude import conclude
-from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+from porter.diagnose.match import matchers, meanings_of
 from porter.diagnose.repository import Repository
 from porter.diagnose.scan import Scan
 from porter.logs.reading import blocks
@@ -19,8 +19,7 @@ PACKAGES = load().packages
 
 @cache
 def meanings():
-    causes = TEXTS.named("causes").values()
-    return (*of_causes(causes), *of_packages(causes, PACKAGES), *of_symptoms(TEXTS))
+    return tuple(meanings_of(TEXTS, PACKAGES))
 
 
 @cache

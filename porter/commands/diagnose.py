@@ -30,7 +30,7 @@ def diagnose(
     from porter.checks.registry import load
     from porter.commands.settings import settings_here
     from porter.diagnose.conclude import conclude
-    from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+    from porter.diagnose.match import matchers, meanings_of
     from porter.diagnose.scan import Scan
     from porter.logs.reading import blocks, opened
 
@@ -42,10 +42,9 @@ def diagnose(
         )
     settings, _ = settings_here(target, lang)
     rules = load()
-    texts, causes = rules.texts, rules.texts.named("causes").values()
-    meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(texts)]
+    texts = rules.texts
     with opened(log) as stream:
-        scanned = Scan(matchers(meanings)).read(blocks(stream))
+        scanned = Scan(matchers(meanings_of(texts, rules.tables.packages))).read(blocks(stream))
     repository, prefix, root = _repository(repo, findings, target, settings.lang, no_cache, texts)
     diagnosis = conclude(scanned, texts, repository)
     if format == "json":

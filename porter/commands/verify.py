@@ -209,14 +209,12 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
 def _cause(output: str) -> Answer | None:
     """The likeliest cause that `porter diagnose` names for what a leg printed."""
     from porter.diagnose.conclude import conclude
-    from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+    from porter.diagnose.match import matchers, meanings_of
     from porter.diagnose.scan import Scan
     from porter.logs.reading import blocks
 
     rules = load()
-    causes = rules.texts.named("causes").values()
-    meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(rules.texts)]
-    scanned = Scan(matchers(meanings)).read(blocks(io.BytesIO(output.encode())))
+    scanned = Scan(matchers(meanings_of(rules.texts, rules.tables.packages))).read(blocks(io.BytesIO(output.encode())))
     return next((answer for answer in conclude(scanned, rules.texts, None).answers if answer.kind == "cause"), None)
 
 

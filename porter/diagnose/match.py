@@ -88,6 +88,12 @@ def _word(meaning: Meaning) -> str:
     return word
 
 
+def meanings_of(texts: Texts, packages: dict[str, Package]) -> list[Meaning]:
+    """All that a line of a log may mean."""
+    causes = texts.named("causes").values()
+    return [*of_causes(causes), *of_packages(causes, packages), *of_symptoms(texts)]
+
+
 def of_causes(causes: Collection[Json]) -> list[Meaning]:
     meanings = []
     for cause in causes:

@@ -11,7 +11,7 @@ import pytest
 import tomli
 
 from porter.diagnose.conclude import Diagnosis, conclude
-from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+from porter.diagnose.match import matchers, meanings_of
 from porter.diagnose.scan import Scan
 from porter.logs.reading import blocks
 from porter.rulebook.table import load
@@ -25,8 +25,7 @@ TEXTS = Texts()
 
 @cache
 def known():
-    causes = TEXTS.named("causes").values()
-    return matchers([*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(TEXTS)])
+    return matchers(meanings_of(TEXTS, load().packages))
 
 
 def diagnosed(text: bytes) -> Diagnosis:

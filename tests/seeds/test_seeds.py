@@ -25,7 +25,7 @@ from porter.advice.world import gather
 from porter.analysis.analyse import analyse, kind, may_concern
 from porter.analysis.session import open_session
 from porter.diagnose.conclude import conclude
-from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
+from porter.diagnose.match import matchers, meanings_of
 from porter.diagnose.scan import Scan
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
@@ -92,8 +92,7 @@ def told(path: Path, scratch: Path) -> list[Told]:
 
 def _diagnosed(path: Path) -> Iterator[Told]:
     lines = [MARKED.sub("", line) for line in path.read_text().splitlines()]
-    causes = TEXTS.named("causes").values()
-    known = matchers([*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(TEXTS)])
+    known = matchers(meanings_of(TEXTS, load().packages))
     diagnosis = conclude(Scan(known).read(blocks(io.BytesIO("\n".join(lines).encode()))), TEXTS, None)
     for answer in diagnosis.answers:
         text = " ".join(part["en"] for part in (answer.title, answer.why, answer.cure))
