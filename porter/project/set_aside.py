@@ -22,16 +22,16 @@ def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool
     def aside(finding: Finding) -> bool:
         if not is_only_told(finding):
             return False
-        rests = (
-            not RESTS.isdisjoint(dict(finding.values))
-            or finding.severity == "note"
-            and _OF_SERVICES.search(finding.path)
-        )
-        return bool(rests) or may_stay(finding.code, finding.why)
+        if not RESTS.isdisjoint(dict(finding.values)) or may_stay(finding.code, finding.why):
+            return True
+        return finding.severity == "note" and _OF_SERVICES.search(finding.path) is not None
 
-    out = []
-    for result in results:
-        rows = tuple(filter(aside, result.findings))
-        kept = tuple(f for f in result.findings if f not in rows) if rows else result.findings
-        out.append(replace(result, findings=kept, inventory=rows) if rows else result)
-    return out
+    return [_split(result, aside) for result in results]
+
+
+def _split(result: FileResult, aside: Callable[[Finding], bool]) -> FileResult:
+    kept: list[Finding] = []
+    rows: list[Finding] = []
+    for finding in result.findings:
+        (rows if aside(finding) else kept).append(finding)
+    return replace(result, findings=tuple(kept), inventory=tuple(rows)) if rows else result
