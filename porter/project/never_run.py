@@ -18,7 +18,9 @@ from porter.regex import lazy
 from porter.spans import Span, span_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_PLAIN = frozenset({"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"})
+_PLAIN = frozenset(
+    {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
+)
 _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
 # what torch calls of a module by itself
 _CALLED = frozenset(
@@ -26,7 +28,9 @@ _CALLED = frozenset(
     _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state""".split()
 )
 # `getattr(self, name)`, of something that may be an object of a class
-_LOOKED_UP = lazy(rb"getattr\([ \t]*(?!(?:torch|nn|F|np|numpy|args|opts?|cfg|config|os|sys|optim|logging)\b)[\w.]+[ \t]*,[ \t]*(?![\"'])")
+_LOOKED_UP = lazy(
+    rb"getattr\([ \t]*(?!(?:torch|nn|F|np|numpy|args|opts?|cfg|config|os|sys|optim|logging)\b)[\w.]+[ \t]*,[ \t]*(?![\"'])"
+)
 
 
 def branches(tree: ast.Module) -> dict[Span, str]:
@@ -91,7 +95,9 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
 class Methods:
     """`is_own`: of a module, whether it is one of the project; `says`: of a name, whether another file has it."""
 
-    def __init__(self, tree: ast.Module, text: bytes, is_own: Callable[[str], bool], says: Callable[[str], bool]) -> None:
+    def __init__(
+        self, tree: ast.Module, text: bytes, is_own: Callable[[str], bool], says: Callable[[str], bool]
+    ) -> None:
         self._text, self._says = text, says
         owners = [] if _LOOKED_UP.search(text) else [node for node in tree.body if isinstance(node, ast.ClassDef)]
         own = {name for node in tree.body for name in _imported(node, is_own)} | {owner.name for owner in owners}

@@ -113,7 +113,9 @@ def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
     equal = [term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq]]
     pairs = [pair for t in equal for pair in ((t.left, t.comparators[0]), (t.comparators[0], t.left))]
     found = ((_counter(side), other) for side, other in pairs if type(constant(other)) is int or _is_length(other))
-    return tuple((name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name)
+    return tuple(
+        (name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name
+    )
 
 
 def _counter(node: Node) -> str:

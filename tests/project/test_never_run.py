@@ -42,7 +42,9 @@ TAKEN = {
 }
 
 
-def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], code: str) -> tuple[set[int], dict[int, str]]:
+def looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], code: str
+) -> tuple[set[int], dict[int, str]]:
     """The lines of lib.py that are told of, and those that are set aside, with what that names."""
     write(tmp_path, {"porter.toml": "", **files})
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
