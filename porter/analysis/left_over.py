@@ -42,7 +42,9 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
     for link in (*_texts(file), *_attributes(file)):
         ported, command = _in_command(file, link)
         told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
-        if not (told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)):
+        if not (
+            told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)
+        ):
             start, end = file.source.span(link[0])
             text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
@@ -17,8 +18,16 @@ from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, package_row
 
 ATTENTIONS = ("flash_attn", "xformers")
-# packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
-ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
+# packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
+# it may only build on
+ASKED: dict[str, Callable[[RuleFile], object]] = {
+    "onnxruntime": asks_for_device,
+    "detectron2.config.get_cfg": keeps_default,
+    **{
+        name: partial(called, package=name, apart=())
+        for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
+    },
+}
 
 
 def parents(name: str) -> list[str]:
