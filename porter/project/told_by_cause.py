@@ -18,7 +18,8 @@ _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
 _PACKAGE, _ATTENTION = "PRT401", "PRT409"
 _CALLERS = lazy(r"([^\s,;]+\.py):")  # of "a/b.py: f, g; c.py: h"
 _FLASH = ("flash_attn", "flash_attn_interface")
-_PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH, "cache": _FLASH}  # by what is said of a call
+# by what is said of a call; what reads a cache is told what serves it
+_PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 
 
 def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 _SCHEDULERS = frozenset(
@@ -28,7 +28,8 @@ class OlderTorch(Rule):
             return self._grid(original, updated, name)
         if name == _VARIABLE:
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
-            return next((Hit(a, "volatile") for a in given if file.text(a.value) != "False"), None)
+            together = ((TOGETHER, "volatile"),)
+            return next((Hit(a, "volatile", values=together) for a in given if file.text(a.value) != "False"), None)
         return self._stft(original, updated) if name == "torch.stft" else self._verbose(original, updated, name, file)
 
     @staticmethod
