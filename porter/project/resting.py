@@ -32,6 +32,11 @@ from porter.regex import lazy
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
 _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
 _SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
+# which passes its input on where no rate of it is more than 0, be it a default, a setting or an argument
+_DROP_PATH = "PRT617"
+_DROPS = lazy(
+    rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
+)
 _WORD = lazy(r"[A-Za-z_]\w*")
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
@@ -74,6 +79,8 @@ def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool])
         return ("unused", methods.idle(line) if methods else "")
 
     reasons = {f: [*map(why, lines_of(f))] for f in told}
+    if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
+        reasons |= dict.fromkeys(of_paths, [("never", "drop_path > 0")])
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from porter.engine.together import ALSO, PLACES, lines_of, may_fold
 from porter.finding import SEVERITIES, FileResult, Finding
+from porter.project.set_aside import RESTS
 from porter.regex import lazy
 
 _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
@@ -24,7 +25,7 @@ _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 
 def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
     files = list(results)
-    found = [f for result in files for f in result.findings if may_fold(f)]
+    found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
     owners = {**_kernels_of(found), **_packages_of(found)}
     if not owners:
         return files

@@ -159,6 +159,12 @@ class Uses:
         texts = (text for path in near if word in (text := self.text(path)))
         return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
 
+    def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether any file says something, or may: a heap of data is not looked through."""
+        if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+            return True
+        return any(pattern.search(self.text(path)) for path in self._files)
+
     def _near_first(self, paths: list[str], folder: str) -> list[str]:
         if folder not in self._sorted:
             self._sorted = {folder: sorted(paths, key=lambda path: not path.startswith(folder))}

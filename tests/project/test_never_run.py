@@ -143,3 +143,48 @@ def test_methods(tmp_path: Path, monkeypatch) -> None:
 def test_methods_that_may_be_looked_up(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
     told, aside = looked(tmp_path, monkeypatch, {"lib.py": METHODS, **BESIDE, **more}, "PRT307")
     assert (told, aside) == ({*PLACES}, {})
+
+
+DROPS = """import torch
+from torch import nn
+
+
+class DropPath(nn.Module):
+    def __init__(self, drop_prob=0.0):
+        super().__init__()
+        self.drop_prob = drop_prob
+
+    def forward(self, x):
+        if self.drop_prob == 0.0 or not self.training:
+            return x
+        keep = 1 - self.drop_prob
+        shape = (x.shape[0],) + (1,) * (x.ndim - 1)
+        random_tensor = keep + torch.rand(shape, dtype=x.dtype, device=x.device)
+        random_tensor.floor_()
+        return x.div(keep) * random_tensor
+
+
+class Net(nn.Module):
+    def __init__(self, drop_path_rate=0.0):
+        super().__init__()
+        self.path = DropPath(drop_path_rate)
+
+
+print(Net().cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "drops"),
+    [
+        ({}, False),
+        ({"conf.yaml": "drop_path_rate: 0.0\n"}, False),
+        ({"conf.yaml": "drop_path_rate: 0.2\n"}, True),
+        ({"run.sh": "python lib.py --drop-path 0.1\n"}, True),
+        ({"run.sh": "python lib.py --drop_path 0\n"}, False),
+        ({"train.py": "from lib import Net\n\nNet(drop_path_rate=.05)\n"}, True),
+    ],
+)
+def test_paths_that_are_never_dropped(tmp_path: Path, monkeypatch, more: dict[str, str], drops: bool) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": DROPS, **more}, "PRT617")
+    assert (bool(told), bool(aside)) == (drops, not drops)

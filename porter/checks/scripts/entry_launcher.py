@@ -51,5 +51,6 @@ def _rank(start: re.Match[str]) -> tuple[bool, bool]:
     """What is set up for: a launcher of ranks before a program that may only prepare the data. A word behind an option may
     be a program all the same, as of `xvfb-run --auto-servernum python`."""
     is_value = _VALUE.search(start[0][: start.start(1) - start.start()]) is not None
-    rest = start.string[start.start(1) : start.string.find("\n", start.end())]
-    return is_value, _LAUNCHES.match(rest) is None
+    goes_on = start.string[: start.start()].rstrip().endswith("\\")  # it is an argument of what stands above
+    rest = start.string[start.start(1) :].partition("\n")[0]
+    return is_value, goes_on or _LAUNCHES.match(rest) is None
