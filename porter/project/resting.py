@@ -80,7 +80,7 @@ def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool])
 
     reasons = {f: [*map(why, lines_of(f))] for f in told}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
-        reasons |= dict.fromkeys(of_paths, [("never", "drop_path > 0")])
+        reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 

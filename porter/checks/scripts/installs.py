@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from porter.engine.rule import TOGETHER, Hit, TextRule, named
+from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
 from porter.files.kinds import DOCKERFILE, SHELL, kind_of
 from porter.files.paths import is_test
@@ -66,9 +66,11 @@ def _together(hits: list[Hit]) -> Iterator[Hit]:
     """The parts of CUDA that a script installs go together."""
     parts = [hit for hit in hits if hit.code == "PRT842"]
     names = ", ".join(dict.fromkeys(dict(hit.values)["name"] for hit in parts))
-    values = (*named(name=names), (TOGETHER, "parts"))
     for hit in hits:
-        yield replace(hit, values=values) if hit.code == "PRT842" else hit
+        if hit.code != "PRT842":
+            yield hit
+        elif hit is parts[0]:
+            yield replace(hit, values=named(name=names))
 
 
 def _foreign_stages(document: Document) -> list[range]:
