@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python.evidence import RUNNERS, call_name, like, logged
-from porter.python.index import Link, ancestors, lines_of, strings
+from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, strings
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
@@ -42,7 +42,9 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
     for link in (*_texts(file), *_attributes(file)):
         ported, command = _in_command(file, link)
         told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
-        if not (told or file.awareness.covers_link(link) or _is_word(link) or is_label(file, link)):
+        if not (
+            told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)
+        ):
             start, end = file.source.span(link[0])
             text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
@@ -65,6 +67,16 @@ def _is_word(link: Link) -> bool:
     """Part of a text for people or of a path, the name of an attribute."""
     above = link[1][0]
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS
+
+
+def _is_unread(file: File, link: Link) -> bool:
+    """`place = "cuda:{}".format(rank)` in a function that never reads `place`."""
+    above = next(a for a in ancestors(link) if isinstance(a[0], ast.stmt))
+    target = above[0].targets[0] if isinstance(above[0], ast.Assign) and len(above[0].targets) == 1 else None
+    if not isinstance(target, ast.Name):
+        return False
+    home = file.names.scopes.home(target.id, (target, above))
+    return home.__class__ in FUNCTIONS and not file.names.readers(target.id, (target, above))
 
 
 def _lines(link: Link) -> set[int]:

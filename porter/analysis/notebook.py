@@ -11,7 +11,7 @@ from porter.analysis.text import examine
 from porter.engine.refusals import guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
-from porter.engine.together import ALSO, further_lines
+from porter.engine.together import ALSO, further_lines, with_lines
 from porter.errors import Broken
 from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.python.comments import to_porter
@@ -48,7 +48,8 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         return replace(result, sites=tuple(sorted(skipped)), ties=code.ties)
     findings = _agreed([side.findings for side in sides], script.remarks)
     if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
-        findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
+        broken = [own(result.path, line + 1, "PRT002", "cell", session) for line in sorted(book.broken.values())]
+        findings += [with_lines(broken)] if broken else []
     codes = ", ".join(sorted({finding.code for finding in findings if finding.edit}))
     cells = {unsafe: [side.edits(unsafe) for side in sides] for unsafe in (False, True)}
     made = [Edits((), written(book, set().union(*cells[unsafe])), codes, unsafe) for unsafe in (False, True)]

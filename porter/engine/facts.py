@@ -20,6 +20,8 @@ class Launch(NamedTuple):
     script: str = ""  # the shell script that starts the training
     passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
     options: Options = ()
+    # programs that `python -m torch.distributed.launch` starts, which hands them `--local-rank`: the names of their files
+    by_module: tuple[str, ...] = ()
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""

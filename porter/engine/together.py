@@ -32,6 +32,7 @@ _OF_THE_PLACE = frozenset(
         "importers",
         "bystanders",
         "bystander_files",
+        "option",
     }
 )
 

@@ -47,6 +47,10 @@ class MeantNames:
         """Whether a file imports another."""
         return path in self._importers.get(home, ())
 
+    def is_own(self, module: str) -> bool:
+        """Whether a module is one of the project, as far as its first word says."""
+        return module.partition(".")[0] in self._words
+
     def _leads_to(self, home: str) -> set[str]:
         """All files that import one, or what imports it."""
         known = self._leading.get(home)
@@ -79,7 +83,7 @@ class MeantNames:
             file for near in self._project.named(path, module) for file in {near, *self._project.behind(near, name)}
         }
         if not files:
-            return module.partition(".")[0] not in {"", *self._words}
+            return module[:1] not in ("", ".") and not self.is_own(module)
         return home not in files and any(self._defines(file, name) for file in files)
 
     def _defines(self, path: str, name: str) -> bool:

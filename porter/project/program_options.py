@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from porter.engine.facts import Options
@@ -31,6 +31,25 @@ _SIDE = lazy(
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
 _NAMES_TRAINING = lazy(r"(?i)train|tune")
 _TRAINS = lazy(r"(?i)train|tune|launch|run")
+# with the lines that go on
+_BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
+
+_WITHOUT_OPTION = lazy(rb"--use[_-]env\b")
+_PAGES, _DEEP = 100, 3  # how many pages are looked at, and folders of theirs
+
+
+def by_module(
+    texts: Mapping[str, bytes], scripts: Mapping[str, bytes], files: Iterable[str], read: Callable[[str], bytes | None]
+) -> tuple[str, ...]:
+    """The programs that scripts, and what users are told, start with `torch.distributed.launch`, unless it leaves out the
+    option; `texts`: of programs."""
+    if not any(b"--local_rank" in data for data in texts.values()):
+        return ()
+    pages = [path for path in files if path.endswith(".md") and path.count("/") < _DEEP][:_PAGES]
+    told = (data for path in pages if (data := read(path)) is not None)
+    naming = (data for data in (*scripts.values(), *told) if b"torch.distributed.launch" in data)
+    found = (match for data in naming for match in _BY_MODULE.finditer(data))
+    return tuple(sorted({match[2].decode() for match in found if not _WITHOUT_OPTION.search(match[1])}))
 
 
 def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse) -> Options:

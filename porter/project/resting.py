@@ -21,6 +21,7 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
+from porter.project.never_run import Methods, branches
 from porter.project.set_aside import RESTS
 from porter.project.unused import Uses
 from porter.python.graphs import reached
@@ -31,6 +32,11 @@ from porter.regex import lazy
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
 _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
 _SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
+# which passes its input on where no rate of it is more than 0, be it a default, a setting or an argument
+_DROP_PATH = "PRT617"
+_DROPS = lazy(
+    rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
+)
 _WORD = lazy(r"[A-Za-z_]\w*")
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
@@ -53,7 +59,29 @@ def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) ->
     result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
     result = _as_notes(result, _shown_alone(result, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
-    return _rested_parts(result, uses, once)
+    return _rested_parts(_never_run(result, uses, once), uses, once)
+
+
+def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    """With what is said of branches that are never taken, and of methods that nothing names."""
+    told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
+    tree = parse(uses.text(result.path)) if told else None
+    if tree is None:
+        return result
+    path, never = result.path, branches(tree)
+    is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
+    methods = Methods(tree, uses.text(path), uses.is_own, lambda name: uses.says(name, path)) if is_closed else None
+
+    def why(line: int) -> tuple[str, str]:
+        span = next((span for span in never if span[0] <= line <= span[1]), None)
+        if span is not None:
+            return ("never", never[span])
+        return ("unused", methods.idle(line) if methods else "")
+
+    reasons = {f: [*map(why, lines_of(f))] for f in told}
+    if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
+        reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
+    return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 
 def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Checkpoints that the project writes with more in them than tensors: settings of argparse, what numpy makes.
+"""Checkpoints that the project writes with more in them than tensors: settings of argparse, what numpy makes, whole modules.
 
 `torch.save({"model": ..., "args": args}, path)` and `torch.load(path)["model"]` may stand in different files. They are joined by
 the keys: what is read is one of those dictionaries that have all of its keys.
@@ -20,11 +20,12 @@ from porter.regex import lazy
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # where something in the project parses a command line
 _CONFIGURED = frozenset("cfg config hparams".split())  # where the file speaks of a library that makes objects
+_OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")
 _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
-    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)"
+    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
-_CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra")
+_CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
 # a function that asks for it in its first lines
 _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
@@ -147,10 +148,20 @@ def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
     if value.__class__ is ast.Call:
         func = value.func
         is_array = _root(func) in _NUMPY or func.__class__ is ast.Attribute and func.attr == "numpy"
-        return is_array or call_name(func) in states
+        return is_array or call_name(func) in states or _is_copied_module(value)
     if value.__class__ is ast.Attribute and getattr(value.value, "id", "") == "self":
         return value.attr in names
     return value.__class__ is ast.Name and value.id in names
+
+
+def _is_copied_module(value: Node) -> bool:
+    """`deepcopy(model).half()`: no dictionary has such methods, and nobody copies a tensor so."""
+    inner, names = value, set[bytes]()
+    while inner.__class__ is ast.Call and inner.func.__class__ is ast.Attribute and inner.func.attr != "deepcopy":
+        names.add(inner.func.attr.encode())
+        inner = inner.func.value
+    is_copy = inner.__class__ is ast.Call and call_name(inner.func) == "deepcopy"
+    return is_copy and bool(names) and names <= {*_OF_MODULES}
 
 
 def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:

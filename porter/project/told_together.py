@@ -1,12 +1,14 @@
 """One cause is one finding across files, too: what a rule says `across` the files of a program is told in one of them.
 
 A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file
-speaks, a test only for tests; the others are its places. Where one of them alone is analysed, it speaks for itself; what is
-edited or suppressed always does.
+speaks, a test only for tests; the others are its places. So does one of several copies: files of a program that say the same
+of the same statement, letter by letter. Where one of them alone is analysed, it speaks for itself; what is edited or suppressed
+always does.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
@@ -18,33 +20,65 @@ from porter.project.package_users import list_paths
 from porter.regex import lazy
 
 _SHOWN = 8
+_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
+_KNOWN_AGAIN = 16  # characters
 _SHOWN_BY = lazy(
     r"(?:^|/)(?:demos?|examples?|docs?|tests?)/"
 )  # its list of packages makes a demo no program of its own
+_OF_BEFORE = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
 _CARRIED = ("bystanders", "bystander_files")  # files that the one which speaks has to name for another
 
 
 def told_together(
-    results: Sequence[FileResult], listed: Callable[[], Iterable[str]], across: Callable[[str], str]
+    results: Sequence[FileResult],
+    listed: Callable[[], Iterable[str]],
+    across: Callable[[str], str],
+    text: Callable[[str], bytes],
 ) -> list[FileResult]:
     """The results with one finding for what one thought answers; `listed`: all files; `across`: of a code, see there."""
-    found = [f for result in results for f in result.findings if across(f.code) and is_only_told(f)]
+    found = [f for result in results for f in result.findings if is_only_told(f) and (across(f.code) or _is_of_code(f))]
     if len({f.path for f in found}) < 2:
         return list(results)
     home = Homes(listed())
-    groups: dict[tuple[Hashable, ...], list[Finding]] = {}
+    alike: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
-        where = home.of(f.path) if across(f.code) == "program" else f.path[: f.path.rfind("/") + 1]
-        groups.setdefault((where, *sentence(f)), []).append(f)
-    told = {several[0]: _of_all(several) for several in groups.values() if len(several) > 1}
-    left = {f for several in groups.values() for f in several[1:]}
-    files = {f.path for several in groups.values() if len(several) > 1 for f in several}
+        where = f.path[: f.path.rfind("/") + 1] if across(f.code) == "folder" else home.of(f.path)
+        alike.setdefault((where, *sentence(f)), []).append(f)
+    groups: list[list[Finding]] = []
+    for several in alike.values():
+        groups += [several] if across(several[0].code) else _copies(several, text)
+    told = {several[0]: _of_all(several) for several in groups if len(several) > 1}
+    left = {f for several in groups for f in several[1:]}
+    files = {f.path for several in groups if len(several) > 1 for f in several}
 
     def folded(result: FileResult) -> FileResult:
         kept = (told.get(f, f) for f in result.findings if f not in left)
         return replace(result, findings=tuple(sorted(kept)))
 
     return [folded(result) if result.path in files else result for result in results]
+
+
+def _is_of_code(finding: Finding) -> bool:
+    return finding.code.startswith(_OF_CODE) and kind_of(finding.path) == PYTHON
+
+
+def _copies(findings: Sequence[Finding], text: Callable[[str], bytes]) -> Iterable[list[Finding]]:
+    """By the statement that they speak of; what a file says of it a second time is a copy of the second in another."""
+    if len({f.path for f in findings}) < 2:
+        return ()
+    groups: dict[tuple[bytes, int], list[Finding]] = {}
+    times: Counter[tuple[str, bytes]] = Counter()
+    for f in findings:
+        if line := _line(text(f.path), f.line):
+            times[f.path, line] += 1
+            groups.setdefault((line, times[f.path, line]), []).append(f)
+    return groups.values()
+
+
+def _line(text: bytes, number: int) -> bytes:
+    """A line as it is written; nothing of one that is too short to be known again."""
+    line = text.split(b"\n", number)[number - 1].strip() if number <= text.count(b"\n") + 1 else b""
+    return line if len(line) >= _KNOWN_AGAIN else b""
 
 
 class Homes:
@@ -62,8 +96,9 @@ class Homes:
         return ""
 
 
-def _first(finding: Finding) -> tuple[bool, bool, Finding]:
-    return (is_test(finding.path), kind_of(finding.path) != PYTHON, finding)
+def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
+    path = finding.path
+    return (is_test(path), _OF_BEFORE.search(path) is not None, kind_of(path) != PYTHON, finding)
 
 
 def _of_all(findings: Sequence[Finding]) -> Finding:

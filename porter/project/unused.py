@@ -145,6 +145,26 @@ class Uses:
                         return True
         return others is not self._files
 
+    def is_own(self, module: str) -> bool:
+        """Whether a module is one of the project."""
+        return self._meant.is_own(module)
+
+    def says(self, name: str, home: str) -> bool:
+        """Whether a name stands in another file, whatever it means there, or may."""
+        word = name.encode()
+        whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))
+        if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+            return True
+        near = (path for path in self._near_first(self._files, _folder(home)) if path != home)
+        texts = (text for path in near if word in (text := self.text(path)))
+        return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
+
+    def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether any file says something, or may: a heap of data is not looked through."""
+        if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+            return True
+        return any(pattern.search(self.text(path)) for path in self._files)
+
     def _near_first(self, paths: list[str], folder: str) -> list[str]:
         if folder not in self._sorted:
             self._sorted = {folder: sorted(paths, key=lambda path: not path.startswith(folder))}

@@ -24,7 +24,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import lists_of
-from porter.project.program_options import launcher, takes
+from porter.project.program_options import by_module, launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
@@ -112,6 +112,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
+    started = by_module(gathered.texts, scripts, files, lambda path: _read(root / path))
     own = OwnCode(
         tuple(sorted(gathered.own_methods["cuda"])),
         tuple(sorted(gathered.own_methods["is_cuda"])),
@@ -126,7 +127,7 @@ def _gather(
         falls_back=attention_falls_back(gathered.texts, parse),
     )
     return Facts(
-        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
+        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse), started),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),

@@ -25,6 +25,7 @@ from porter.native.kernels import anew
 from porter.project.consistency import consistent
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
+from porter.project.told_by_cause import told_by_cause
 from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
@@ -135,8 +136,10 @@ def run(
         if (gated or stdin) and not loose:
             texts = _uses(root, paths, settings, listed, given)
             done = rested(done, texts, session.rules.once)
-            done = told_by_function(done, texts.text, session.rules.thought)
-            done = set_aside(told_together(done, lambda: listed, session.rules.across), session.rules.may_stay)
+            done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
+            done = set_aside(
+                told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay
+            )
     files = tuple(sorted(done, key=lambda result: result.path))
     piped = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
 
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
+_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")
+_DEVICES = lazy(rb"(?i)cuda|device|(?<!i)npu|\.to\(")
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -199,7 +201,9 @@ class Context:
 
     @cached_property
     def _never(self) -> bool:
-        return paths.never_trains(self.file.path)
+        """Whether nothing of the file computes on a device: of its kind, or a driver that has others compute."""
+        drives = self.file.source.says(_DRIVES) and not self.file.source.says(_DEVICES)
+        return drives or paths.never_trains(self.file.path)
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:

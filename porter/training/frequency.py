@@ -98,24 +98,43 @@ def happens_once(link: Link, loop: Node) -> bool:
 
 
 def _is_of_one_round(test: Node, loop: Node) -> bool:
-    """`step == 0`, of what the loop counts."""
+    """`step == 0`, `step == len(loader) - 1`, of what the loop counts."""
     if loop.__class__ is not ast.For:
         return False
     counted = {node.id for node in walk(loop.target) if node.__class__ is ast.Name}
-    return not counted.isdisjoint(_single_rounds(test))
+    return any(name in counted and counted.isdisjoint(beside) for name, beside in _single_rounds(test))
 
 
 @once
-def _single_rounds(test: Node) -> tuple[str, ...]:
-    """The names that a condition holds to be one whole number: `step` of `step == 0 and is_main`."""
+def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The names that a condition holds to be one whole number, and those that the number is made of: `step` of
+    `step == 0 and is_main`, `i` and `loader` of `i + 1 == len(loader)`."""
     terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
-    equal = (term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq])
-    return tuple(getattr(t.left, "id", "") for t in equal if type(constant(t.comparators[0])) is int)
+    equal = [term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq]]
+    pairs = [pair for t in equal for pair in ((t.left, t.comparators[0]), (t.comparators[0], t.left))]
+    found = ((_counter(side), other) for side, other in pairs if type(constant(other)) is int or _is_length(other))
+    return tuple(
+        (name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name
+    )
+
+
+def _counter(node: Node) -> str:
+    """`i` of `i` and of `i + 1`."""
+    if node.__class__ is ast.BinOp and node.op.__class__ is ast.Add and type(constant(node.right)) is int:
+        node = node.left
+    return str(getattr(node, "id", ""))
+
+
+def _is_length(node: Node) -> bool:
+    """`len(loader)`, `len(loader) - 1`"""
+    if node.__class__ is ast.BinOp and node.op.__class__ is ast.Sub and type(constant(node.right)) is int:
+        node = node.left
+    return node.__class__ is ast.Call and call_name(node.func) == "len"
 
 
 def asks_for_one_round(test: Node, link: Link) -> bool:
     """Whether a condition holds in one round of a loop around it, in the same function."""
-    if not any(_single_rounds(test)):
+    if not _single_rounds(test):
         return False
     for above in ancestors(link):
         if isinstance(above[0], FUNCTIONS):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _MAKERS = frozenset(
     "tensor as_tensor stack cat zeros ones rand randn randint arange array asarray concatenate list FloatTensor LongTensor".split()
 )
+_BUFFER = lazy(r"(?i)buffer\b|replay|rollout")
 
 
 def is_left(scene: Scene, link: Link) -> bool:
@@ -39,16 +41,47 @@ def _is_counted(reader: Link) -> bool:
     return above.__class__ is ast.Call and getattr(above.func, "id", "") == "len"
 
 
-def made_from(scene: Scene, dataset: Node, link: Link) -> str:
+def is_in_memory(scene: Scene, link: Link) -> bool:
+    """Whether the dataset is made of a buffer, or of a class of this file that keeps all of its items."""
+    dataset = _dataset(link)
+    if dataset is None:
+        return False
+    return _BUFFER.search(_made_from(scene, dataset, link)) is not None or _lies_in_memory(scene, dataset, link)
+
+
+def is_read_by_each_worker(scene: Scene, link: Link) -> bool:
+    """Whether each worker would hand out the whole dataset: an IterableDataset of this file that does not ask which it is."""
+    dataset = _dataset(link)
+    values = [] if dataset is None else _values(scene, dataset, link)
+    names = {call_name(value.func) for value in values if isinstance(value, ast.Call)}
+    owners = [link[0] for link in scene.file.buckets[ast.ClassDef] if link[0].name in names]
+    return any(
+        any(call_name(base) == "IterableDataset" for base in owner.bases)
+        and not any(call_name(node) == "get_worker_info" for node in walk(owner))
+        for owner in owners
+    )
+
+
+def _dataset(link: Link) -> Node:
+    call = link[1][0]
+    named = next((k.value for k in call.keywords if k.arg == "dataset"), None)
+    return named or next(iter(call.args), None)
+
+
+def _values(scene: Scene, dataset: Node, link: Link) -> list[Node]:
+    return values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else [dataset]
+
+
+def _made_from(scene: Scene, dataset: Node, link: Link) -> str:
     """The arguments of the calls that a dataset is made by, where a name holds it."""
     values = values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else []
     calls = [value for value in values if isinstance(value, ast.Call)]
     return " ".join(ast.unparse(part) for call in calls for part in (*call.args, *(k.value for k in call.keywords)))
 
 
-def lies_in_memory(scene: Scene, dataset: Node, link: Link) -> bool:
+def _lies_in_memory(scene: Scene, dataset: Node, link: Link) -> bool:
     """Whether `__getitem__` of a class of this file takes nothing but items of what its `__init__` filled."""
-    values = values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else [dataset]
+    values = _values(scene, dataset, link)
     names = [value.func.id for value in values if isinstance(value, ast.Call) and isinstance(value.func, ast.Name)]
     if not names or len(names) != len(values):
         return False

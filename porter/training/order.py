@@ -32,6 +32,8 @@ _COLLECTS = lazy(
     r"torch\.distributed\.(?:barrier|broadcast|reduce|all_|gather|scatter)|torch\.nn\.parallel\.(?:distributed\.)?DistributedDataP"
 )
 
+_ENDS = (ast.Return, ast.Raise)
+
 
 def touched_before(names: Names, link: Link) -> str | None:
     """The call that wakes the device, in a statement above: in the blocks around, as far as the function reaches."""
@@ -110,13 +112,14 @@ def _works(scene: Scene, link: Link) -> bool | None:
     answers: dict[object, bool] = scene.file.answers["works"]
     key = (functions[0], scene.names.scopes.around(link))
     if key not in answers:
-        answers[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
+        answers[key] = any(_touch(statement, link, scene.names, is_passed=False) for statement in functions[0].body)
     return answers[key]
 
 
-def _touch(statement: Node, link: Link, names: Names) -> str | None:
-    """The call in a statement that wakes the device: one of torch.cuda or torch.npu, or `x.cuda()`."""
-    for node in _calls(statement):
+def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) -> str | None:
+    """The call in a statement that wakes the device: one of torch.cuda or torch.npu, or `x.cuda()`; of one that is
+    passed, not in a branch that leaves the function."""
+    for node in _calls(statement, is_passed=is_passed):
         full = names.resolve(node.func, link)
         if full and _TOUCHES.match(full):
             return full
@@ -132,12 +135,13 @@ def _touch(statement: Node, link: Link, names: Names) -> str | None:
 
 def _collective(statement: Node, link: Link, names: Names) -> str | None:
     """`dist.barrier()`, `DistributedDataParallel(model)`"""
-    resolved = (names.resolve(node.func, link) for node in _calls(statement))
+    resolved = (names.resolve(node.func, link) for node in _calls(statement, is_passed=True))
     return next((full for full in resolved if full and _COLLECTS.match(full)), None)
 
 
-def _calls(statement: Node) -> Iterator[Node]:
-    """Those that the statement itself makes: not in functions that it defines."""
+def _calls(statement: Node, *, is_passed: bool) -> Iterator[Node]:
+    """Those that the statement itself makes: not in functions that it defines, and of one after which the function goes
+    on, not in branches that end it."""
     stack: list[Node] = [statement]
     while stack:
         node = stack.pop()
@@ -145,4 +149,8 @@ def _calls(statement: Node) -> Iterator[Node]:
             continue
         if node.__class__ is ast.Call:
             yield node
-        stack += children(node)
+        if is_passed and node.__class__ is ast.If:
+            blocks_left = [b for b in (node.body, node.orelse) if b and b[-1].__class__ not in _ENDS]
+            stack += [node.test, *(inner for block in blocks_left for inner in block)]
+        else:
+            stack += children(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porter.project.program_options import launcher
+from porter.project.program_options import by_module, launcher
 
 STARTS = b"torchrun main.py\n"
 
@@ -25,3 +25,22 @@ STARTS = b"torchrun main.py\n"
 )
 def test_what_starts_a_test_is_not_the_training(paths: list[str], expected: str) -> None:
     assert launcher(dict.fromkeys(paths, STARTS)) == expected
+
+
+COMMAND = b"python -m torch.distributed.launch --nproc_per_node 8 %s train/main.py --workers 8\n"
+OPTION = {"main.py": b'parser.add_argument("--local_rank", type=int)\n'}
+
+
+@pytest.mark.parametrize(
+    ("texts", "command", "programs"),
+    [
+        (OPTION, COMMAND % b"", ("main.py",)),
+        (OPTION, COMMAND % b"\\\n   --master_port 9527 \\\n", ("main.py",)),
+        (OPTION, COMMAND % b"--use_env", ()),
+        (OPTION, COMMAND.replace(b"-m torch.distributed.launch", b"-m torch.distributed.run") % b"", ()),
+        ({"main.py": b"import torch\n"}, COMMAND % b"", ()),
+    ],
+)
+def test_what_the_old_launcher_starts(texts: dict[str, bytes], command: bytes, programs: tuple[str, ...]) -> None:
+    assert by_module(texts, {"run.sh": command}, ["run.sh"], lambda _: None) == programs
+    assert by_module(texts, {}, ["README.md"], {"README.md": command}.get) == programs

@@ -23,6 +23,9 @@ def _is_known(file: RuleFile) -> bool:
     says = file.source.says
     if says(NEW.encode()):
         return True
+    # what the launcher hands over has to be known, whatever the rank is taken from; options of others may be those of any program
+    if (started := file.facts.launch.by_module) and (not says(b"__main__") or file.path.rpartition("/")[2] in started):
+        return False
     return says(b"LOCAL_RANK") and not says(_SETS) and any(map(_follows, file.source.utf8.split(b"\n")))
 
 

@@ -11,15 +11,23 @@ from porter.python.evidence import call_name, constant
 from porter.regex import lazy
 
 _OTHER = lazy(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
+_COMMENT = lazy(rb"(?:^|[ \t])#")
 _TENSORRT = lazy(rb"(?i)tensorrt|trtexec")
 _ELSEWHERE = frozenset({"openvino", "coremltools", "ncnn", "MNN", "rknn"})  # what makes files for other hardware
 
 
 def asks_for_device(file: RuleFile) -> bool:
     """Whether a session of onnxruntime may be meant for more than the CPU; without providers it is not."""
-    if file.source.says(_OTHER):
+    if file.source.says(_OTHER) and any(
+        not _is_comment(file.source.utf8, m.start()) for m in _OTHER.finditer(file.source.utf8)
+    ):
         return True
     return not all(_on_cpu(link, file) for link in _sessions(file))
+
+
+def _is_comment(text: bytes, offset: int) -> bool:
+    """`providers=["CPUExecutionProvider"])  # or CUDAExecutionProvider`"""
+    return _COMMENT.search(text, text.rfind(b"\n", 0, offset) + 1, offset) is not None
 
 
 def stays_off_gpus(file: RuleFile) -> bool:

@@ -65,10 +65,11 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
     statement: Node = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
     if statement.__class__ is ast.Assign:
         names = {n.id for t in statement.targets for n in walk(t) if n.__class__ is ast.Name}
+    if _scales_its_own(call, names, loop, taken):
+        return ""
     sums = reads = False
     for node in walk(loop):
-        read = any(n is call or n.__class__ is ast.Name and n.id in names for n in walk(node))
-        if not read or node is loop:
+        if node is loop or not _reads(node, call, names):
             continue
         if node.__class__ is ast.AugAssign:
             sums |= node.target.__class__ is ast.Name
@@ -85,3 +86,28 @@ def _repeats(node: Node) -> bool:
     """`total = total + ...`, `largest = max(largest, ...)`."""
     targets = {t.id for t in node.targets if t.__class__ is ast.Name}
     return any(n.__class__ is ast.Name and n.id in targets for n in walk(node.value))
+
+
+def _scales_its_own(call: ast.Call, names: set[str], loop: ast.For, taken: set[str]) -> bool:
+    """Whether each gradient is scaled by its own norm: `scale = most / norm`, `p.grad.mul_(scale)`. One norm of all is another
+    training."""
+    known = set(names)
+    for node in walk(loop):
+        if node.__class__ is ast.Assign and _reads(node.value, call, known):
+            known |= {t.id for t in node.targets if t.__class__ is ast.Name}
+    for node in walk(loop):
+        if node.__class__ is ast.Call and call_name(node.func).endswith("_"):
+            changed, by = [node.func], list(node.args)
+        elif node.__class__ in (ast.Assign, ast.AugAssign):
+            targets = getattr(node, "targets", None) or [node.target]
+            changed, by = [t for t in targets if t.__class__ is not ast.Name], [node.value]
+        else:
+            continue
+        of_taken = any(n.__class__ is ast.Name and n.id in taken for target in changed for n in walk(target))
+        if of_taken and any(_reads(value, call, known) for value in by):
+            return True
+    return False
+
+
+def _reads(node: Node, call: ast.Call, names: set[str]) -> bool:
+    return any(n is call or n.__class__ is ast.Name and n.id in names for n in walk(node))

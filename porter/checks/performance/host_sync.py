@@ -94,12 +94,13 @@ class HostSync(BatchRule):
         why = syncs.purpose(scene, link) or "call"
         after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None:
-            return Hit(original, why, values=(*values, *syncs.in_a_row(link, why)))
-        detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
-        if (
-            isinstance(updated.func.value, cst.Call)
-            and getattr(updated.func.value.func, "attr", cst.Name("x")).value == "detach"
-        ):
-            detached = updated.func.value
+            more = (*syncs.in_a_row(link, why), *syncs.right_below(scene, link))
+            return Hit(original, why, values=(*values, *more))
+        value, detached = (
+            updated.func.value,
+            updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach"))),
+        )
+        if isinstance(value, cst.Call) and getattr(value.func, "attr", cst.Name("x")).value == "detach":
+            detached = value
         new = cst.Call(cst.Attribute(detached, cst.Name("float")))
         return Hit(original, "kept", new=new, values=values, more=(after,))

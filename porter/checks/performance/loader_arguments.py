@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 from porter.training import loaders, transfers
 
@@ -20,7 +20,6 @@ ORDER = (
 MEMORY = lazy(
     r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random|^range$|arange$|TensorDataset$"
 )
-BUFFER = lazy(r"(?i)buffer\b|replay|rollout")
 ASIDE = lazy(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = lazy(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 COUNTS = lazy(r"(?i)count|num_steps|total_|estimate|statistics")
@@ -51,7 +50,7 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
     if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
         return False
     function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
-    if place is not None and _in_memory(scene, place):
+    if place is not None and loaders.is_in_memory(scene, place):
         return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
@@ -60,17 +59,6 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
     return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
-
-
-def _in_memory(scene: Any, place: Link) -> bool:
-    """Whether the dataset is made of a buffer, or of a class that keeps all of its items."""
-    call = place[1][0]
-    named = next((k.value for k in call.keywords if k.arg == "dataset"), None)
-    dataset = named or next(iter(call.args), None)
-    return dataset is not None and (
-        BUFFER.search(loaders.made_from(scene, dataset, place)) is not None
-        or loaders.lies_in_memory(scene, dataset, place)
-    )
 
 
 # what a loader does by itself, and what keeps loading and copying out of the training process
@@ -93,6 +81,9 @@ class LoaderArguments(Rule):
         if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
             return None
         wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
+        place, scene = file.scene.link(original), cast("Any", file.scene)
+        if "num_workers" in wanted and place is not None and loaders.is_read_by_each_worker(scene, place):
+            wanted.remove("num_workers")
         if not wanted:
             return None
         missing = ", ".join(_WANTED[name][1] for name in wanted)

@@ -6,7 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import TOGETHER
+from porter.engine.together import ALSO
 from porter.finding import Change
+from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.regex import lazy
@@ -23,6 +25,7 @@ _LOGS = lazy(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$
 _KEEPS = frozenset({"append", "update", "add", "extend"})
 _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
 _READ = (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute)  # a bare name may be anything
+_PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
 _COMPARING = frozenset({"torch.equal", "torch.allclose"})
 
 
@@ -70,6 +73,39 @@ def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
     """For `Hit.values`: the row of waits that a wait, or the first of the same value, belongs to."""
     statement = read_again.first_statement(link[1])
     return ((TOGETHER, f"{why} {waits_in_a_row.first_line(statement)}"),) if statement is not None else ()
+
+
+def right_below(scene: Scene, link: Link) -> tuple[tuple[str, str], ...]:
+    """For `Hit.values`: the lines of the statements right below that read other values of the device. They find the queue
+    empty, and would be the first to wait once this one does not."""
+    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    if statement is None or statement[1] is None or statement[0].__class__ not in _PLAIN:
+        return ()
+    field, index = place(statement[1][0], statement[0])
+    lines = []
+    for below in getattr(statement[1][0], field)[index + 1 :] if field in BODIES else ():
+        func = value_uses.first_wait(below) if below.__class__ in _PLAIN else None
+        read = None if func is None else scene.link_to(func)
+        if read is None:
+            break
+        if not _is_no_wait(scene, read):
+            lines.append(str(read[0].end_lineno))
+        if _can_be_kept(scene, read):
+            break
+    return ((ALSO, ", ".join(lines)),) if lines else ()
+
+
+def _is_no_wait(scene: Scene, link: Link) -> bool:
+    """Whether what is read lies on the host, or has to be read."""
+    return (
+        value_uses.lies_on_host(link)
+        or value_uses.settled_by_kind(link)
+        or value_uses.made_on_host(scene, link)
+        or host_values.stays(scene, link[0].value, link)
+        or value_uses.is_wanted_there(link)
+        or link[0].attr == "cpu"
+        and value_uses.is_passed_on(link)
+    )
 
 
 def is_answer(scene: Scene, link: Link) -> bool:

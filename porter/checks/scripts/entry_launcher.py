@@ -22,6 +22,9 @@ _SUBMITS = lazy(r"^(?![ \t]*(?:echo|printf|#))[^#\n]*?(?<![\w./-])(sbatch|qsub|b
 _VALUE = lazy(r"(?:=[ \t]+|--[\w.-]+[ \t]+)$")  # `x == deepspeed`, `--engine deepspeed`: a word, and no program
 
 
+_LAUNCHES = lazy(r"(?!python)|python[\d.]*[ \t]+-m[ \t]+(?:torch\.distributed|accelerate|deepspeed)|\S+[ \t].*train")
+
+
 class EntryLauncher(TextRule):
     code = "PRT826"
     reads = "script"
@@ -31,10 +34,7 @@ class EntryLauncher(TextRule):
             return
         if is_test(document.path):  # it runs in an environment that somebody has set up
             return
-        # a word behind an option may be a program all the same, as of `xvfb-run --auto-servernum python`
-        starts = sorted(
-            _STARTS.finditer(script.text), key=lambda m: _VALUE.search(m[0][: m.start(1) - m.start()]) is not None
-        )
+        starts = sorted(_STARTS.finditer(script.text), key=_rank)
         if not starts:
             return
         submitted = _SUBMITS.search(script.text)
@@ -45,3 +45,12 @@ class EntryLauncher(TextRule):
                 return
             starts = started_here
         yield Hit(starts[0].span(1), "setup", optional=True)
+
+
+def _rank(start: re.Match[str]) -> tuple[bool, bool]:
+    """What is set up for: a launcher of ranks before a program that may only prepare the data. A word behind an option may
+    be a program all the same, as of `xvfb-run --auto-servernum python`."""
+    is_value = _VALUE.search(start[0][: start.start(1) - start.start()]) is not None
+    goes_on = start.string[: start.start()].rstrip().endswith("\\")  # it is an argument of what stands above
+    rest = start.string[start.start(1) :].partition("\n")[0]
+    return is_value, goes_on or _LAUNCHES.match(rest) is None

@@ -39,12 +39,14 @@ class Installs(TextRule):
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         foreign = _foreign_stages(document)
         alone = _brings_torch_alone(document)
+        found: list[Hit] = []
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
                 kind = _kind(command, index) if alone else "pip"
                 hits = list(_hits(document, command.words[index:], kind))
                 alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
-                yield from _together(hits)
+                found += hits
+        yield from _together(found)
 
 
 def _brings_torch_alone(document: Document) -> bool:
@@ -61,7 +63,7 @@ def _kind(command: Command, index: int) -> str:
 
 
 def _together(hits: list[Hit]) -> Iterator[Hit]:
-    """The parts of CUDA that one command installs go together."""
+    """The parts of CUDA that a script installs go together."""
     parts = [hit for hit in hits if hit.code == "PRT842"]
     names = ", ".join(dict.fromkeys(dict(hit.values)["name"] for hit in parts))
     for hit in hits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 # resolved name -> the argument, and the values of it that the tables do cover
 LIMITS = {
@@ -15,6 +16,7 @@ LIMITS = {
 }
 _SWITCHES = ("sorted", "log_target")
 _OF_TENSORS = {"topk": "torch.topk"}
+_WORKERS = lazy(r"(?i)collate(?!d)")  # what makes batches lies on the CPU
 
 
 class ArgumentUnsupported(Rule):
@@ -27,7 +29,7 @@ class ArgumentUnsupported(Rule):
         name = file.name(original.func) or ""
         if name not in LIMITS and isinstance(original.func, cst.Attribute):
             name = _OF_TENSORS.get(original.func.attr.value, "")
-        if name not in LIMITS or file.tested:
+        if name not in LIMITS or file.tested or file.scene.inside(original, _WORKERS, dataset=True):
             return None
         argument, covered = LIMITS[name]
         given = next((a for a in original.args if a.keyword is not None and a.keyword.value == argument), None)

@@ -1,10 +1,11 @@
-"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `save_image(x, path, range=(0, 1))`."""
+"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `save_image(x, path, range=(0, 1))`,
+`Variable(x, volatile=True)`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 _SCHEDULERS = frozenset(
@@ -13,17 +14,22 @@ _SCHEDULERS = frozenset(
     MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR""".split()
 )
 _GRIDS = frozenset({"torchvision.utils.make_grid", "torchvision.utils.save_image"})
+_VARIABLE = "torch.autograd.Variable"
 _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_complex`
 
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | _GRIDS | {"torch.stft"}
+    calls = _SCHEDULERS | _GRIDS | {"torch.stft", _VARIABLE}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
         if name in _GRIDS:
             return self._grid(original, updated, name)
+        if name == _VARIABLE:
+            given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
+            together = ((TOGETHER, "volatile"),)
+            return next((Hit(a, "volatile", values=together) for a in given if file.text(a.value) != "False"), None)
         return self._stft(original, updated) if name == "torch.stft" else self._verbose(original, updated, name, file)
 
     @staticmethod

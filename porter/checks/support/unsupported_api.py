@@ -40,7 +40,7 @@ _OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn n
 _LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
-_MOVES = lazy(rb"cuda|npu|device|\.to\(|type_as|\.new_|Module")
+_MOVES = lazy(rb"cuda|(?<!i)npu|device|\.to\(|type_as|\.new_|Module")
 _ON_HOST = lazy(rb"torch\.(?:eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 

@@ -27,6 +27,7 @@ _IMAGE = lazy(
     r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
     r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
 )
+_CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and uses no device itself
 
 
 def read(document: Document) -> Script:
@@ -76,6 +77,7 @@ def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
         and _IMAGE.fullmatch(match[1])
         and (name == "FROM" or "/" in match[1])
         and "ascend" not in match[1].lower()
+        and not _CLIENT.search(match[1])
     ):
         yield start + match.start(1), start + match.end(1), match[1]
 

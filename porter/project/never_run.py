@@ -1,0 +1,153 @@
+"""Parts of a file that never run: branches of a condition that is a constant, and methods that nothing names.
+
+A condition is one where it is written as such, or is a name that its function sets once, to a constant. A method may be named by
+anything: a call, a text, settings. What a class of a library may call by itself is left alone, and all of a file where methods
+are looked up by names made at run time.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from porter.project.meant_names import is_comment
+from porter.python.evidence import call_name, constant
+from porter.python.walks import walk
+from porter.regex import lazy
+from porter.spans import Span, span_of
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PLAIN = frozenset(
+    {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
+)
+_BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
+# what torch calls of a module by itself
+_CALLED = frozenset(
+    """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters _apply
+    _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state""".split()
+)
+# `getattr(self, name)`, of something that may be an object of a class
+_LOOKED_UP = lazy(
+    rb"getattr\([ \t]*(?!(?:torch|nn|F|np|numpy|args|opts?|cfg|config|os|sys|optim|logging)\b)[\w.]+[ \t]*,[ \t]*(?![\"'])"
+)
+
+
+def branches(tree: ast.Module) -> dict[Span, str]:
+    """The lines of branches that are never taken, and what their condition says."""
+    found: dict[Span, str] = {}
+    for scope in (tree, *(node for node in walk(tree) if isinstance(node, _DEFINITIONS))):
+        inside = [*_of_scope(scope)]
+        asked = [node for node in inside if isinstance(node, ast.If)]
+        known = _constants(scope, inside) if asked and scope is not tree else {}
+        for node in asked:
+            value = _value(node.test, known)
+            block = None if value is None else node.orelse if value else node.body
+            if block:
+                found[block[0].lineno, _span(block[-1])[1]] = ast.unparse(node.test)
+    return found
+
+
+def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions and classes in it."""
+    stack = [*ast.iter_child_nodes(scope)]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (*_DEFINITIONS, ast.ClassDef, ast.Lambda)):
+            stack += ast.iter_child_nodes(node)
+
+
+def _constants(scope: ast.AST, inside: Iterable[ast.AST]) -> dict[str, bool]:
+    """The names that a function sets once, at its top, to True or False."""
+    set_here: dict[str, list[ast.AST]] = {}
+    for node in walk(scope):  # a function inside may set it as well
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            set_here.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.arg):
+            set_here.setdefault(node.arg, []).append(node)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            for name in node.names:
+                set_here.setdefault(name, []).append(node)
+    known = {}
+    for node in inside:
+        if isinstance(node, ast.Assign) and isinstance(constant(node.value), bool) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and set_here[target.id] == [target]:
+                known[target.id] = bool(constant(node.value))
+    return known
+
+
+def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
+    """What a condition always is."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        value = _value(test.operand, known)
+        return None if value is None else not value
+    if isinstance(test, ast.BoolOp):
+        values = [_value(value, known) for value in test.values]
+        decides = isinstance(test.op, ast.Or)  # True decides an `or`, False an `and`
+        return decides if decides in values else None
+    if isinstance(test, ast.Name):
+        return known.get(test.id)
+    return bool(test.value) if isinstance(test, ast.Constant) else None
+
+
+class Methods:
+    """`is_own`: of a module, whether it is one of the project; `says`: of a name, whether another file has it."""
+
+    def __init__(
+        self, tree: ast.Module, text: bytes, is_own: Callable[[str], bool], says: Callable[[str], bool]
+    ) -> None:
+        self._text, self._says = text, says
+        owners = [] if _LOOKED_UP.search(text) else [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        own = {name for node in tree.body for name in _imported(node, is_own)} | {owner.name for owner in owners}
+        self._spans = {
+            _span(method): (owner.name, method.name)
+            for owner in owners
+            if all(call_name(base) in own | _BASES for base in owner.bases) and not owner.keywords
+            for method in owner.body
+            if isinstance(method, _DEFINITIONS) and _may_be_idle(method)
+        }
+        self._sorted = sorted(self._spans)
+        self._known: dict[str, bool] = {}
+
+    def idle(self, line: int) -> str:
+        """The method around a line that nothing names: `Net.shown`; "" for none."""
+        span = span_of(line, self._sorted)
+        if span is None or not self._is_idle(self._spans[span][1]):
+            return ""
+        return ".".join(self._spans[span])
+
+    def _is_idle(self, name: str) -> bool:
+        if name not in self._known:
+            self._known[name] = True  # as far as methods say so that name each other
+            if not all(map(self._is_in_idle, self._lines(name))) or self._says(name):
+                self._known = {other: False for other, is_idle in self._known.items() if not is_idle} | {name: False}
+        return self._known.get(name, False)
+
+    def _lines(self, name: str) -> Iterator[int]:
+        """Where it is said beside definitions and comments."""
+        word = re.escape(name.encode())
+        for match in re.finditer(rb"%s\b(?<=\b%s)" % (word, word), self._text):
+            before = self._text[self._text.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+            if not before.rstrip().endswith(b"def") and not is_comment(self._text, match.start()):
+                yield self._text.count(b"\n", 0, match.start()) + 1
+
+    def _is_in_idle(self, line: int) -> bool:
+        span = span_of(line, self._sorted)
+        return span is not None and self._is_idle(self._spans[span][1])
+
+
+def _span(node: ast.stmt) -> Span:
+    return node.lineno, node.end_lineno or node.lineno
+
+
+def _imported(node: ast.stmt, is_own: Callable[[str], bool]) -> Iterator[str]:
+    """The names that a file has from modules of its own project."""
+    if isinstance(node, ast.ImportFrom) and (node.level or is_own(node.module or "")):
+        yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _may_be_idle(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    marks = (call_name(getattr(mark, "func", mark)) for mark in method.decorator_list)
+    return not method.name.startswith("__") and method.name not in _CALLED and all(mark in _PLAIN for mark in marks)

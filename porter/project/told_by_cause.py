@@ -1,0 +1,94 @@
+"""Several codes that one rewrite answers are one finding, told where the rewrite begins.
+
+Who replaces a CUDA kernel replaces what loads it, what calls it and what asks whether it may be called: the kernel's finding
+has them among its places. Who replaces a package of attention rewrites its calls: they are places of the package's finding in
+that file. What is edited or suppressed stands by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from porter.engine.together import ALSO, PLACES, lines_of, may_fold
+from porter.finding import SEVERITIES, FileResult, Finding
+from porter.project.set_aside import RESTS
+from porter.regex import lazy
+
+_KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
+_PACKAGE, _ATTENTION = "PRT401", "PRT409"
+_CALLERS = lazy(r"([^\s,;]+\.py):")  # of "a/b.py: f, g; c.py: h"
+_FLASH = ("flash_attn", "flash_attn_interface")
+# by what is said of a call; what reads a cache is told what serves it
+_PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
+
+
+def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
+    files = list(results)
+    found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
+    owners = {**_kernels_of(found), **_packages_of(found)}
+    if not owners:
+        return files
+    more: dict[Finding, list[Finding]] = {}
+    for f, owner in owners.items():
+        more.setdefault(owner, []).append(f)
+
+    def told(result: FileResult) -> FileResult:
+        kept = [_with_places(f, more[f]) if f in more else f for f in result.findings if f not in owners]
+        return replace(result, findings=tuple(sorted(kept)))
+
+    return list(map(told, files))
+
+
+def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+    """What the replacement of a kernel answers, and the kernel's finding."""
+    kernels = {f.path: f for f in found if f.code == _KERNEL}
+    if not kernels:
+        return {}
+    callers: dict[str, Finding] = {}
+    for f in kernels.values():
+        for path in _CALLERS.findall(dict(f.values).get("callers", "")):
+            callers.setdefault(path, f)
+    owners = {}
+    for f in found:
+        if f.code == _CALL:
+            owner = kernels.get(dict(f.values).get("path", ""))
+        elif f.code == _LOAD or f.code == _GUARD and f.why == "kernel":
+            owner = callers.get(f.path)
+        else:
+            owner = None
+        if owner is not None and _speaks_for(owner, f):
+            owners[f] = owner
+    return owners
+
+
+def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+    """Calls of a package's attention, and what is said of the package in the same file."""
+    packages = {(f.path, dict(f.values).get("name", "")): f for f in found if f.code == _PACKAGE}
+    calls = (f for f in found if f.code == _ATTENTION)
+    pairs = ((f, packages.get((f.path, name))) for f in calls for name in _PACKAGES.get(f.why, ()))
+    return {f: owner for f, owner in pairs if owner is not None and _speaks_for(owner, f)}
+
+
+def _speaks_for(owner: Finding, finding: Finding) -> bool:
+    """Whether it is as bad: what is worse than the cause that it has is told by itself."""
+    return SEVERITIES.index(owner.severity) <= SEVERITIES.index(finding.severity)
+
+
+def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
+    values = dict(owner.values)
+    lines = [*_listed(values.get(ALSO)), *(str(n) for f in findings if f.path == owner.path for n in lines_of(f))]
+    places = [
+        *_listed(values.get(PLACES)),
+        *(f"{f.path}:{n}" for f in findings if f.path != owner.path for n in lines_of(f)),
+    ]
+    own = str(owner.line)
+    if lines := [line for line in dict.fromkeys(lines) if line != own]:
+        values[ALSO] = ", ".join(sorted(lines, key=int))
+    if places:
+        values[PLACES] = ", ".join(dict.fromkeys(places))
+    return replace(owner, values=tuple(values.items()))
+
+
+def _listed(text: str | None) -> Iterator[str]:
+    yield from text.split(", ") if text else ()

@@ -1,0 +1,190 @@
+"""What is said of a branch that is never taken, or of a method that nothing names, is listed in the inventory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+BRANCH = """import torch
+
+
+def build(model, flag):
+{}
+    return model
+
+
+print(build(torch.nn.Linear(2, 2).cuda(), True))
+"""
+WRAP = "model = torch.nn.DataParallel(model)"
+NEVER = {
+    "a name": f"    parallel = False\n    if parallel:\n        {WRAP}",
+    "a constant": f"    if False:\n        {WRAP}",
+    "not": f"    whole = True\n    if not whole and flag:\n        {WRAP}",
+    "else": f"    whole = True\n    if whole or flag:\n        pass\n    else:\n        {WRAP}",
+}
+TAKEN = {
+    "asked": f"    if flag:\n        {WRAP}",
+    "set again": f"    parallel = False\n    if flag:\n        parallel = True\n    if parallel:\n        {WRAP}",
+    "the other branch": f"    parallel = False\n    if not parallel:\n        {WRAP}",
+    "or": f"    parallel = False\n    if parallel or flag:\n        {WRAP}",
+    "set by a function inside": f"""    wrapped = False
+
+    def wrap():
+        nonlocal wrapped
+        wrapped = True
+
+    wrap()
+    if wrapped:
+        {WRAP}""",
+}
+
+
+def looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], code: str
+) -> tuple[set[int], dict[int, str]]:
+    """The lines of lib.py that are told of, and those that are set aside, with what that names."""
+    write(tmp_path, {"porter.toml": "", **files})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    told = {f["line"] for f in found["findings"] if (f["code"], f["path"]) == (code, "lib.py")}
+    rows = [row for row in found["left_alone"] if row["code"] == code]
+    aside = {place: row["values"] for row in rows for place in row["places"] if place.startswith("lib.py:")}
+    names = ((place, values.get("never") or values.get("unused", "")) for place, values in aside.items())
+    return told, {int(place.rpartition(":")[2]): name for place, name in names}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_branches_never_taken(tmp_path: Path, monkeypatch, case: str) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": BRANCH.format(NEVER[case])}, "PRT205")
+    assert not told and len(aside) == 1
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_branches_that_may_be_taken(tmp_path: Path, monkeypatch, case: str) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": BRANCH.format(TAKEN[case])}, "PRT205")
+    assert len(told) == 1 and not aside
+
+
+MADE = 'torch.zeros(size, dtype=torch.float64, device="cuda")'
+METHODS = f"""import torch
+from torch import nn
+from base import Base
+from pytorch_lightning import LightningModule
+
+
+class Net(nn.Module):
+    def forward(self, size):
+        return self.called(size) + {MADE}
+
+    def called(self, size):
+        return {MADE}
+
+    def idle(self, size):
+        return self.by_idle(size) + {MADE}
+
+    def by_idle(self, size):
+        return {MADE}
+
+    def named_elsewhere(self, size):
+        return {MADE}
+
+    def in_settings(self, size):
+        return {MADE}
+
+    @hook
+    def decorated(self, size):
+        return {MADE}
+
+    def one_of_two(self, size):
+        return self.other_of_two(size) + {MADE}
+
+    def other_of_two(self, size):
+        return self.one_of_two(size) + {MADE}
+
+    def extra_repr(self, size):
+        return {MADE}
+
+
+class Own(Base):
+    def shown(self, size):
+        return {MADE}
+
+
+class Trained(LightningModule):
+    def on_fit_end(self, size):
+        return {MADE}
+
+
+print(Net().cuda(), Own, Trained, Net().other_of_two)
+"""
+BESIDE = {
+    "base.py": "class Base:\n    pass\n",
+    "train.py": "from lib import Net\n\nprint(Net().named_elsewhere(1).device)\n",
+    "conf.yaml": "call: in_settings\n",
+}
+PLACES = [number for number, line in enumerate(METHODS.splitlines(), 1) if MADE in line]
+IDLE = {15: "Net.idle", 18: "Net.by_idle", 42: "Own.shown"}
+
+
+def test_methods(tmp_path: Path, monkeypatch) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": METHODS, **BESIDE}, "PRT307")
+    assert (told, aside) == ({*PLACES} - IDLE.keys(), IDLE)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"lib.py": METHODS + "\n\ndef ask(net, name):\n    return getattr(net, name)(1)\n"},
+        {"setup.py": "from setuptools import setup\n\nsetup(name='the-lib', packages=['.'])\n"},
+    ],
+)
+def test_methods_that_may_be_looked_up(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": METHODS, **BESIDE, **more}, "PRT307")
+    assert (told, aside) == ({*PLACES}, {})
+
+
+DROPS = """import torch
+from torch import nn
+
+
+class DropPath(nn.Module):
+    def __init__(self, drop_prob=0.0):
+        super().__init__()
+        self.drop_prob = drop_prob
+
+    def forward(self, x):
+        if self.drop_prob == 0.0 or not self.training:
+            return x
+        keep = 1 - self.drop_prob
+        shape = (x.shape[0],) + (1,) * (x.ndim - 1)
+        random_tensor = keep + torch.rand(shape, dtype=x.dtype, device=x.device)
+        random_tensor.floor_()
+        return x.div(keep) * random_tensor
+
+
+class Net(nn.Module):
+    def __init__(self, drop_path_rate=0.0):
+        super().__init__()
+        self.path = DropPath(drop_path_rate)
+
+
+print(Net().cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "drops"),
+    [
+        ({}, False),
+        ({"conf.yaml": "drop_path_rate: 0.0\n"}, False),
+        ({"conf.yaml": "drop_path_rate: 0.2\n"}, True),
+        ({"run.sh": "python lib.py --drop-path 0.1\n"}, True),
+        ({"run.sh": "python lib.py --drop_path 0\n"}, False),
+        ({"train.py": "from lib import Net\n\nNet(drop_path_rate=.05)\n"}, True),
+    ],
+)
+def test_paths_that_are_never_dropped(tmp_path: Path, monkeypatch, more: dict[str, str], drops: bool) -> None:
+    told, aside = looked(tmp_path, monkeypatch, {"lib.py": DROPS, **more}, "PRT617")
+    assert (bool(told), bool(aside)) == (drops, not drops)

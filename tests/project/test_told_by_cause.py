@@ -1,0 +1,132 @@
+"""What one rewrite answers is one finding: a CUDA kernel with its loader, its calls and their guards; a package of attention
+with its calls; a statement with its copies in other files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Porter, write
+
+KERNEL = """#include <torch/extension.h>
+
+__global__ void scale_kernel(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= 2;
+}
+
+torch::Tensor scale(torch::Tensor x) {
+  scale_kernel<<<1, 256>>>(x.data_ptr<float>(), x.numel());
+  return x;
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("scale", &scale);
+}
+"""
+OPS = """import torch
+from torch.utils.cpp_extension import load
+
+scale_ext = load("scale_ext", sources=["ops/scale.cu"])
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        if not x.is_cuda:
+            raise NotImplementedError
+        return scale_ext.scale(x)
+
+
+def other(x, launch):
+    return launch(x) if x.is_cuda else x
+"""
+USER = "from ops.scale import Scale, other\n\nprint(Scale.apply, other)\n"
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def look(files: dict[str, str]) -> list[dict[str, Any]]:
+        write(tmp_path, {"porter.toml": "", **files})
+        rows: list[dict[str, Any]] = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)[
+            "findings"
+        ]
+        return rows
+
+    return look
+
+
+def test_a_kernel_speaks_for_what_loads_and_calls_it(found) -> None:
+    told = found({"ops/scale.cu": KERNEL, "ops/scale.py": OPS, "train.py": USER})
+    kernels = [f for f in told if f["code"] == "PRT850"]
+    assert [f["path"] for f in kernels] == ["ops/scale.cu"]
+    assert {"ops/scale.py:4", "ops/scale.py:12"} <= set(kernels[0]["values"]["places"].split(", "))
+    assert not [f for f in told if f["code"] in ("PRT411", "PRT402")]
+
+
+def test_a_kernel_of_a_library_is_told_where_it_is_called(found) -> None:
+    told = found({"ops/scale.py": OPS, "train.py": USER})
+    assert [f["line"] for f in told if f["code"] == "PRT402"] == [4]
+
+
+ATTENTION = """import torch
+{imported}
+
+
+def attend(q, k, v):
+    return {called}(q.cuda(), k, v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "called", "lines"),
+    [
+        ("from flash_attn import flash_attn_func", "flash_attn_func", {"PRT401": [2]}),
+        ("from xformers.ops import memory_efficient_attention", "memory_efficient_attention", {"PRT401": [2]}),
+        ("from own import flash_attn_func", "flash_attn_func", {}),
+    ],
+)
+def test_a_package_speaks_for_its_calls(found, imported: str, called: str, lines: dict[str, list[int]]) -> None:
+    told = found(
+        {
+            "net.py": ATTENTION.format(imported=imported, called=called),
+            "train.py": "import net\n\nnet.attend(1, 2, 3)\n",
+        }
+    )
+    attention = [f for f in told if f["code"] in ("PRT401", "PRT409")]
+    assert {f["code"]: [f["line"]] for f in attention} == lines
+    assert all(f["values"]["also"] == "6" for f in attention)
+
+
+LOOP = """import torch
+
+
+def fit(model, loader, optimizer):
+    total = 0
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        {}
+    return total
+
+
+if __name__ == "__main__":
+    fit(torch.nn.Linear(2, 2), [], None)
+"""
+
+
+def test_copies_of_a_statement(found) -> None:
+    same, other = 'print("this batch", loss.item())', 'print("another", loss.item())'
+    told = found(
+        {
+            "b.py": LOOP.format(same),
+            "a_old.py": LOOP.format(same),
+            "c.py": LOOP.format(same),
+            "d.py": LOOP.format(other),
+        }
+    )
+    waits = {f["path"]: f["values"].get("places", "") for f in told if f["code"] == "PRT630"}
+    assert waits == {"b.py": "c.py:10, a_old.py:10", "d.py": ""}
