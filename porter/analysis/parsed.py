@@ -8,7 +8,7 @@ from typing import Any
 
 from porter.engine.refusals import Failures
 from porter.engine.session import Session
-from porter.engine.styles import STYLES
+from porter.engine.style_of import STYLES
 from porter.errors import Unreadable
 from porter.files.paths import is_test
 from porter.python import index

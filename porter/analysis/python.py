@@ -142,7 +142,7 @@ class Analysis:
                         file, piece, lambda r, h, p: self._active(r, h, p) and (r, p.span(h.at)) not in half
                     )
                     for outcome in (f for f in (*outcomes, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
-                        outcome.hit, outcome.edits = replace(outcome.hit, new=None, after=(), more=()), False
+                        outcome.hit, outcome.edits = replace(outcome.hit, new=None, after=(), more=(), heads=()), False
             except Broken as broken:
                 self._broken.setdefault(True, broken)
         if unsafe is not outcomes:
@@ -164,7 +164,7 @@ class Analysis:
             several = twins.get((f.rule, f.node))
             twin = several.pop() if several else None
             if twin is None:
-                f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False
+                f.hit, f.edits = replace(f.hit, new=None, after=(), more=(), heads=()), False
             elif not f.applied:
                 f.edit = twin.edit
 
@@ -188,7 +188,7 @@ class Analysis:
         already, what it says of CUDA may be meant so. A person looks at both."""
         if hit.optional:
             return True  # asked for
-        if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
+        if hit.safe and self.file.awareness.partly:
             return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
             self._builds[piece.unit] = builds_cuda(self.file, piece.unit)
@@ -200,6 +200,7 @@ class Analysis:
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         """Everything that is written, in offsets of the UTF-8 text."""
+        from porter.python.heads import place_heads
         from porter.python.imports import below, place_imports
 
         applied = [f for f in (self._unsafe if unsafe else self.outcomes) if f.applied]
@@ -212,7 +213,8 @@ class Analysis:
             ):
                 due.append(outcome)
                 made |= {*outcome.hit.more}
-        return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads], made)}))
+        heads = place_heads(self.file, made, (line for f in due for line in f.hit.heads))
+        return tuple(sorted({*made, *heads, *place_imports(self.file, [f for f in due if f.hit.loads], made)}))
 
     def written(self) -> list[Edits | Broken]:
         """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""

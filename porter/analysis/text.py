@@ -15,6 +15,7 @@ from porter.analysis.promises import Edits, applied, promised
 from porter.engine.refusals import Failures, about, finding
 from porter.engine.rule import Hit, TextRule
 from porter.engine.session import Session
+from porter.engine.style_of import STYLES
 from porter.engine.together import folded
 from porter.errors import Broken, Unreadable
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site
@@ -72,6 +73,7 @@ def _look(document: Document, wanted: Callable[[TextRule], bool] | None = None) 
     # A rule crashed: the hits stay, all edits go. An edit of the crashed rule may belong to the same change.
     if failures.first:
         hits = [replace(hit, edits=()) for hit in hits]
+    hits = _written(hits, document)
     held = session.held_in(document.path) if session.held else {}
     hits = [_with_others(hit, held.get(hit.at[0])) for hit in hits]
     return _Look(document, tree, sorted(hits, key=lambda hit: (hit.at[0], hit.code or "", hit.why)), failures)
@@ -85,6 +87,20 @@ def _asked(document: Document, form: Format, tree: object, rules: Iterable[TextR
         answers += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
     settled = getattr(form, "settled", None)
     return answers if settled is None else list(settled(document, tree, answers))
+
+
+def _written(hits: list[Hit], document: Document) -> list[Hit]:
+    """Without the edits that the style of the port does not write. What they would change says which of two kinds of device a
+    run uses: the code takes both, and does not wait for it."""
+    style = STYLES[document.session.target.style](document.session.target, document.session.has)
+    if style.one_world:
+        return hits
+
+    def fits(hit: Hit) -> bool:
+        old = " ".join(document.text[start:end] for start, end, _ in hit.edits)
+        return style.fits(hit.code or "", old, (new for _, _, new in hit.edits))
+
+    return [hit if hit.edits and fits(hit) else replace(hit, edits=(), safe=False, holder="") for hit in hits]
 
 
 def _with_others(hit: Hit, held: Held | None) -> Hit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.engine.rule import cst
 
@@ -90,3 +90,14 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
         new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
         last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
     return call.with_changes(args=[*earlier, last, new])
+
+
+def moved_to(call: Any) -> Any:
+    """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
+    plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    names = ("", "non_blocking", "memory_format")
+    args = [
+        a.with_changes(keyword=cst.Name(names[index]), equal=plain) if index and a.keyword is None else a
+        for index, a in enumerate(call.args)
+    ]
+    return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)

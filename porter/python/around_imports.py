@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from porter.python.guards import asked, guard
+from porter.python.heads import head, is_below
 from porter.python.index import Link, Node
 from porter.python.torch_versions import chosen
 from porter.python.uses import imports_of
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 class AroundImports:
     def __init__(self, file: File) -> None:
         self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
+
+    def head(self) -> str | None:
+        """What torch is called where the module binds the names of a portable port; None where it cannot, or only below."""
+        found = head(self.file)
+        return found.torch if found is not None and is_below(self.file, self.file.statement) else None
 
     def import_guard(self) -> str | None:
         """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""

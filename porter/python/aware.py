@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from porter.python.foreign import imported, patches
+from porter.python.heads import heads
 from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
 from porter.python.walks import children
@@ -70,7 +71,7 @@ class Awareness:
         self._ladders = False
         self._offered: set[str] = set()  # attributes of the options that name both
         patched, is_shim = patches(file.source)
-        self.ranges += [*imported(file), *patched]
+        self.ranges += [*imported(file), *patched, *heads(file.source)]
         self.whole = is_shim or file.path in known.shims or file.path in known.npu_twins
         self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS

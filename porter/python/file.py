@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from porter.engine.rule_file import RuleFile
@@ -66,4 +67,4 @@ class Awareness(Protocol):
 
 
 class Style(AnyStyle, Protocol):
-    def writes(self, code: str) -> bool: ...
+    def fits(self, code: str, old: str, texts: Iterable[str]) -> bool: ...

@@ -16,6 +16,8 @@ def spelled(
     """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
     words, old, parts = chain(original), name.split("."), new.split(".")
     hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
+    if parts[0] != old[0]:  # below another root, which is bound by itself; an import that hides it is replaced
+        return None if hidden > 1 else dotted(new).with_changes(lpar=updated.lpar, rpar=updated.rpar)
     if hidden > 1:  # bound by an import or alias that is ported itself
         if not new.startswith(f"{namespace}."):
             return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.checks.device.import_parts import Alias, From, counterpart, package_of, renamed, split
+from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -22,13 +23,16 @@ class CudaImports(Rule):
 
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Import):
-            return self._import(original, updated, file)
+            twin = None if file.style.one_world else at_head(original, file)
+            return twin or self._import(original, updated, file)
         if original.relative or original.module is None:
             return None
         module = ".".join(chain(original.module))
         below = module == "torch.cuda" or module.startswith("torch.cuda.")
         if isinstance(original.names, cst.ImportStar):
             return Hit(original, "star") if below else None
+        if not file.style.one_world:
+            return at_head(original, file)
         if module == "torch":
             return self._from_torch(original, updated, file)
         return self._from_cuda(original, updated, module, file) if below else None

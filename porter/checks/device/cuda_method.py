@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.device.device_argument import certainty_of, keeps_literal, moved_to
-from porter.engine.nodes import chain
+from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
+from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
@@ -39,7 +39,10 @@ class CudaMethod(Rule):
             if moved or receiver != "torch" and certainty_of(original, file) is None:
                 return Hit(original, "moved", new=moved or new, safe=moved is not None, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
-            return Hit(original, "call", new=new, safe=True, loads=True)
+            if (kind := index_of(original, file)) is None:
+                return Hit(original, "call", new=new, safe=True, loads=True)
+            safe = kind == "known" or file.style.one_world
+            return Hit(original, "call", new=file.style.indexed(updated, kind, file), safe=safe, loads=True)
         safe = certainty == "known" or file.target.int_is_npu
         new = None if keeps_literal(original, updated) else moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)

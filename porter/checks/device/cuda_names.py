@@ -52,7 +52,7 @@ class CudaNames(Rule):
         if move.stays and len(chain(original)) > name.count("."):
             return None
         weight: dict[str, Any] = {"code": move.code, "severity": move.severity, "effort": move.effort}
-        new = file.style.name(move.tail) if move.tail else None
+        new = file.style.name(move.tail, name.removeprefix("torch.cuda."), file) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
         if new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
@@ -110,5 +110,4 @@ class CudaNames(Rule):
         """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
         if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
             return None
-        new = updated.with_changes(attr=updated.attr.with_changes(value=file.target.namespace.rpartition(".")[2]))
-        return Hit(original, "module", new=new, safe=True, code="PRT109", loads=True)
+        return Hit(original, "module", new=file.style.module(updated, file), safe=True, code="PRT109", loads=True)

@@ -36,6 +36,8 @@ class CudaParameters(Rule):
             new = None
             if row.fix is not None and not any(row.rename[word] in given for word in renamed):
                 new = updated.with_changes(args=[self._renamed(arg, row.rename) for arg in updated.args])
+            if not file.style.one_world:  # what both sides take has no name
+                new, safe = self._unnamed(updated, row.rename), safe and len(args) == 1
             old, to = ", ".join(renamed), ", ".join(row.rename[word] for word in renamed)
             values = (("name", name), ("old", old), ("new", to))
             yield Hit(original, row.why, new=new, safe=safe, values=values, **weight)
@@ -47,6 +49,14 @@ class CudaParameters(Rule):
             words = ", ".join(sorted({*row.rename, *row.remove}))
             if words:
                 yield Hit(original, "starred", values=(("name", name), ("old", words)), code="PRT107")
+
+    @staticmethod
+    def _unnamed(call: cst.Call, words: dict[str, str]) -> cst.Call | None:
+        """The only argument, given by its place."""
+        [first, *others] = call.args
+        if others or first.keyword is None or first.keyword.value not in words:
+            return None
+        return call.with_changes(args=[first.with_changes(keyword=None, equal=cst.MaybeSentinel.DEFAULT)])
 
     @staticmethod
     def _renamed(arg: cst.Arg, words: dict[str, str]) -> cst.Arg:

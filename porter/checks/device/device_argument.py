@@ -1,8 +1,6 @@
-"""What `x.cuda(device)` is given, and `x.to(...)` in its place."""
+"""What `x.cuda(device)` is given."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
@@ -15,8 +13,8 @@ _DEVICE = lazy(r"(?i)(?:^|_)dev(?:ice)?s?$")
 def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     """Of `x.cuda(device)`: 'known' for a device, 'likely' for what may be one; None for an index, which `npu()` takes, and
     without an argument. A module's `npu()` takes nothing but an index."""
-    given = next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
-    if given is None or any(a.star for a in call.args):
+    given = _given(call)
+    if given is None:
         return None
     if file.meaning.int_kind(given) or file.meaning.may_be_none(given):
         return None
@@ -36,17 +34,20 @@ def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     return None if isinstance(given, cst.Call) else "likely"
 
 
+def index_of(call: cst.Call, file: RuleFile) -> str | None:
+    """Of an index that `x.cuda(rank)` is given: known | likely | nothing, where it may be None; None without one."""
+    given = _given(call)
+    if given is None:
+        return None
+    return "nothing" if file.meaning.may_be_none(given) else file.meaning.int_kind(given) or "likely"
+
+
+def _given(call: cst.Call) -> cst.BaseExpression | None:
+    if any(a.star for a in call.args):
+        return None
+    return next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
+
+
 def keeps_literal(original: cst.Call, updated: cst.Call) -> bool:
     """Whether the name of a device among the arguments stays as it is, as the style has no spelling for it."""
     return any(isinstance(a.value, cst.BaseString) and a.value is b.value for a, b in zip(original.args, updated.args))
-
-
-def moved_to(call: Any) -> Any:
-    """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
-    plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    names = ("", "non_blocking", "memory_format")
-    args = [
-        a.with_changes(keyword=cst.Name(names[index]), equal=plain) if index and a.keyword is None else a
-        for index, a in enumerate(call.args)
-    ]
-    return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)

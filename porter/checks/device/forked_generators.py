@@ -17,9 +17,10 @@ class ForkedGenerators(Rule):
             return Hit(original.func, "starred")
         if device_type[1] is not None or devices[1] is not None and _is_empty(devices[1].value):
             return None  # it names a device, or is about the generator of the CPU alone
-        device = cst.SimpleString(f'"{file.target.device}"')
-        new = with_keyword(updated, "device_type", device)
-        return Hit(original.func, "missing", new=new, safe=True, values=(("new", device.value),), loads=True)
+        device = file.style.device_type(file)
+        new = device and with_keyword(updated, "device_type", device)
+        values = (("new", f'"{file.target.device}"'),)
+        return Hit(original.func, "missing", new=new, safe=True, values=values, loads=True)
 
 
 def _is_empty(devices: cst.BaseExpression) -> bool:

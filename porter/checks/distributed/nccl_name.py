@@ -25,12 +25,17 @@ class NcclName(Rule):
         + [f"{m}.is_nccl_available" for m in MODULES[:2]]
         + [f"{m}.{GROUP}" for m in MODULES]
     )
+    calls = frozenset(f"{m}.is_nccl_available" for m in MODULES[:2])
     nodes = ("ImportFrom",)
     text = (r"is_nccl_available\b", rf"{GROUP}\b")
 
     def visit(self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ImportFrom):
-            return self._import(original, updated, file)
+            return self._import(original, updated, file) if file.style.one_world else None
+        if not file.style.one_world:
+            return self._portable(original, updated, file)
+        if isinstance(original, cst.Call):
+            return None  # its name is what changes
         name = file.name(original) or ""
         word = name.rpartition(".")[2]
         values: tuple[tuple[str, str], ...] = (("name", name),)
@@ -45,6 +50,21 @@ class NcclName(Rule):
             return Hit(original, "member", values=values)
         node = dotted(f"{module}.{new}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, "group", new=node, values=(*values, ("new", f"{module}.{new}")), loads=True)
+
+    @staticmethod
+    def _portable(original: cst.Attribute | cst.Name | cst.Call, updated: Any, file: RuleFile) -> Hit | None:
+        """`dist.is_backend_available(...)`, which every kind of device answers."""
+        new: cst.BaseExpression | None
+        if isinstance(original, cst.Call):
+            name = file.name(original.func) or ""
+            new = file.style.backend_asked(updated, file)
+        else:
+            name = file.name(original) or ""
+            if name.endswith("available") and file.around.is_function(original):
+                return None  # the call speaks
+            new = file.style.backend(cst.SimpleString('"nccl"'), file) if name.endswith(".NCCL") else None
+        word = RENAMED.get(name.rpartition(".")[2], IMPORTED[GROUP][1])
+        return Hit(original, "renamed", new=new, safe=True, values=(("name", name), ("new", word)))
 
     def _import(self, original: From, updated: From, file: RuleFile) -> Hit | None:
         """`from torch.distributed import is_nccl_available, ReduceOp`: the other names stay where they are."""

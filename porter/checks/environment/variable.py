@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.python.evidence import constant
+from porter.python.index import walk
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken
 
@@ -39,6 +41,8 @@ class EnvironmentVariable(Rule):
             taken = is_taken(row, literal.value)  # else the variable is better left out
             renamed = partial(_in_command, name=literal.name) if literal.role == "command" else _renamed
             new = renamed(updated, row.to) if taken else None
+        if new is not None and not file.style.one_world:
+            return self._beside(original, literal, row, file)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
         readers = file.facts.variables.reader(literal.name) if literal.set else ()
@@ -47,6 +51,18 @@ class EnvironmentVariable(Rule):
             values = (("count", more), ("old", literal.name))
             return Hit(original, "elsewhere", code="PRT803", values=values) if more else None
         return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
+
+    def _beside(self, node: cst.CSTNode, literal: VariableName, row: Any, file: RuleFile) -> Hit | None:
+        """A statement that sets a variable, and the same one below it for the other kind of device."""
+        hit = self._hit(node, literal, literal.certain, row, None, ())
+        text = file.source.utf8[slice(*file.source.span(file.statement))].decode()
+        plain = (
+            file.statement.__class__ in (ast.Assign, ast.Expr) and "\n" not in text and text.count(literal.name) == 1
+        )
+        if hit is None or not literal.set or literal.role != "key" or not plain:
+            return hit
+        safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
+        return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe)
 
     def _hit(
         self,
@@ -83,6 +99,13 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
             if (above and above[0]) is (around and around[0]):
                 return True
     return False
+
+
+def _works(statement: Any) -> bool:
+    """Whether it computes what may differ, or take its time, when it is computed twice."""
+    calls = (node for node in walk(statement.value) if node.__class__ is ast.Call)
+    names = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in calls}
+    return not names <= {"str", "join", "map", "setdefault", "putenv", "format", "int"}
 
 
 def _is_only_asked(literal: VariableName) -> bool:

@@ -37,8 +37,10 @@ class AutocastState(Rule):
             return Hit(original.func, "by-hand", values=values)
         func: Any = updated.func
         func = func.with_changes(attr=func.attr.with_changes(value=new))
+        call: cst.Call | None = None
         if takes_device:
-            call = updated.with_changes(func=func, args=[cst.Arg(cst.SimpleString(f'"{device}"')), *updated.args])
+            if (word := file.style.device_type(file)) is not None:
+                call = updated.with_changes(func=func, args=[cst.Arg(word), *updated.args])
         else:
             call = updated.with_changes(func=func.with_changes(value=cst.Attribute(func.value, cst.Name(device))))
         return Hit(original.func, "state", new=call, safe=True, values=values, loads=True)

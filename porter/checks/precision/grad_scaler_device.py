@@ -22,7 +22,7 @@ class GradScalerDevice(Rule):
             return Hit(original.func, "starred")
         if argument[1] is not None:
             return None
-        device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
-        new = updated.with_changes(args=[device, *updated.args])
+        device = file.style.device_type(file)
+        new = device and updated.with_changes(args=[cst.Arg(device), *updated.args])
         values = (("new", f'"{file.target.device}"'),)
         return Hit(original.func, "missing", new=new, safe=True, values=values, loads=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
@@ -97,7 +97,11 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 alone_values = named(line=line, new=row.to or "", old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
                 continue
-            yield from _renamed(name, row, places, safe and name not in written)
+            safely = safe and name not in written
+            if document.session.target.style == "portable":
+                yield from _beside(script, name, row, places, safely)
+            else:
+                yield from _renamed(name, row, places, safely)
     yield from _unknown(unknown)
 
 
@@ -198,6 +202,24 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
             continue
         weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=edits, safe=certain, **weight)
+
+
+def _beside(script: Script, name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:
+    """Where the variable is set, the other one behind it, with the same value: both kinds of device find theirs."""
+    for hit in _renamed(name, row, places, safe):
+        place = next(p for p in places if p.start == hit.at[0])
+        value, new = place.value, row.to or ""
+        if place.role == "read":
+            continue  # it has the same value
+        plain = (
+            place.role == "set" and value is not None and not set(value.text) & set("`\n") and "$(" not in value.text
+        )
+        if not hit.edits or value is None or not plain or row.value == "bytes-to-mb":
+            yield replace(hit, edits=(), safe=False)
+            continue
+        before = script.text[place.start : value.start]
+        twin = f" {before}{value.text}".replace(name, new)
+        yield replace(hit, edits=((value.end, value.end, twin),))
 
 
 def _given(place: Place) -> str | None:

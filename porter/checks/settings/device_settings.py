@@ -14,7 +14,7 @@ from porter.checks.settings import variables_set
 from porter.checks.settings.simulator_devices import of_simulator
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
-from porter.engine.styles import STYLES
+from porter.engine.style_of import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
 from porter.regex import lazy
@@ -170,7 +170,7 @@ class _Look:
             rest = match[1] if match.re.groups else ""
             new = self._spelled(row.to, rest or "")
             span = entry.key if row.replace == "key" else (entry.start, entry.end) if entry.exact else None
-            if span and self.style.writes(row.code):
+            if span and self.style.one_world:
                 edits = ((*span, new),)
         values = named(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
         place = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
@@ -204,7 +204,7 @@ class _Look:
                 if found is None:
                     return None
                 new = (found.to or "").strip("'")
-                writes = new and entry.exact and self.style.writes(found.code)
+                writes = new and entry.exact and self.style.one_world
                 edits = ((entry.start, entry.end, new),) if writes else ()
                 values = named(name=entry.name, old=entry.value, new=new, **more)
                 severity, effort = found.severity or None, found.effort or None
@@ -230,7 +230,7 @@ class _Look:
         if not flag or not like(flag, kind):
             return None
         new = self.target.backend if kind == "backend" else self.target.device + value[4:]
-        edits = ((start, entry.end, new),) if self.style.writes("PRT830") else ()
+        edits = ((start, entry.end, new),) if self.style.one_world else ()
         return Hit((start, entry.end), "flag", code="PRT830", values=named(name=flag, old=value, new=new), edits=edits, holder=field(flag), role="passed")  # fmt: skip
 
     def _class(self, entry: Entry, name: str, where: Entry | None) -> Iterator[Hit]:
@@ -242,7 +242,7 @@ class _Look:
             return
         new = move and move.tail and self.style.name(move.tail)
         if new and where is not None:
-            edits = ((where.start, where.end, new),) if self.style.writes("PRT831") else ()
+            edits = ((where.start, where.end, new),) if self.style.one_world else ()
             values = named(old=name, new=new)
             yield Hit((entry.start, entry.end), "class", code="PRT831", values=values, edits=edits)
         else:

@@ -36,7 +36,8 @@ class Finder(Protocol):
 class Writes(Protocol):
     """A style, as far as variables ask it."""
 
-    def writes(self, code: str) -> bool: ...
+    @property
+    def one_world(self) -> bool: ...
 
 
 def look(finder: Finder, entry: Entry) -> Iterator[Hit]:
@@ -86,7 +87,7 @@ def _variable(
         return
     if _has(finder, entry, row.to):
         return
-    edits = ((*span, row.to),) if span and finder.style.writes(row.code) else ()
+    edits = ((*span, row.to),) if span and finder.style.one_world else ()
     values = named(old=name, new=row.to)
     if row.value == "bytes-to-mb":
         number, place = to_megabytes(value), _place(where)

@@ -1,0 +1,140 @@
+"""One code base for GPUs and NPUs: the device is found when the program runs.
+
+What torch.accelerator offers is asked of it. The rest goes over names that the head of a module binds, from torch 2.6 on by
+
+    accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
+    accelerator_module = torch.get_device_module(accelerator_type)
+    accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
+
+On a GPU, and where there is no accelerator at all, they are "cuda", torch.cuda and "nccl": each place means what it meant
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from porter.engine.nodes import dotted, moved_to
+from porter.engine.rule import cst
+from porter.engine.styles import Rename
+from porter.regex import lazy
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
+
+TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
+SINCE = (2, 6)  # torch.accelerator; before it, whether torch_npu is there says what a machine has
+_NAMES = {
+    "is_available": ("is_available", (2, 6)),
+    "device_count": ("device_count", (2, 6)),
+    "synchronize": ("synchronize", (2, 6)),
+    "current_stream": ("current_stream", (2, 6)),
+    "set_stream": ("set_stream", (2, 6)),
+    "set_device": ("set_device_index", (2, 7)),
+    "current_device": ("current_device_index", (2, 7)),
+}
+_OF_NPU = lazy(r"(?i)npu|hccl|ascend")
+# what gains the NPU's word and keeps the other: lists of choices, environment variables that are set
+_BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
+
+
+def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
+    """What binds the names, by name."""
+    if version < SINCE:
+        lines = "try:", "    import torch_npu  # noqa: F401", "", f'    {TYPE} = "npu"'
+        return {
+            TYPE: "\n".join((*lines, "except ImportError:", f'    {TYPE} = "cuda"')),
+            MODULE: f"{MODULE} = getattr({torch}, {TYPE})",
+            BACKEND: f'{BACKEND} = "hccl" if {TYPE} == "npu" else "nccl"',
+        }
+    return {
+        TYPE: f'{TYPE} = getattr({torch}.accelerator.current_accelerator(), "type", "cuda")',
+        MODULE: f"{MODULE} = {torch}.get_device_module({TYPE})",
+        BACKEND: f"{BACKEND} = {torch}.distributed.get_default_backend_for_device({TYPE})",
+    }
+
+
+class Portable(Rename):
+    loads = False
+    one_world, module_name = False, MODULE
+
+    def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
+        """Nothing that only an NPU has."""
+        return code in _BOTH or len(_OF_NPU.findall(" ".join(texts))) <= len(_OF_NPU.findall(old))
+
+    def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
+        new, since = _NAMES.get(old, ("", (99,)))
+        if self.target.torch >= since:
+            return f"torch.accelerator.{new}"
+        if tail != old or file is None or not self.reaches(file):
+            return None  # another name on a GPU
+        return f"{MODULE}.{tail}" if self.has(f"{self.target.namespace}.{tail}") else None
+
+    def reaches(self, file: RuleFile) -> bool:
+        return not file.meaning.is_scripted() and file.imported.head() is not None
+
+    def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
+        if not self.reaches(file):
+            return None
+        if isinstance(node, cst.SimpleString):
+            if node.raw_value == "cuda":
+                return self._expression(TYPE, node)
+            if node.prefix or not node.raw_value.startswith("cuda:"):
+                return None
+            tail = node.raw_value[4:].replace("{", "{{").replace("}", "}}")
+            return self._expression(f"f{node.quote}{{{TYPE}}}{tail}{node.quote}", node)
+        if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
+            first = node.parts[0]
+            if not first.value.startswith("cuda"):
+                return None
+            rest = [first.with_changes(value=first.value[4:])] if first.value[4:] else []
+            return node.with_changes(parts=[cst.FormattedStringExpression(cst.Name(TYPE)), *rest, *node.parts[1:]])
+        return None
+
+    def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
+        plain = isinstance(node, cst.SimpleString) and node.raw_value == "nccl"
+        if not plain or not self.reaches(file):
+            return None
+        return self._expression(BACKEND, node)
+
+    def backend_asked(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+        """Of imports that bind the function itself nothing is left."""
+        if not isinstance(call.func, cst.Attribute) or call.args or not self.reaches(file):
+            return None
+        func = call.func.with_changes(attr=cst.Name("is_backend_available"))
+        return call.with_changes(func=func, args=[cst.Arg(cst.Name(BACKEND))])
+
+    def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+        return self._to(call, cst.Name(TYPE)) if self.reaches(file) else None
+
+    def indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
+        """From torch 2.5.1 on a bare index means the accelerator in use; None would leave a tensor where it is."""
+        if kind == "nothing" or not self.reaches(file):
+            return None
+        made: cst.Call = moved_to(call)
+        if self.target.int_is_npu:
+            return made
+        index = next(i for i, a in enumerate(made.args) if a.keyword is None or a.keyword.value == "device")
+        device = cst.Call(
+            dotted(f"{file.imported.head()}.device"), [cst.Arg(cst.Name(TYPE)), cst.Arg(made.args[index].value)]
+        )
+        args = [*made.args[:index], made.args[index].with_changes(value=device), *made.args[index + 1 :]]
+        return made.with_changes(args=args)
+
+    def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+        return self.method(call, file)
+
+    def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
+        return None
+
+    def module(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
+        return self._expression(MODULE, node) if self.reaches(file) else None
+
+    def on_device(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
+        return self._has_type(node, TYPE) if self.reaches(file) else None
+
+    @staticmethod
+    def _expression(text: str, old: Any) -> cst.BaseExpression:
+        new = dotted(text) if text.replace(".", "").isidentifier() else cst.parse_expression(text)
+        return new.with_changes(lpar=old.lpar, rpar=old.rpar)

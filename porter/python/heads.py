@@ -1,0 +1,145 @@
+"""Where a module binds the names that a portable port uses: below its imports, `accelerator_type` and its kin."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from porter.engine.portable import BACKEND, MODULE, TYPE, head_lines
+from porter.finding import Change
+from porter.python.index import Link, ancestors
+from porter.regex import lazy
+from porter.spans import Span
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+    from porter.python.source import Source
+
+_WRITTEN = lazy(rb"\baccelerator_(?:type|module|backend)\b")
+_HEAD = lazy(
+    rb"(?m)^(?:try:\r?\n    import torch_npu\b[^\n]*\n\r?\n    accelerator_type = .*\n"
+    rb"except ImportError:\r?\n    accelerator_type = .*|accelerator_(?:type|module|backend) = .*)"
+)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+class Head(NamedTuple):
+    torch: str  # what torch is called there
+    is_imported: bool  # or an import has to come with the names
+    after: ast.stmt  # the import that they follow
+    bound: frozenset[str]  # of the names, those that are bound so already
+
+
+def head(file: File) -> Head | None:
+    """None where the module does not import torch for sure, or calls something else so."""
+    key = "head"
+    answers = file.answers["heads"]
+    if key not in answers:
+        answers[key] = _head(file)
+    found: Head | None = answers[key]
+    return found
+
+
+def _head(file: File) -> Head | None:
+    names = file.names
+    called = names.torch
+    if called is None and names.bound("torch"):
+        return None
+    links = [link for link in _own_imports(file) if _is_of_torch(link, called)]
+    if not links:
+        return None
+    first, torch = links[0][0], called or "torch"
+    bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
+    lines = head_lines(torch, file.target.torch)
+    if any(not _binds(file, name, lines[name]) for name in bound):
+        return None
+    return Head(torch, called is not None, first, bound)
+
+
+def _own_imports(file: File) -> list[Link]:
+    """Imports of the module's own body."""
+    links = [link for kind in _IMPORTS for link in file.buckets[kind] if link[1][0].__class__ is ast.Module]
+    return sorted(links, key=lambda link: (link[0].lineno, link[0].col_offset))
+
+
+def _is_of_torch(link: Link, called: str | None) -> bool:
+    """Whether the import binds what the file calls torch; without such a name, whether it loads torch at all."""
+    node = link[0]
+    if called is not None:
+        return node.__class__ is ast.Import and any(
+            (a.asname or a.name.partition(".")[0]) == called for a in node.names
+        )
+    modules = (
+        [a.name for a in node.names] if node.__class__ is ast.Import else [] if node.level else [node.module or ""]
+    )
+    return any(name.partition(".")[0] == "torch" for name in modules)
+
+
+def _binds(file: File, name: str, text: str) -> bool:
+    """Whether the module itself binds a name by these lines, and nothing else does."""
+    begin = b"\n" + file.source.utf8.replace(b"\r\n", b"\n")
+    links = file.names.others.get(name, [])
+    count = text.count(f"{name} = ")
+    return name not in file.names.imports and len(links) == count and f"\n{text}\n".encode() in begin
+
+
+def heads(source: Source) -> list[Span]:
+    """Where a module binds the names. What stands there says "cuda" for where there is nothing else."""
+    text = source.utf8
+    return [(m.start(), m.end()) for m in _HEAD.finditer(text)] if TYPE.encode() in text else []
+
+
+def is_below(file: File, statement: ast.stmt) -> bool:
+    """Whether a statement runs behind the head."""
+    found = head(file)
+    return found is not None and file.source.span(statement)[0] > file.source.span(found.after)[1]
+
+
+def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> list[Change]:
+    """The names that the edits use, then the statements that asked for a place below them."""
+    wanted = list(dict.fromkeys(lines))
+    written = b"\n".join((*(change.new for change in made), *map(str.encode, wanted)))
+    used = {match.decode() for match in _WRITTEN.findall(written)}
+    found = head(file)
+    if found is None or not used:
+        return []
+    used |= {TYPE} if used else set()
+    lines_of = head_lines(found.torch, file.target.torch)
+    texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
+    if texts and not found.is_imported:
+        texts = ["import torch", "", *texts]
+    texts += wanted
+    if not texts:
+        return []
+    return [_insert(file, _last_import(file, found), texts)]
+
+
+def _last_import(file: File, found: Head) -> ast.stmt:
+    """The last of the imports that stand in a row with the one of torch; or the last statement that binds a name already."""
+    body = file.tree.body
+    index = next(i for i, node in enumerate(body) if node is found.after)
+    if found.bound:
+        bound = [_outermost(link) for name in found.bound for link in file.names.others[name]]
+        return max(bound, key=lambda node: node.lineno)
+    while index + 1 < len(body) and isinstance(body[index + 1], _IMPORTS):
+        index += 1
+    return body[index]
+
+
+def _outermost(link: Link) -> ast.stmt:
+    """The statement of the module's body around a place."""
+    statement: ast.stmt = [above[0] for above in ancestors(link) if isinstance(above[0], ast.stmt)][-1]
+    return statement
+
+
+def _insert(file: File, statement: ast.stmt, texts: list[str]) -> Change:
+    source = file.source
+    end = source.span(statement)[1]
+    before, behind = source.line_end(end)
+    lines = [line.encode() for line in texts]
+    if before == behind:  # the last line has no newline, and shall have none
+        return Change(before, before, source.newline * 2 + source.newline.join(lines))
+    follows = source.utf8[behind : source.line_end(behind)[0]].strip()
+    lines = [b"", *lines, *([b""] if follows else [])]
+    return Change(behind, behind, b"".join(line + source.newline for line in lines))
