@@ -255,6 +255,24 @@ def compare(
     return command(baseline, candidate, rerun, repo, output, format, target, lang, no_cache)
 
 
+def checklist(
+    baseline: Annotated[
+        str, typer.Argument(help="Launch script, configuration, log or folder of the baseline; several with commas.")
+    ],
+    candidate: Annotated[str, typer.Argument(help="The same of the port.", show_default=False)],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
+    ] = None,
+    format: Annotated[str | None, typer.Option("--format", help="text (default), json or html.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Also what is equal, and every key that is not known.")] = False,
+    lang: Lang = None,
+) -> int:
+    """What differs between two launch scripts or configurations, the likeliest culprit first. Exit 1: something that matters."""
+    from porter.commands.checklist import checklist as command
+
+    return command(baseline, candidate, output, format, all, lang)
+
+
 def advise(
     paths: Paths = None,
     format: Annotated[str | None, typer.Option(help="text (default), json or markdown.")] = None,
@@ -285,6 +303,7 @@ def register(app: typer.Typer) -> None:
     app.command("advise")(advise)
     app.command("diagnose")(diagnose)
     app.command("compare")(compare)
+    app.command("checklist")(checklist)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("instrument", cls=Filled)(instrument)

@@ -1,0 +1,311 @@
+"""A launch script: what its run is started with. Variables, arrays and conditions are followed as far as the script alone
+tells; nothing is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from porter.checklist.expand import UNKNOWN, Expander, Value
+from porter.checklist.schema import key_of
+from porter.checklist.setting import ENVIRONMENT, Setting
+from porter.errors import Unreadable
+from porter.regex import lazy
+from porter.text.shells.parse import masked, syntax
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OPTION = lazy(r"--[A-Za-z][\w.-]*(?==|$)")
+_OVERRIDE = lazy(r"[+~]{0,2}([A-Za-z_][\w-]*(?:\.[\w-]+)+)=(.*)", re.DOTALL)
+_FILE = lazy(r"[^\s=]*\.(?:ya?ml|json|toml)")
+_OTHERS = frozenset(
+    "mkdir tee echo grep pip pip3 conda git ls rm cp mv sed awk wget curl apt apt-get yum docker cd test printf cat kill pkill sleep tar"
+    " modelscope huggingface-cli ray source set export head tail find chmod sync pytest npu-smi nvidia-smi wait exit".split()
+)
+_SCOPES = frozenset(
+    {"program", "list", "pipeline", "redirected_statement", "subshell", "compound_statement", "do_group", "negated_command"}
+)
+_BRACKETS = lazy(r"^\s*\[{1,2}\s|\s\]{1,2}\s*$")
+_OPERANDS = lazy(r"\"[^\"]*\"|'[^']*'|\S+")
+_COMPARED = {"==": True, "=": True, "!=": False, "-eq": True, "-ne": False}
+
+
+@dataclass
+class Run:
+    """One command that has options."""
+
+    words: list[str]
+    line: int
+    environment: dict[str, str]
+
+    @property
+    def options(self) -> int:
+        return sum(bool(_OPTION.match(word) or _OVERRIDE.fullmatch(word)) for word in self.words)
+
+
+@dataclass
+class Script:
+    variables: dict[str, Value] = field(default_factory=dict)
+    exported: dict[str, str] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    embedded: list[tuple[str, int]] = field(default_factory=list)  # JSON that the script writes into a file
+    doubtful: list[int] = field(default_factory=list)  # lines of conditions that the script alone does not decide
+
+
+def read(text: str) -> Script:
+    text = masked(text)
+    root = syntax(text)
+    if root is None or root.type == "ERROR":
+        raise Unreadable("text", "shell grammar", 1)
+    walk = _Walk(text)
+    walk.all(root)
+    return walk.script
+
+
+class _Walk:
+    def __init__(self, text: str):
+        self.text, self.script = text, Script()
+
+    def _of(self, node: Node) -> str:
+        return self.text[node.start_byte : node.end_byte]
+
+    def _words(self, node: Node) -> list[str]:
+        return Expander(self.script.variables).words(self._of(node))
+
+    def all(self, node: Node) -> None:
+        for child in node.named_children:
+            self.one(child)
+
+    def one(self, node: Node) -> None:
+        kind = node.type
+        if kind == "variable_assignment":
+            self._assign(node)
+        elif kind == "declaration_command":
+            self._declare(node)
+        elif kind == "command":
+            self._command(node)
+        elif kind == "if_statement":
+            self._if(node)
+        elif kind == "case_statement":
+            self._case(node)
+        elif kind == "for_statement":
+            self._for(node)
+        elif kind == "function_definition":
+            self.all(node.named_children[-1])
+        elif kind == "list" and self._guarded(node):
+            self.one(node.named_children[-1])
+        elif kind == "heredoc_redirect":
+            self._heredoc(node)
+        elif kind in _SCOPES:
+            self.all(node)
+
+    def _assign(self, node: Node) -> tuple[str, Value] | None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None or name.type != "variable_name":
+            return None
+        key, variables = self._of(name), self.script.variables
+        new: Value
+        if value is not None and value.type == "array":
+            new = [word for item in value.named_children if item.type != "comment" for word in self._words(item)]
+        else:
+            new = Expander(variables).text(self._of(value)) if value is not None else ""
+        old = variables.get(key)
+        if any(child.type == "+=" for child in node.children) and old is not None:
+            if isinstance(old, list):
+                new = old + (new if isinstance(new, list) else [new])
+            else:
+                new = old + (" ".join(new) if isinstance(new, list) else new)
+        elif isinstance(new, str) and new.startswith(UNKNOWN) and isinstance(old, str) and old:
+            return key, old  # `LR=$2` where options are read: what stood there holds
+        variables[key] = new
+        return key, new
+
+    def _declare(self, node: Node) -> None:
+        exports = node.children[0].type == "export" or "-x" in self._of(node).split()
+        for child in node.named_children:
+            done = self._assign(child) if child.type == "variable_assignment" else None
+            if done is None and child.type == "variable_name" and self._of(child) in self.script.variables:
+                done = self._of(child), self.script.variables[self._of(child)]
+            if done and exports and isinstance(done[1], str):
+                self.script.exported[done[0]] = done[1]
+
+    def _command(self, node: Node) -> None:
+        words: list[str] = []
+        environment: dict[str, str] = {}
+        for child in node.children:
+            if child.type == "variable_assignment":
+                value = child.child_by_field_name("value")
+                name = child.child_by_field_name("name")
+                if name is not None:
+                    text = Expander(self.script.variables).text(self._of(value)) if value is not None else ""
+                    environment[self._of(name)] = text
+            elif child.type not in ("comment", "file_redirect", "herestring_redirect", "heredoc_redirect"):
+                words += [part for word in self._words(child) for part in _split(word)]
+        run = Run(words, node.start_point[0] + 1, environment)
+        if words and words[0].rpartition("/")[2] not in _OTHERS and (run.options or _launches(words)):
+            self.script.runs.append(run)
+
+    def _if(self, node: Node) -> None:
+        """The branch that is taken; where the script alone does not tell, all of them, one after the other."""
+        parts: list[tuple[Node | None, list[Node]]] = [(None, [])]
+        conditions = {child.id for child in node.children_by_field_name("condition")}
+        for child in node.named_children:
+            if child.id in conditions:
+                parts[0] = (child, [])
+            elif child.type == "elif_clause":
+                parts.append((child.named_children[0], child.named_children[1:]))
+            elif child.type == "else_clause":
+                parts.append((None, child.named_children))
+            else:
+                parts[0][1].append(child)
+        for condition, body in parts:
+            holds = True if condition is None else self._test(condition)
+            if holds is None:
+                self.script.doubtful.append(node.start_point[0] + 1)
+            if holds is not False:
+                for child in body:
+                    self.one(child)
+            if holds:
+                return
+
+    def _case(self, node: Node) -> None:
+        subject = "".join(Expander(self.script.variables, "").words(self._of(node.named_children[0])))
+        for item in node.named_children[1:]:
+            if item.type != "case_item":
+                continue
+            patterns = [child for child in item.children_by_field_name("value")]
+            texts = [self._of(child).strip("\"'") for child in patterns]
+            if subject in texts or "*" in texts:
+                for child in item.named_children[len(patterns) :]:
+                    self.one(child)
+                return
+
+    def _for(self, node: Node) -> None:
+        name, *rest = node.named_children
+        words = [word for child in rest if child.type != "do_group" for word in self._words(child)]
+        if name.type == "variable_name" and words:
+            self.script.variables[self._of(name)] = words[0]
+        for child in rest:
+            if child.type == "do_group":
+                self.all(child)
+
+    def _guarded(self, node: Node) -> bool:
+        """`[ -n "$X" ] && Y=1`: only what follows, where the condition holds; whole, where there is none."""
+        first = node.named_children[0]
+        if first.type != "test_command":
+            self.one(first)
+            return len(node.named_children) > 1
+        holds = self._test(first)
+        return holds is None or holds == any(child.type == "&&" for child in node.children)
+
+    def _test(self, node: Node) -> bool | None:
+        """As the script stands, run without arguments: what nobody sets is empty."""
+        text = self._of(node).strip()
+        for operator, decides in (("||", True), ("&&", False)):
+            if operator in text:
+                answers = [self._holds(part) for part in text.split(operator)]
+                return decides if decides in answers else None if None in answers else not decides
+        return self._holds(text)
+
+    def _holds(self, text: str) -> bool | None:
+        text = _BRACKETS.sub("", text)
+        if re.search(r"\s-[ao]\s|[<>()]|=~", text):
+            return None
+        words = [Expander(self.script.variables, "").text(word) for word in _OPERANDS.findall(text)]
+        return None if any(UNKNOWN in word for word in words) else _holds(words)
+
+    def _heredoc(self, node: Node) -> None:
+        for child in node.named_children:
+            if child.type == "heredoc_body":
+                body = self._of(child)
+                if body.lstrip().startswith("{"):
+                    plain = re.sub(r'"', r'\\"', body)
+                    text = Expander(self.script.variables).text(f'"{plain}"')
+                    self.script.embedded.append((text.replace(UNKNOWN, ""), child.start_point[0] + 1))
+
+
+def _holds(words: list[str]) -> bool | None:
+    if words[:1] == ["!"]:
+        inner = _holds(words[1:])
+        return None if inner is None else not inner
+    if len(words) == 3 and words[1] in _COMPARED:
+        return (words[0] == words[2]) == _COMPARED[words[1]]
+    if len(words) == 2 and words[0] in ("-z", "-n"):
+        return (words[1] == "") == (words[0] == "-z")
+    return bool(words[0]) if len(words) == 1 else None
+
+
+def _split(word: str) -> list[str]:
+    """A quoted word that holds options is what the author meant to be several."""
+    return word.split() if re.search(r"\s", word) and re.match(r"\s*--|.*\s--[a-z]", word, re.DOTALL) else [word]
+
+
+def _launches(words: list[str]) -> bool:
+    return any(word.endswith((".py", ".yaml", ".yml")) for word in words)
+
+
+def settings_of(script: Script, text: str) -> tuple[list[Setting], Run | None]:
+    """What the run with the most options is started with, and what is exported before it."""
+    run = max(script.runs, key=lambda run: run.options, default=None)
+    where = _Lines(text)
+    found = [
+        Setting((ENVIRONMENT, key_of(name)), value, name, where.of(rf"(?<!\w){re.escape(name)}="))
+        for name, value in {**script.exported, **(run.environment if run else {})}.items()
+    ]
+    words = run.words if run else [w for v in script.variables.values() for w in (v if isinstance(v, list) else v.split())]
+    found += [
+        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, where.of(_spelled(name)))
+        for name, value in pairs(words)
+    ]
+    return found, run
+
+
+def pairs(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Options with their values, "true" where there is none; and overrides of the form a.b=c."""
+    at = 0
+    while at < len(words):
+        word, at = words[at], at + 1
+        if override := _OVERRIDE.fullmatch(word):
+            yield override[1], override[2]
+            continue
+        option = _OPTION.match(word)
+        if option is None:
+            continue
+        if "=" in word:
+            yield option[0], word.partition("=")[2]
+            continue
+        values = []
+        while at < len(words) and not _ends_values(words[at]):
+            values.append(words[at])
+            at += 1
+        yield option[0], f"[{', '.join(values)}]" if len(values) > 1 else values[0] if values else "true"
+
+
+def _ends_values(word: str) -> bool:
+    is_option = word.startswith("-") and not re.match(r"-[\d.]", word)
+    return is_option or word.endswith(".py") or bool(_OVERRIDE.fullmatch(word)) or word in ("|", "&", ";")
+
+
+def mentioned(run: Run | None) -> list[str]:
+    return [word.rpartition("=")[2] for word in run.words if _FILE.fullmatch(word.rpartition("=")[2])] if run else []
+
+
+def _spelled(name: str) -> str:
+    return rf"(?<![\w-]){re.escape(name)}(?![\w.-])"
+
+
+class _Lines:
+    def __init__(self, text: str):
+        self._text = text
+
+    def of(self, pattern: str) -> int:
+        """Where it is set last, outside of comments; 0 where it is put together."""
+        found = [m.start() for m in re.finditer(pattern, self._text)]
+        for start in reversed(found):
+            line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
+            if not line.lstrip().startswith("#"):
+                return self._text.count("\n", 0, start) + 1
+        return 0
