@@ -15,7 +15,9 @@ from porter.regex import lazy
 UNKNOWN = "\0"
 _DEEPEST = 20  # defaults of defaults
 _LARGEST = 1 << 20  # characters that a word may become: a variable may hold itself twice, again and again
-_PARAMETER = lazy(r"\$(?:\{([A-Za-z_]\w*|\d+|[@*#?])(\[[^\]{}]*\])?([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|([A-Za-z_]\w*|\d|[@*#?$!]))")
+_PARAMETER = lazy(
+    r"\$(?:\{([A-Za-z_]\w*|\d+|[@*#?])(\[[^\]{}]*\])?([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|([A-Za-z_]\w*|\d|[@*#?$!]))"
+)
 _DEFAULT = lazy(r":?[-=]")
 _NAME = lazy(r"[A-Za-z_]\w*")
 Value: TypeAlias = "str | list[str]"
@@ -126,12 +128,15 @@ class Expander:
     def _arithmetic(self, expression: str) -> str:
         plain = self.text(expression)
         for _ in range(_DEEPEST):
-            names = {name for name in _NAME.findall(plain) if isinstance(self._variables.get(name), str)}
-            if not names or len(plain) > 1000:
+            if len(plain) > 1000 or not _NAME.search(plain):
                 break
-            plain = _NAME.sub(lambda m: str(self._variables[m[0]]) if m[0] in names else m[0], plain)
+            plain = _NAME.sub(self._of_name, plain)
         number = calculated(plain)
         return f"{UNKNOWN}$(({expression}))" if number is None else str(number)
+
+    def _of_name(self, match: re.Match[str]) -> str:
+        value = self._variables.get(match[0])
+        return value if isinstance(value, str) else match[0]
 
 
 def calculated(expression: str) -> int | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from porter.checklist.expand import UNKNOWN
 from porter.checklist.rules import checklist
 from porter.checklist.schema import CHAPTERS
 from porter.checklist.setting import Setting
-from porter.checklist.side import SAID, Fact, Side, needed
+from porter.checklist.side import SAID, Fact, Side, is_said_otherwise, needed
 from porter.checklist.values import NO, canonical, plain
+from porter.regex import lazy
 from porter.rulebook.table import Stanza
 
+_ON_HUB = lazy(r"[A-Za-z][\w-]*/[\w.-]+")
 MATTERS = 40  # of a hundred: below it only rounding, noise or speed differs
 EQUAL, RENAMED, DIFFERENT, MISSING, UNTOLD, SILENT, PATH = (
     "equal", "renamed", "different", "missing", "unknown", "silent", "path"
 )  # fmt: skip
 _UNMET = 5  # the weight of what has no effect here, as a loss scale in bfloat16
+_TOLD = 30  # the most that the parts weigh where their sum differs, which is told
 _ALONE = 0.5  # of the weight: what only one side says, and no default is known of
 
 
@@ -52,10 +55,15 @@ def compare(one: Side, other: Side) -> Comparison:
     known = {name: row for name, row in states.items() if row is not None}
     rows = [_eased(row, known) for row in known.values()]
     order = list(checklist().items)
-    shown = [row for row in rows if not (checklist().items[row.item].get("quiet") and row.state != DIFFERENT)]
+    shown = [row for row in rows if row.score or not _is_basis(row)]
     made.rows = sorted(shown, key=lambda row: (-row.score, order.index(row.item)))
     _unknown_keys(made)
     return made
+
+
+def _is_basis(row: Row) -> bool:
+    """What tells nothing by itself: other items follow from it, or have settled it."""
+    return row.state in (DIFFERENT, MISSING) or bool(checklist().items[row.item].get("quiet"))
 
 
 def _row(name: str, item: Stanza, one: Side, other: Side) -> Row | None:
@@ -65,22 +73,27 @@ def _row(name: str, item: Stanza, one: Side, other: Side) -> Row | None:
         return None
     first, second = facts
     recommended = any(_is_other(name, item, fact) for fact in stated)
-    if item["value"] == "path":
-        alike = first is not None and second is not None and first.value == second.value
-        return Row(name, EQUAL if alike else PATH, 0, first, second)
+    if item["value"] in ("path", "model"):
+        return _places(name, item, first, second)
     if first is None or second is None:
         silent = one if first is None else other
         if item["chapter"] not in silent.chapters:
             return Row(name, SILENT, 0, first, second)
+        if is_said_otherwise(item, silent):
+            both = any(n in one.facts and n in other.facts for n in item["instead"])
+            return None if both else Row(name, UNTOLD, 0, first, second)
         told = stated[0].value
         if UNKNOWN in told:
             return Row(name, UNTOLD, 0, first, second)
-        score = _UNMET if told in NO else round(item["weight"] * _ALONE)
-        return Row(name, MISSING, _fit(item, score, one, other), first, second, recommended)
+        if not _is_met(item, one, other):
+            return None
+        score = _UNMET if told in NO else item.get("alone", round(item["weight"] * _ALONE))
+        return Row(name, MISSING, score, first, second, recommended)
     if UNKNOWN in first.value + second.value:
         return Row(name, UNTOLD, 0, first, second)
     if first.value != second.value:
-        return Row(name, DIFFERENT, _fit(item, item["weight"], one, other), first, second, recommended)
+        score = item["weight"] if _is_met(item, one, other) else min(item["weight"], _UNMET)
+        return Row(name, DIFFERENT, score, first, second, recommended)
     return Row(name, RENAMED if _is_renamed(first, second) else EQUAL, 0, first, second, recommended)
 
 
@@ -89,14 +102,22 @@ def _is_told(item: Stanza, facts: list[Fact]) -> bool:
     return any(fact.how == SAID for fact in facts) or bool(item.get("result")) and len(facts) == 2
 
 
-def _fit(item: Stanza, score: int, one: Side, other: Side) -> int:
-    """Less, where what an item changes does not happen on either side."""
+def _is_met(item: Stanza, one: Side, other: Side) -> bool:
+    """Whether what an item changes can happen on one of the sides, as far as is known."""
     if "only" not in item:
-        return score
+        return True
     name, _, value = item["only"].partition("=")
     facts = [side.facts.get(name) for side in (one, other)]
-    met = any(fact is None or fact.value == value for fact in facts)
-    return score if met else min(score, _UNMET)
+    return any(fact is None or fact.value == value for fact in facts)
+
+
+def _places(name: str, item: Stanza, one: Fact | None, other: Fact | None) -> Row:
+    """Of two paths nobody knows whether they hold the same. Two names of models on a hub are two models."""
+    values = [fact.value for fact in (one, other) if fact is not None]
+    if len(values) == 2 and values[0] == values[1]:
+        return Row(name, EQUAL, 0, one, other)
+    is_named = len(values) == 2 and item["value"] == "model" and all(map(_ON_HUB.fullmatch, values))
+    return Row(name, DIFFERENT, item["weight"], one, other) if is_named else Row(name, PATH, 0, one, other)
 
 
 def _eased(row: Row, rows: dict[str, Row]) -> Row:
@@ -104,13 +125,18 @@ def _eased(row: Row, rows: dict[str, Row]) -> Row:
     eased = checklist().items[row.item].get("eased")
     if not eased or row.state not in (DIFFERENT, MISSING):
         return row
-    by = rows.get(eased["by"])
-    settled = by is not None and (by.state in (EQUAL, RENAMED) or not eased["weight"] and by.state == DIFFERENT)
-    return Row(row.item, row.state, min(row.score, eased["weight"]), row.one, row.other, row.recommended) if settled else row
+    states = {rows[name].state for name in eased["by"] if name in rows}
+    if states & {EQUAL, RENAMED}:
+        return replace(row, score=min(row.score, eased["weight"]))
+    return replace(row, score=min(row.score, _TOLD if eased["weight"] else 0)) if DIFFERENT in states else row
 
 
 def _is_other(name: str, item: Stanza, fact: Fact) -> bool:
-    return "recommended" in item and UNKNOWN not in fact.value and fact.value != canonical(name, item["recommended"]["value"], ())
+    return (
+        "recommended" in item
+        and UNKNOWN not in fact.value
+        and fact.value != canonical(name, item["recommended"]["value"], ())
+    )
 
 
 def _is_renamed(one: Fact, other: Fact) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from porter.checklist import printed, script
+from porter.checklist import options, printed, script
 from porter.checklist.rules import checklist
 from porter.checklist.schema import key_of
 from porter.checklist.setting import Setting, Source
+from porter.checklist.side import bare
 from porter.errors import Unreadable, UserError
 from porter.files import read as files
 from porter.files.errors import FilesError
@@ -19,10 +20,12 @@ from porter.text.settings.entries import ITEM, Settings
 
 SUFFIXES = (".sh", ".bash", ".json", ".yaml", ".yml", ".log", ".txt", ".out", ".args")
 MOST = 64  # files of a folder
-_UP = 4  # folders above a file in which what it mentions is looked for
+_UP = 8  # folders above a file in which what it mentions is looked for
 _UNREAD = frozenset({"model", "weight_map", "vocab", "merges"})  # of tokenizer.json and its kin: megabytes of words
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".safetensors")
-_SHELL = lazy(r"(?m)\A#!.*\b(?:ba|z|da)?sh\b|^\s*(?:export \w+=|(?:torchrun|python3?|deepspeed|accelerate|msrun|swift)\b.*(?:\\$|--))|^\s*--[a-z][\w-]+.*\\$|^\w+=[\"(]?\s*\n?\s*--[a-z]")
+_SHELL = lazy(
+    r"(?m)\A#!.*\b(?:ba|z|da)?sh\b|^\s*(?:export \w+=|(?:torchrun|python3?|deepspeed|accelerate|msrun|swift)\b.*(?:\\$|--))|^\s*--[a-z][\w-]+.*\\$|^\w+=[\"(]?\s*\n?\s*--[a-z]"
+)
 
 
 def read_side(given: str) -> list[Source]:
@@ -139,8 +142,9 @@ def _script(name: str, text: str) -> Source:
             f"{name}:{error.line}: not a shell script that can be read; correct it, or give the arguments that the log prints",
             f"{name}:{error.line}：无法按 shell 脚本解析；请修正，或改为给出日志中打印的参数",
         ) from None
-    settings, run = script.settings_of(walked, text)
-    source = Source(name, "script", settings)
+    run = walked.main
+    environment = {**walked.exported, **(run.environment if run else {})}
+    source = Source(name, "script", options.settings_of(walked.words, environment, text))
     for body, line in walked.embedded:
         try:
             inner = list(_flat(json_format.values(body), body))
@@ -151,10 +155,12 @@ def _script(name: str, text: str) -> Source:
         source.notes.append(("fragment", {}))
     if walked.doubtful:
         source.notes.append(("condition", {"lines": ", ".join(map(str, sorted({*walked.doubtful})[:5]))}))
-    others = [other for other in walked.runs if run is not None and other is not run and other.options * 2 > run.options]
+    others = [
+        other for other in walked.runs if run is not None and other is not run and other.options * 2 > run.options
+    ]
     if run is not None and others:
         source.notes.append(("runs", {"line": run.line, "n": len(others) + 1}))
-    source.mentioned = script.mentioned(run)
+    source.mentioned = options.mentioned(run.words) if run else []
     return source
 
 
@@ -170,12 +176,12 @@ def _log(name: str, text: str) -> Source:
 
 
 def _dialects(settings: list[Setting]) -> tuple[str, ...]:
-    keys = {".".join(setting.path[at:]) for setting in settings for at in range(len(setting.path))}
-    tops = {setting.path[0] for setting in settings if len(setting.path) == 1}
+    keys = {".".join(bare(setting.path)) for setting in settings}
+    keys |= {".".join(setting.path[at:]) for setting in settings for at in range(len(setting.path) - 1)}
     found = []
     for dialect in checklist().dialects:
         hits = sum(key_of(key) in keys for key in dialect["keys"])
-        if hits >= dialect.get("least", 1) and not any(key_of(key) in tops | keys for key in dialect.get("not", ())):
+        if hits >= dialect.get("least", 1) and not any(key_of(key) in keys for key in dialect.get("not", ())):
             found.append(dialect["name"])
     return tuple(found)
 
@@ -184,7 +190,9 @@ def _mentioned(source: Source) -> Iterator[str]:
     """Settings files that a file hands on, where they lie beside it or below a folder above it."""
     wanted = [*source.mentioned]
     if source.kind in ("json", "yaml"):
-        wanted += [s.value for s in source.settings if s.path[-1] in ("deepspeed", "deepspeed_config", "deepspeed_config_file")]
+        wanted += [
+            s.value for s in source.settings if s.path[-1] in ("deepspeed", "deepspeed_config", "deepspeed_config_file")
+        ]
     folder = os.path.dirname(os.path.realpath(source.name))
     for name in wanted:
         if os.path.isabs(name) or not name.endswith((".json", ".yaml", ".yml")):
@@ -196,5 +204,3 @@ def _mentioned(source: Source) -> Iterator[str]:
                 yield os.path.relpath(path) if not os.path.isabs(source.name) else path
                 break
             place = os.path.dirname(place)
-
-

@@ -21,7 +21,7 @@ class Spelling(NamedTuple):
     dialect: str  # "" in every kind of file
     opposite: bool
     counts: bool
-    index: int | None  # of a list
+    at: int | None  # of a list
     implied: bool  # that the name is there says it
     value: str | None  # what it stands for where it is true
 
@@ -31,7 +31,7 @@ class Checklist(NamedTuple):
     sources: dict[str, Stanza]
     dialects: list[Stanza]
     names: dict[str, tuple[Spelling, ...]]
-    derived: list[tuple[str, list[str]]]
+    derived: list[tuple[str, list[str], str]]  # an item, what it follows from, and where it does not
     inside: frozenset[str]
     aside: re.Pattern[str]
 
@@ -40,7 +40,7 @@ class Checklist(NamedTuple):
 def checklist() -> Checklist:
     data: dict[str, Any] = compiled.section(rules_dir() / "checklist", "checklist", BUILDER)
     names = {key: tuple(Spelling(*row) for row in rows) for key, rows in data["names"].items()}
-    derived = [(item, list(terms)) for item, terms in data["derived"]]
+    derived = [(item, list(terms), unless) for item, terms, unless in data["derived"]]
     return Checklist(
         data["items"], data["sources"], data["dialects"], names, derived, frozenset(data["inside"]), lazy(data["aside"])
     )

@@ -15,7 +15,7 @@ from porter.rulebook.table import Stanza
 CHAPTERS = (
     "structure", "moe", "optimiser", "weights", "precision", "parallel", "data", "tokeniser", "environment", "generation",
 )  # fmt: skip
-VALUES = ("number", "switch", "word", "dtype", "list", "set", "text", "table", "path", "present")
+VALUES = ("number", "switch", "word", "dtype", "list", "set", "text", "table", "path", "present", "model")
 WHEN = ("always", "comparing")
 # stanza -> (required keys, other keys)
 STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -23,9 +23,9 @@ STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dialect": (("name", "title", "keys", "chapters", "evidence"), ("least", "not")),
     "item": (
         ("id", "chapter", "weight", "value", "names", "title", "changes", "evidence"),
-        ("same", "default", "recommended", "eased", "needs", "only", "quiet", "result"),
+        ("same", "default", "recommended", "eased", "needs", "only", "quiet", "result", "alone", "instead"),
     ),
-    "derived": (("item", "of"), ()),
+    "derived": (("item", "of"), ("unless",)),
     "inside": (("names",), ()),
     "aside": (("names",), ()),
 }
@@ -61,7 +61,8 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
             row = (item["id"], dialect or "", bool(opposite), bool(count), index and int(index), bool(implied), value)
             names.setdefault(key, []).append(row)
     for stanza in stanzas["derived"]:
-        _known([stanza["item"], *re.findall(r"[a-z][a-z0-9-]*", stanza["of"])], items, stanza["where"], "of")
+        names_of = re.findall(r"[a-z][a-z0-9-]*", f"{stanza['of']} {stanza.get('unless', '').partition('=')[0]}")
+        _known([stanza["item"], *names_of], items, stanza["where"], "of")
     plain = {kind: [{k: v for k, v in s.items() if k != "where"} for s in rows] for kind, rows in stanzas.items()}
     return {
         "checklist": {
@@ -69,7 +70,7 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
             "sources": {source["name"]: source for source in plain["source"]},
             "dialects": plain["dialect"],
             "names": names,
-            "derived": [(d["item"], d["of"].split(" ")) for d in plain["derived"]],
+            "derived": [(d["item"], d["of"].split(" "), d.get("unless", "")) for d in plain["derived"]],
             "inside": sorted({name for stanza in plain["inside"] for name in stanza["names"]}),
             "aside": "|".join(name for stanza in plain["aside"] for name in stanza["names"]),
         }
@@ -121,7 +122,9 @@ def _item(where: str, item: Stanza) -> None:
         raise RuleError(f"{where}: 'weight' is a number from 0 to 100")
     for name in item["names"]:
         if not _NAME.fullmatch(name):
-            raise RuleError(f"{where}: {name!r} is no name such as hidden_size, megatron:load, !no_x, bf16=bfloat16, x[0]")
+            raise RuleError(
+                f"{where}: {name!r} is no name such as hidden_size, megatron:load, !no_x, bf16=bfloat16, x[0]"
+            )
     if "recommended" in item and (
         not isinstance(item["recommended"].get("value"), str) or item["recommended"].get("when") not in WHEN
     ):
@@ -130,7 +133,8 @@ def _item(where: str, item: Stanza) -> None:
 
 def _refers(item: Stanza, items: dict[str, Stanza]) -> None:
     others = [value[1:] for value in item.get("default", {}).values() if value.startswith("@")]
-    others += [item["eased"]["by"]] if "eased" in item else []
+    others += item.get("instead", [])
+    others += item["eased"]["by"] if "eased" in item else []
     others += [item["needs"]] if "needs" in item else []
     others += [item["only"].partition("=")[0]] if "only" in item else []
     _known(others, items, item["where"], "another item")

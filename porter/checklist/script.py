@@ -1,16 +1,14 @@
-"""A launch script: what its run is started with. Variables, arrays and conditions are followed as far as the script alone
-tells; nothing is run."""
+"""A launch script, followed: its variables, arrays and conditions, as far as the script alone tells, and its commands that
+have options. Nothing is run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from porter.checklist.expand import UNKNOWN, Expander, Value
-from porter.checklist.schema import key_of
-from porter.checklist.setting import ENVIRONMENT, Setting
+from porter.checklist.options import OPTION, OVERRIDE
 from porter.errors import Unreadable
 from porter.regex import lazy
 from porter.text.shells.parse import masked, syntax
@@ -18,15 +16,21 @@ from porter.text.shells.parse import masked, syntax
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_OPTION = lazy(r"--[A-Za-z][\w.-]*(?==|$)")
-_OVERRIDE = lazy(r"[+~]{0,2}([A-Za-z_][\w-]*(?:\.[\w-]+)+)=(.*)", re.DOTALL)
-_FILE = lazy(r"[^\s=]*\.(?:ya?ml|json|toml)")
 _OTHERS = frozenset(
     "mkdir tee echo grep pip pip3 conda git ls rm cp mv sed awk wget curl apt apt-get yum docker cd test printf cat kill pkill sleep tar"
     " modelscope huggingface-cli ray source set export head tail find chmod sync pytest npu-smi nvidia-smi wait exit".split()
 )
 _SCOPES = frozenset(
-    {"program", "list", "pipeline", "redirected_statement", "subshell", "compound_statement", "do_group", "negated_command"}
+    {
+        "program",
+        "list",
+        "pipeline",
+        "redirected_statement",
+        "subshell",
+        "compound_statement",
+        "do_group",
+        "negated_command",
+    }
 )
 _BRACKETS = lazy(r"^\s*\[{1,2}\s|\s\]{1,2}\s*$")
 _OPERANDS = lazy(r"\"[^\"]*\"|'[^']*'|\S+")
@@ -43,7 +47,7 @@ class Run:
 
     @property
     def options(self) -> int:
-        return sum(bool(_OPTION.match(word) or _OVERRIDE.fullmatch(word)) for word in self.words)
+        return sum(bool(OPTION.match(word) or OVERRIDE.fullmatch(word)) for word in self.words)
 
 
 @dataclass
@@ -53,6 +57,17 @@ class Script:
     runs: list[Run] = field(default_factory=list)
     embedded: list[tuple[str, int]] = field(default_factory=list)  # JSON that the script writes into a file
     doubtful: list[int] = field(default_factory=list)  # lines of conditions that the script alone does not decide
+
+    @property
+    def main(self) -> Run | None:
+        """The command that has the most options."""
+        return max(self.runs, key=lambda run: run.options, default=None)
+
+    @property
+    def words(self) -> list[str]:
+        """Of that command; where the script starts nothing, what its variables hold."""
+        values = self.variables.values()
+        return self.main.words if self.main else [w for v in values for w in (v if isinstance(v, list) else v.split())]
 
 
 def read(text: str) -> Script:
@@ -176,7 +191,7 @@ class _Walk:
         for item in node.named_children[1:]:
             if item.type != "case_item":
                 continue
-            patterns = [child for child in item.children_by_field_name("value")]
+            patterns = list(item.children_by_field_name("value"))
             texts = [self._of(child).strip("\"'") for child in patterns]
             if subject in texts or "*" in texts:
                 for child in item.named_children[len(patterns) :]:
@@ -245,67 +260,3 @@ def _split(word: str) -> list[str]:
 
 def _launches(words: list[str]) -> bool:
     return any(word.endswith((".py", ".yaml", ".yml")) for word in words)
-
-
-def settings_of(script: Script, text: str) -> tuple[list[Setting], Run | None]:
-    """What the run with the most options is started with, and what is exported before it."""
-    run = max(script.runs, key=lambda run: run.options, default=None)
-    where = _Lines(text)
-    found = [
-        Setting((ENVIRONMENT, key_of(name)), value, name, where.of(rf"(?<!\w){re.escape(name)}="))
-        for name, value in {**script.exported, **(run.environment if run else {})}.items()
-    ]
-    words = run.words if run else [w for v in script.variables.values() for w in (v if isinstance(v, list) else v.split())]
-    found += [
-        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, where.of(_spelled(name)))
-        for name, value in pairs(words)
-    ]
-    return found, run
-
-
-def pairs(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Options with their values, "true" where there is none; and overrides of the form a.b=c."""
-    at = 0
-    while at < len(words):
-        word, at = words[at], at + 1
-        if override := _OVERRIDE.fullmatch(word):
-            yield override[1], override[2]
-            continue
-        option = _OPTION.match(word)
-        if option is None:
-            continue
-        if "=" in word:
-            yield option[0], word.partition("=")[2]
-            continue
-        values = []
-        while at < len(words) and not _ends_values(words[at]):
-            values.append(words[at])
-            at += 1
-        yield option[0], f"[{', '.join(values)}]" if len(values) > 1 else values[0] if values else "true"
-
-
-def _ends_values(word: str) -> bool:
-    is_option = word.startswith("-") and not re.match(r"-[\d.]", word)
-    return is_option or word.endswith(".py") or bool(_OVERRIDE.fullmatch(word)) or word in ("|", "&", ";")
-
-
-def mentioned(run: Run | None) -> list[str]:
-    return [word.rpartition("=")[2] for word in run.words if _FILE.fullmatch(word.rpartition("=")[2])] if run else []
-
-
-def _spelled(name: str) -> str:
-    return rf"(?<![\w-]){re.escape(name)}(?![\w.-])"
-
-
-class _Lines:
-    def __init__(self, text: str):
-        self._text = text
-
-    def of(self, pattern: str) -> int:
-        """Where it is set last, outside of comments; 0 where it is put together."""
-        found = [m.start() for m in re.finditer(pattern, self._text)]
-        for start in reversed(found):
-            line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
-            if not line.lstrip().startswith("#"):
-                return self._text.count("\n", 0, start) + 1
-        return 0

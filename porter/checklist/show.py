@@ -26,6 +26,7 @@ SCHEMA = 1
 ROLES = ("baseline", "candidate")
 _FIRST = 3  # culprits that the verdict names
 _OTHERS = 12  # other keys without --all
+_LEAST = 20  # the weight from which a row has lines of its own
 _LONG = 60  # characters of a value
 _WIDTH = 112
 
@@ -40,7 +41,9 @@ def document(made: Comparison, lang: str) -> Json:
         "sentence": _sentence(made, lang),
         "sides": [_side(role, side, lang) for role, side in zip(ROLES, made.sides)],
         "rows": rows,
-        "others": [{"key": key, "baseline": _plain(one), "candidate": _plain(other)} for key, one, other in made.others],
+        "others": [
+            {"key": key, "baseline": _plain(one), "candidate": _plain(other)} for key, one, other in made.others
+        ],
         "aside": made.aside,
         "sources": _sources(made, lang),
     }
@@ -71,7 +74,9 @@ def _side(role: str, side: Side, lang: str) -> Json:
         for source in side.sources
     ]
     notes = [
-        say(f"note.{key}", lang, **{**values, "item": _title(str(values["item"]), lang)} if "item" in values else values)
+        say(
+            f"note.{key}", lang, **{**values, "item": _title(str(values["item"]), lang)} if "item" in values else values
+        )
         for key, values in side.notes
     ]
     return {"role": role, "name": side.name, "files": files, "notes": notes}
@@ -106,7 +111,9 @@ def _fact(fact: Fact | None, lang: str) -> Json | None:
         titles = {dialect["name"]: dialect["title"][lang] for dialect in checklist().dialects}
         how = say("how.default", lang, of=titles[fact.of])
     elif fact.how == DERIVED:
-        terms = " ".join(_title(term.rstrip("?"), lang) if term not in "*/" else "×÷"["*/".index(term)] for term in fact.of.split())
+        terms = " ".join(
+            _title(term.rstrip("?"), lang) if term not in "*/" else "×÷"["*/".index(term)] for term in fact.of.split()
+        )
         how = say("how.derived", lang, of=terms)
     setting = fact.setting
     return {
@@ -128,7 +135,11 @@ def _sources(made: Comparison, lang: str) -> list[Json]:
     used |= {
         name
         for dialect in checklist().dialects
-        if any(fact and fact.how == DEFAULT and fact.of == dialect["name"] for row in made.rows for fact in (row.one, row.other))
+        if any(
+            fact and fact.how == DEFAULT and fact.of == dialect["name"]
+            for row in made.rows
+            for fact in (row.one, row.other)
+        )
         for name in dialect["evidence"]
     }
     return [
@@ -152,11 +163,13 @@ def lines(found: Json, lang: str, everything: bool = False) -> list[Line]:
     style = {"difference": "bold red", "none": "bold green"}.get(found["outcome"], "bold yellow")
     rows += [[], [(say("verdict", lang), ""), (line(found["sentence"]), style)]]
     culprits, minor = parted(found)
-    rows += _section("culprits", [part for n, row in enumerate(culprits, 1) for part in _full(row, lang, f"{n:>3}  ")], lang)
+    rows += _section(
+        "culprits", [part for n, row in enumerate(culprits, 1) for part in _full(row, lang, f"{n:>3}  ")], lang
+    )
     differ = [row for row in minor if row["state"] != MISSING]
     rows += _section("minor", [part for row in differ for part in _short(row, lang)], lang)
     alone = [row for row in minor if row["state"] == MISSING]
-    rows += _section("alone", [part for row in alone for part in _short(row, lang)], lang)
+    rows += _section("alone", _alone(alone, lang), lang)
     advised = [row for row in found["rows"] if row["recommended"] and row["state"] in (EQUAL, RENAMED)]
     rows += _section("recommended", [part for row in advised for part in _advised(row)], lang)
     by_hand = [row for row in found["rows"] if row["state"] in (UNTOLD, PATH)]
@@ -188,10 +201,14 @@ def silent(found: Json, lang: str) -> list[str]:
     joint = "、" if lang == "zh" else ", "
     for chapter in CHAPTERS:
         for role in ROLES:
-            rows = [r for r in found["rows"] if r["state"] == SILENT and r["chapter"] == chapter and r[role] is not None]
+            rows = [
+                r for r in found["rows"] if r["state"] == SILENT and r["chapter"] == chapter and r[role] is not None
+            ]
             if rows:
                 items = joint.join(f"{row['title']} {row[role]['value']}" for row in rows)
-                texts.append(say("silent.row", lang, chapter=say(f"chapter.{chapter}", lang), role=say(role, lang), items=items))
+                texts.append(
+                    say("silent.row", lang, chapter=say(f"chapter.{chapter}", lang), role=say(role, lang), items=items)
+                )
     return texts
 
 
@@ -221,6 +238,13 @@ def _full(row: Json, lang: str, lead: str) -> list[Line]:
 def _short(row: Json, lang: str) -> list[Line]:
     texts = wrapped(f"{row['title']}{_values(row, lang)} - {line(row['changes'])}", _WIDTH - 4)
     return [[(("  " if not n else "    ") + text, "")] for n, text in enumerate(texts)]
+
+
+def _alone(rows: list[Json], lang: str) -> list[Line]:
+    """What weighs least, in one paragraph."""
+    told = [part for row in rows if row["score"] >= _LEAST for part in _short(row, lang)]
+    rest = "; ".join(f"{row['title']}{_values(row, lang)}" for row in rows if row["score"] < _LEAST)
+    return told + [[("  " + part, "dim")] for part in wrapped(rest, _WIDTH - 2) if rest]
 
 
 def _advised(row: Json) -> list[Line]:

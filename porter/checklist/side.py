@@ -44,9 +44,16 @@ class Side:
         return tuple(dialect["name"] for dialect in checklist().dialects if dialect["name"] in known)
 
     @property
+    def whole(self) -> frozenset[str]:
+        """The kinds of files of which there is a whole one, so that what they leave out has its default."""
+        return frozenset(name for source in self.sources if not _is_fragment(source) for name in source.dialects)
+
+    @property
     def chapters(self) -> frozenset[str]:
-        mine = self.dialects
-        return frozenset(c for dialect in checklist().dialects if dialect["name"] in mine for c in dialect["chapters"])
+        """What they speak of."""
+        return frozenset(
+            c for dialect in checklist().dialects if dialect["name"] in self.whole for c in dialect["chapters"]
+        )
 
 
 def side(name: str, sources: list[Source]) -> Side:
@@ -57,8 +64,8 @@ def side(name: str, sources: list[Source]) -> Side:
     _tokens(made)
     for _ in range(_ROUNDS):
         before = len(made.facts)
-        _defaults(made)
         _derived(made)
+        _defaults(made)
         if len(made.facts) == before:
             break
     return made
@@ -75,15 +82,16 @@ def _take(made: Side, source: Source) -> None:
                 continue
             value = said(item, spelling, setting.value, source.dialects)
             if value is not None:
-                shown = spelling.value or setting.value.replace(UNKNOWN, "")
-                if spelling.opposite or spelling.counts or spelling.index is not None:
-                    shown = value
+                is_plain = not (
+                    spelling.opposite or spelling.counts or spelling.at is not None or item["value"] == "present"
+                )
+                shown = (spelling.value or setting.value.replace(UNKNOWN, "")) if is_plain else value
                 own[spelling.item] = Fact(value, shown, SAID, setting, source)
         for table in _tables(setting.path):
             tables.setdefault(table, []).append((setting.path[-2], setting))
             spellings.append(Spelling(table, "", False, False, None, False, None))
         if not spellings:
-            made.others[".".join(_bare(setting.path))] = setting
+            made.others[".".join(bare(setting.path))] = setting
     for name, rows in tables.items():
         text = ", ".join(f"{key} {setting.value}" for key, setting in sorted(rows, key=lambda row: row[0].zfill(12)))
         own[name] = Fact(text, text, SAID, rows[0][1], source)
@@ -91,7 +99,9 @@ def _take(made: Side, source: Source) -> None:
         earlier = made.facts.get(name)
         if earlier and earlier.source and earlier.value != fact.value and UNKNOWN not in earlier.value + fact.value:
             if checklist().items[name]["value"] != "path":
-                made.notes.append(("twice", {"item": name, "one": place(earlier), "other": place(fact), "value": fact.shown}))
+                made.notes.append(
+                    ("twice", {"item": name, "one": place(earlier), "other": place(fact), "value": fact.shown})
+                )
         if UNKNOWN not in fact.value or earlier is None:
             made.facts[name] = fact
 
@@ -101,7 +111,7 @@ def spelled(path: tuple[str, ...], dialects: tuple[str, ...]) -> Iterator[Spelli
     nothing else stands before it than names that say nothing."""
     known = checklist().names
     for length in range(len(path), 0, -1):
-        if length == 1 and len(_bare(path)) > 1:
+        if length == 1 and len(bare(path)) > 1:
             return
         rows = known.get(".".join(path[-length:]), ())
         found = [row for row in rows if not row.dialect or row.dialect in dialects]
@@ -110,7 +120,8 @@ def spelled(path: tuple[str, ...], dialects: tuple[str, ...]) -> Iterator[Spelli
             return
 
 
-def _bare(path: tuple[str, ...]) -> tuple[str, ...]:
+def bare(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the names in front that say nothing."""
     at = 0
     while at < len(path) - 1 and path[at] in checklist().inside:
         at += 1
@@ -138,13 +149,12 @@ def _tokens(made: Side) -> None:
 
 
 def _defaults(made: Side) -> None:
-    complete = {name for source in made.sources if not _is_fragment(source) for name in source.dialects}
     for name, item in checklist().items.items():
-        if name in made.facts or not needed(item, made):
+        if name in made.facts or not needed(item, made) or is_said_otherwise(item, made):
             continue
         for dialect in made.dialects:
             value = item.get("default", {}).get(dialect)
-            if value is None or dialect not in complete:
+            if value is None or dialect not in made.whole:
                 continue
             if value.startswith("@"):
                 other = made.facts.get(value[1:])
@@ -166,9 +176,14 @@ def needed(item: Stanza, made: Side) -> bool:
     return "needs" not in item or fact is not None and fact.value not in NO
 
 
+def is_said_otherwise(item: Stanza, made: Side) -> bool:
+    """Steps where epochs are given, and the like."""
+    return any(name in made.facts and made.facts[name].how != DEFAULT for name in item.get("instead", ()))
+
+
 def _derived(made: Side) -> None:
-    for name, terms in checklist().derived:
-        if name in made.facts:
+    for name, terms, unless in checklist().derived:
+        if name in made.facts or unless and _holds(made, unless):
             continue
         result = _calculated(made, terms)
         if result is None or result <= 0:
@@ -181,6 +196,13 @@ def _derived(made: Side) -> None:
             continue
         shown = plain(f"{result:.6g}" if name == "warmup-fraction" else str(round(result)))
         made.facts[name] = Fact(shown, shown, DERIVED, of=" ".join(terms))
+
+
+def _holds(made: Side, condition: str) -> bool:
+    """`item=value`; also where nobody says what the item is."""
+    name, _, value = condition.partition("=")
+    fact = made.facts.get(name)
+    return fact is None or fact.value == value
 
 
 def _calculated(made: Side, terms: list[str]) -> float | None:

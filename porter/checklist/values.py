@@ -26,7 +26,7 @@ NO = frozenset({"false", "0", "none"})  # what a side that is silent does, too
 def said(item: Stanza, spelling: Spelling, raw: str, dialects: Iterable[str]) -> str | None:
     """The value that a file gives an item; None where it leaves it to others; UNKNOWN where the file alone does not tell."""
     kind, text = item["value"], raw.strip()
-    if kind == "path":
+    if kind in ("path", "model"):
         return text or None
     if kind == "present":
         return "false" if text.lower() in _NOTHING | _FALSE else "true"
@@ -35,13 +35,13 @@ def said(item: Stanza, spelling: Spelling, raw: str, dialects: Iterable[str]) ->
             return UNKNOWN
         text = "true"
     if spelling.implied:
-        return None if text.lower() in _NOTHING | _FALSE else spelling.value
+        return None if text.lower() in _NOTHING | _FALSE else canonical(item["id"], spelling.value or "", ())
     if spelling.value is not None:
         truth = _switch(text.lower())
-        return spelling.value if truth == "true" else None
-    if spelling.index is not None:
+        return canonical(item["id"], spelling.value, ()) if truth == "true" else None
+    if spelling.at is not None:
         items = _ITEMS.findall(text)
-        text = items[spelling.index] if spelling.index < len(items) else ""
+        text = items[spelling.at] if spelling.at < len(items) else ""
     if spelling.counts:
         return str(len(_ITEMS.findall(text))) if _ITEMS.search(text) else None
     value = canonical(item["id"], text, tuple(dialects))
@@ -57,15 +57,16 @@ def canonical(name: str, text: str, dialects: tuple[str, ...]) -> str | None:
     for form, value in _same(name).items():
         dialect, _, word = form.rpartition(":")
         if low == word and (not dialect or dialect in dialects):
-            return value
+            return value or None
     if kind == "text":
         return text if low not in ("", "null", "~", "none") else None
     if low in _NOTHING:
         return None
     if kind == "dtype":
         return _DTYPES.get(_OF_LIBRARY.sub("", low), low)
-    if kind == "switch":
-        return _switch(low)
+    if kind == "switch":  # a word that is neither says something else
+        truth = _switch(low)
+        return truth if truth in ("true", "false") else None
     if kind in ("list", "set"):
         items = [plain(word) for word in _ITEMS.findall(low)]
         items = [_same(name).get(word, word) for word in items]
