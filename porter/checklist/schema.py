@@ -15,7 +15,7 @@ from porter.rulebook.table import Stanza
 CHAPTERS = (
     "structure", "moe", "optimiser", "weights", "precision", "parallel", "data", "tokeniser", "environment", "generation",
 )  # fmt: skip
-VALUES = ("number", "switch", "word", "dtype", "list", "set", "text", "table", "path", "present", "model")
+VALUES = ("number", "switch", "word", "dtype", "shares", "set", "text", "table", "path", "present", "model")
 WHEN = ("always", "comparing")
 # stanza -> (required keys, other keys)
 STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

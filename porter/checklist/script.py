@@ -110,8 +110,9 @@ class _Walk:
             self._for(node)
         elif kind == "function_definition":
             self.all(node.named_children[-1])
-        elif kind == "list" and self._guarded(node):
-            self.one(node.named_children[-1])
+        elif kind == "list":
+            if self._guarded(node):
+                self.one(node.named_children[-1])
         elif kind == "heredoc_redirect":
             self._heredoc(node)
         elif kind in _SCOPES:

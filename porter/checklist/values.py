@@ -67,10 +67,11 @@ def canonical(name: str, text: str, dialects: tuple[str, ...]) -> str | None:
     if kind == "switch":  # a word that is neither says something else
         truth = _switch(low)
         return truth if truth in ("true", "false") else None
-    if kind in ("list", "set"):
+    if kind == "shares":
+        return _shares(low)
+    if kind == "set":
         items = [plain(word) for word in _ITEMS.findall(low)]
-        items = [_same(name).get(word, word) for word in items]
-        return ", ".join(sorted(set(items)) if kind == "set" else items) or None
+        return ", ".join(sorted({_same(name).get(word, word) for word in items})) or None
     enum = _ENUM.fullmatch(text.strip())
     if enum:
         return canonical(name, enum[1], dialects)
@@ -95,6 +96,14 @@ def plain(text: str) -> str:
     if math.isfinite(number):
         return f"{number:.12g}"
     return _switch(low) if low in _TRUE | _FALSE else low
+
+
+def _shares(text: str) -> str:
+    """99,1,0 and 0.99,0.01,0 are one."""
+    numbers = [number(word) for word in _ITEMS.findall(text)]
+    given = [value for value in numbers if value is not None]
+    whole = sum(given)
+    return ", ".join(f"{value / whole:.6g}" for value in given) if whole and len(given) == len(numbers) else text
 
 
 def _switch(low: str) -> str:
