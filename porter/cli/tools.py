@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from porter.cli.checklist import checklist
 from porter.cli.instrument import Filled, instrument
 from porter.cli.options import (
     Exclude,
@@ -253,24 +254,6 @@ def compare(
     from porter.commands.compare import compare as command
 
     return command(baseline, candidate, rerun, repo, output, format, target, lang, no_cache)
-
-
-def checklist(
-    baseline: Annotated[
-        str, typer.Argument(help="Launch script, configuration, log or folder of the baseline; several with commas.")
-    ],
-    candidate: Annotated[str, typer.Argument(help="The same of the port.", show_default=False)],
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
-    ] = None,
-    format: Annotated[str | None, typer.Option("--format", help="text (default), json or html.")] = None,
-    all: Annotated[bool, typer.Option("--all", help="Also what is equal, and every key that is not known.")] = False,
-    lang: Lang = None,
-) -> int:
-    """What differs between two launch scripts or configurations, the likeliest culprit first. Exit 1: something that matters."""
-    from porter.commands.checklist import checklist as command
-
-    return command(baseline, candidate, output, format, all, lang)
 
 
 def advise(
