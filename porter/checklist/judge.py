@@ -19,6 +19,7 @@ EQUAL, RENAMED, DIFFERENT, MISSING, UNTOLD, SILENT, PATH = (
     "equal", "renamed", "different", "missing", "unknown", "silent", "path"
 )  # fmt: skip
 _UNMET = 5  # the weight of what has no effect here, as a loss scale in bfloat16
+_UNSAID = frozenset({"", "none", "null", "false", "~", "[]", "{}"})
 _TOLD = 30  # the most that the parts weigh where their sum differs, which is told
 _ALONE = 0.5  # of the weight: what only one side says, and no default is known of
 
@@ -152,6 +153,9 @@ def _unknown_keys(made: Comparison) -> None:
         first, second = one.get(key), other.get(key)
         if first and second and plain(first.value) == plain(second.value):
             continue
+        told = first or second
+        if not (first and second) and told and plain(told.value) in _UNSAID:
+            continue  # a log prints what nobody has set, too
         if aside.fullmatch(key) or aside.fullmatch(key.rpartition(".")[2]):
             made.aside += 1
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from porter.checklist.expand import UNKNOWN
 from porter.checklist.schema import key_of
-from porter.checklist.setting import ENVIRONMENT, Setting
+from porter.checklist.setting import ENVIRONMENT, Lines, Setting
 from porter.regex import lazy
 
 OPTION = lazy(r"--[A-Za-z][\w.-]*(?==|$)")
@@ -17,13 +17,13 @@ _FILE = lazy(r"[^\s=]*\.(?:ya?ml|json|toml)")
 
 def settings_of(words: list[str], environment: dict[str, str], text: str) -> list[Setting]:
     """What a command is started with. `text`: of the script, for the lines."""
-    where = _Lines(text)
+    where = _Spellings(text)
     found = [
-        Setting((ENVIRONMENT, key_of(name)), value, name, where.of(rf"(?<!\w){re.escape(name)}="))
+        Setting((ENVIRONMENT, key_of(name)), value, name, where.line(rf"(?<!\w){re.escape(name)}="))
         for name, value in environment.items()
     ]
     found += [
-        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, where.of(_spelled(name)))
+        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, where.line(_spelled(name)))
         for name, value in pairs(words)
     ]
     return found
@@ -68,15 +68,14 @@ def _spelled(name: str) -> str:
     return rf"(?<![\w-]){re.escape(name)}(?![\w.-])"
 
 
-class _Lines:
+class _Spellings:
     def __init__(self, text: str):
-        self._text = text
+        self._text, self._lines = text, Lines(text)
 
-    def of(self, pattern: str) -> int:
+    def line(self, pattern: str) -> int:
         """Where it is set last, outside of comments; 0 where it is put together."""
-        found = [m.start() for m in re.finditer(pattern, self._text)]
-        for start in reversed(found):
-            line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
-            if not line.lstrip().startswith("#"):
-                return self._text.count("\n", 0, start) + 1
+        for match in reversed([*re.finditer(pattern, self._text)]):
+            begin = self._text.rfind("\n", 0, match.start()) + 1
+            if not self._text[begin : match.start()].lstrip().startswith("#"):
+                return self._lines.of(match.start())
         return 0

@@ -7,22 +7,21 @@ import re
 from collections.abc import Iterator
 
 from porter.checklist.schema import key_of
-from porter.checklist.setting import Setting
+from porter.checklist.setting import Lines, Setting
 from porter.regex import lazy
 
-# one character of dots is found by two at its side, so that a line of a million of them is gone over once
-_DOTTED = lazy(r"(?m)^[^\n]{0,200}?(?<![\w.])([A-Za-z_]\w{0,99}) \.{2,100} ([^\n]{0,2000})$")
+_DOTTED = lazy(r"(?<![\w.])([A-Za-z_]\w{0,99}) \.{2,100} ([^\n]{0,2000})")
 _CALL = lazy(r"\b(?:Namespace|\w*Arguments|\w*Config|\w*Args)\(\s*(?=[A-Za-z_]\w*\s*=)")
-_CONFIG = lazy(r"\b\w*Config(?:uration)? \{\s*\n")
-_ENVIRON = lazy(r"(?m)^(?:export )?([A-Z][A-Z0-9_]{2,})=(\S*)$")
+_CONFIG = lazy(r"(?m)^([ \t]*)(?:[^\n]{0,300}\W)?(?!Generation)[A-Z]\w*Config \{[ \t]*\n")
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _LONGEST = 200_000  # characters of one list of arguments
 _MOST = 200  # lists of one log
 
 
 def settings_of(text: str) -> list[Setting]:
+    lines = Lines(text)
     dotted = [
-        Setting((key_of(match[1]),), match[2].strip(), match[1], _line(text, match.start(1)))
+        Setting((key_of(match[1]),), match[2].strip(), match[1], lines.of(match.start(1)))
         for match in _DOTTED.finditer(text)
     ]
     named = []
@@ -31,10 +30,11 @@ def settings_of(text: str) -> list[Setting]:
             break
         for start, end in _arguments(text, match.end()):
             name, _, value = text[start:end].partition("=")
-            if _is_name(name.strip()) and value:
-                name, value = name.strip(), value.strip()
+            line = lines.of(start + len(name) - len(name.lstrip()))
+            name, value = name.strip(), value.strip()
+            if name.isidentifier() and value:
                 quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-                named.append(Setting((key_of(name),), value[1:-1] if quoted else value, name, _line(text, start)))
+                named.append(Setting((key_of(name),), value[1:-1] if quoted else value, name, line))
     return (dotted if len(dotted) > 4 else []) + named
 
 
@@ -43,10 +43,10 @@ def objects(text: str) -> Iterator[tuple[str, int]]:
     for number, match in enumerate(_CONFIG.finditer(text)):
         if number >= _MOST:
             return
-        start = text.index("{", match.start())
-        end = text.find("\n}", start, start + _LONGEST)
+        start = text.rindex("{", match.start(), match.end())
+        end = text.find(f"\n{match[1]}}}", start, start + _LONGEST)
         if end > 0:
-            yield text[start : end + 2], text.count("\n", 0, start)
+            yield text[start : end + len(match[1]) + 2], text.count("\n", 0, start)
 
 
 def _arguments(text: str, begin: int) -> Iterator[tuple[int, int]]:
@@ -71,11 +71,3 @@ def _arguments(text: str, begin: int) -> Iterator[tuple[int, int]]:
             yield start, at
             start = at + 1
         at += 1
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier()
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at + len(text[at:]) - len(text[at:].lstrip())) + 1 if at < len(text) else 0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from porter.checklist import options, printed, script
 from porter.checklist.rules import checklist
 from porter.checklist.schema import key_of
-from porter.checklist.setting import Setting, Source
+from porter.checklist.setting import Lines, Setting, Source
 from porter.checklist.side import bare
 from porter.errors import Unreadable, UserError
 from porter.files import read as files
@@ -119,8 +119,9 @@ def _parsed(name: str, kind: str, text: str, values: Callable[[str], Settings], 
 def _flat(settings: Settings, text: str) -> Iterator[Setting]:
     """One setting for each value; a list of values is one."""
     lists: dict[int, tuple[tuple[str, ...], list[str], int]] = {}
+    lines = Lines(text)
     for entry in settings.entries:
-        line = text.count("\n", 0, entry.start) + 1 if len(settings.entries) < 5000 else 0
+        line = lines.of(entry.start)
         if entry.path and entry.path[-1] == ITEM:
             lists.setdefault(entry.owner, (entry.path[:-1], [], line))[1].append(entry.value)
         elif entry.path:

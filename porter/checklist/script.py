@@ -32,6 +32,7 @@ _SCOPES = frozenset(
         "negated_command",
     }
 )
+_PLACEHOLDER = lazy(r"(?<![<&\d])<[A-Za-z][\w .,:'/-]*>")  # DATA=<path of the data>: to be filled in, and no shell
 _BRACKETS = lazy(r"^\s*\[{1,2}\s|\s\]{1,2}\s*$")
 _OPERANDS = lazy(r"\"[^\"]*\"|'[^']*'|\S+")
 _COMPARED = {"==": True, "=": True, "!=": False, "-eq": True, "-ne": False}
@@ -71,7 +72,7 @@ class Script:
 
 
 def read(text: str) -> Script:
-    text = masked(text)
+    text = masked(_PLACEHOLDER.sub(lambda match: re.sub(r"\W", "_", match[0]), text))
     root = syntax(text)
     if root is None or root.type == "ERROR":
         raise Unreadable("text", "shell grammar", 1)
@@ -115,7 +116,7 @@ class _Walk:
                 self.one(node.named_children[-1])
         elif kind == "heredoc_redirect":
             self._heredoc(node)
-        elif kind in _SCOPES:
+        elif kind in _SCOPES or kind == "ERROR":  # of what the grammar does not understand, whatever it does
             self.all(node)
 
     def _assign(self, node: Node) -> tuple[str, Value] | None:
@@ -248,7 +249,8 @@ def _holds(words: list[str]) -> bool | None:
         inner = _holds(words[1:])
         return None if inner is None else not inner
     if len(words) == 3 and words[1] in _COMPARED:
-        return (words[0] == words[2]) == _COMPARED[words[1]]
+        empty = "0" if words[1].startswith("-") else ""  # what is empty counts as 0 among numbers
+        return ((words[0] or empty) == (words[2] or empty)) == _COMPARED[words[1]]
     if len(words) == 2 and words[0] in ("-z", "-n"):
         return (words[1] == "") == (words[0] == "-z")
     return bool(words[0]) if len(words) == 1 else None

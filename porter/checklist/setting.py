@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 ENVIRONMENT = "env"  # the first key of a variable
@@ -25,3 +27,13 @@ class Source:
     dialects: tuple[str, ...] = ()
     notes: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     mentioned: list[str] = field(default_factory=list)  # other files of settings that it hands on
+
+
+class Lines:
+    """Which line a character stands in, however many are asked for."""
+
+    def __init__(self, text: str):
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def of(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)

@@ -13,7 +13,9 @@ def checklist(
     baseline: Annotated[
         str, typer.Argument(help="Launch script, configuration, log or folder of the baseline; several with commas.")
     ],
-    candidate: Annotated[str, typer.Argument(help="The same of the port.", show_default=False)],
+    candidate: Annotated[
+        str, typer.Argument(help="What the port is started with, in the same way.", show_default=False)
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Also write FILE: .html, .json, .txt.", metavar="FILE")
     ] = None,

@@ -198,6 +198,16 @@ def test_what_a_run_printed_counts_more_than_what_it_was_started_with(compared):
     assert (fact.value, [key for key, _ in made.sides[0].notes]) == ("4", ["twice"])
 
 
+def test_what_a_log_prints_of_a_model(compared):
+    log = '  x: Model config LlamaConfig {\n    "hidden_size": 4096,\n    "rope_scaling": {\n      "factor": 8.0\n    },\n    "num_hidden_layers": 2\n  }\n'
+    log += 'Generate config GenerationConfig {\n  "hidden_size": 7\n}\nargs: Namespace(lr=1e-4, betas=(0.9, 0.95), device=device(type="npu", index=0), name="a, b=c", seed=3)\n'
+    half = compared("a.log", "a.log", a_dot_log=log).sides[0]
+    assert {item: fact.value for item, fact in half.facts.items() if fact.how == "said"} == {
+        "hidden-size": "4096", "rope-factor": "8", "layers": "2", "learning-rate": "0.0001", "beta1": "0.9", "beta2": "0.95", "seed": "3",
+    }  # fmt: skip
+    assert half.facts["seed"].setting.line == 11 and half.others["name"].value == "a, b=c"
+
+
 def test_the_id_of_a_token_follows_from_the_table(compared):
     plain = CONFIG.replace('  "eos_token_id": 2,\n', "").replace('  "bos_token_id": 1,\n', "")
     made = compared(

@@ -16,7 +16,7 @@ def settings(text: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("condition", "taken"),
     [
-        ('[ "$A" == "1" ]', True), ('[[ $A = 1 ]]', True), ('[[ "$A" != "1" ]]', False), ('[ -n "$A" ]', True), ('[ -z "$NONE" ]', True), ("[ $A -eq 1 ]", True),
+        ('[ "$A" == "1" ]', True), ('[[ $A = 1 ]]', True), ('[[ "$A" != "1" ]]', False), ('[ -n "$A" ]', True), ('[ -z "$NONE" ]', True), ("[ $A -eq 1 ]", True), ("[[ $NONE -eq 0 ]]", True),
         ('[ ! -z "$NONE" ]', False), ('[[ "$A" == 1 && "$B" == x ]]', False), ('[ "$A" = 2 ] || [ "$A" = 1 ]', True), ("[ -z $1 ]", True), ('[ "$USE" ]', False),
     ],
 )  # fmt: skip
@@ -85,6 +85,11 @@ def test_json_that_a_script_writes():
         'Z=2\ncat <<EOT > ds.json\n{"zero_optimization": {"stage": $Z}}\nEOT\ndeepspeed t.py --deepspeed ds.json\n'
     )
     assert walked.embedded == [('{"zero_optimization": {"stage": 2}}\n', 3)]
+
+
+def test_what_is_to_be_filled_in_breaks_nothing():
+    text = 'DATA=<Specify path and file prefix>_text\nN=8\nA=<path>\nARGS="--lr 1 --n $N"\npython t.py $ARGS --data $DATA\n'
+    assert settings(text) == {"lr": "1", "n": "8", "data": "_Specify_path_and_file_prefix__text"}
 
 
 def test_characters_of_any_script():
