@@ -14,7 +14,7 @@ from porter.regex import lazy
 
 UNKNOWN = "\0"
 _DEEPEST = 20  # defaults of defaults
-_LARGEST = 1 << 20  # characters that a word may become: a variable may hold itself twice, again and again
+_LARGEST = 1 << 16  # characters that a word may become: a variable may hold itself twice, again and again
 _PARAMETER = lazy(
     r"\$(?:\{([A-Za-z_]\w*|\d+|[@*#?])(\[[^\]{}]*\])?([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|([A-Za-z_]\w*|\d|[@*#?$!]))"
 )

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 from porter.checklist.expand import UNKNOWN
 from porter.checklist.schema import key_of
-from porter.checklist.setting import ENVIRONMENT, Lines, Setting
+from porter.checklist.setting import ENVIRONMENT, Setting
 from porter.regex import lazy
 
 OPTION = lazy(r"--[A-Za-z][\w.-]*(?==|$)")
 OVERRIDE = lazy(r"[+~]{0,2}([A-Za-z_][\w-]*(?:\.[\w-]+)+)=(.*)", re.DOTALL)
+_SPELLED = lazy(r"(?<![\w-])(?:--[A-Za-z][\w.-]*|[A-Za-z_][\w.-]*(?==))")
 _FILE = lazy(r"[^\s=]*\.(?:ya?ml|json|toml)")
 
 
 def settings_of(words: list[str], environment: dict[str, str], text: str) -> list[Setting]:
     """What a command is started with. `text`: of the script, for the lines."""
-    where = _Spellings(text)
+    places = _places(text)
     found = [
-        Setting((ENVIRONMENT, key_of(name)), value, name, where.line(rf"(?<!\w){re.escape(name)}="))
-        for name, value in environment.items()
+        Setting((ENVIRONMENT, key_of(name)), value, name, places.get(name, 0)) for name, value in environment.items()
     ]
     found += [
-        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, where.line(_spelled(name)))
+        Setting(tuple(map(key_of, name.lstrip("-").split("."))), value, name, places.get(name, 0))
         for name, value in pairs(words)
     ]
     return found
@@ -45,9 +45,7 @@ def pairs(words: list[str]) -> Iterator[tuple[str, str]]:
             continue
         values: list[str] = []
         while at < len(words) and not _ends_values(words[at]):
-            if not values or not words[at].startswith(
-                UNKNOWN
-            ):  # more options, perhaps, in a variable that is not set here
+            if not (values and words[at].startswith(UNKNOWN)):  # a variable that may hold more options
                 values.append(words[at])
             at += 1
         yield option[0], f"[{', '.join(values)}]" if len(values) > 1 else values[0] if values else "true"
@@ -64,18 +62,10 @@ def mentioned(words: list[str]) -> list[str]:
     return [value for value in values if _FILE.fullmatch(value)]
 
 
-def _spelled(name: str) -> str:
-    return rf"(?<![\w-]){re.escape(name)}(?![\w.-])"
-
-
-class _Spellings:
-    def __init__(self, text: str):
-        self._text, self._lines = text, Lines(text)
-
-    def line(self, pattern: str) -> int:
-        """Where it is set last, outside of comments; 0 where it is put together."""
-        for match in reversed([*re.finditer(pattern, self._text)]):
-            begin = self._text.rfind("\n", 0, match.start()) + 1
-            if not self._text[begin : match.start()].lstrip().startswith("#"):
-                return self._lines.of(match.start())
-        return 0
+def _places(text: str) -> dict[str, int]:
+    """The lines in which options, overrides and variables are spelled last, outside of comments."""
+    places: dict[str, int] = {}
+    for number, row in enumerate(text.split("\n"), 1):
+        if not row.lstrip().startswith("#"):
+            places.update(dict.fromkeys(_SPELLED.findall(row), number))
+    return places

@@ -10,9 +10,13 @@ from porter.checklist.schema import key_of
 from porter.checklist.setting import Lines, Setting
 from porter.regex import lazy
 
-_DOTTED = lazy(r"(?<![\w.])([A-Za-z_]\w{0,99}) \.{2,100} ([^\n]{0,2000})")
-_CALL = lazy(r"\b(?:Namespace|\w*Arguments|\w*Config|\w*Args)\(\s*(?=[A-Za-z_]\w*\s*=)")
-_CONFIG = lazy(r"(?m)^([ \t]*)(?:[^\n]{0,300}\W)?(?!Generation)[A-Z]\w*Config \{[ \t]*\n")
+# each begins with what is rare in a log; the name in front is looked at afterwards
+_DOTTED = lazy(r" \.{2,100} ([^\n]{0,2000})")
+_CALL = lazy(r"(?:Namespace|Arguments|Config|Args)\(\s*(?=[A-Za-z_]\w*\s*=)")
+_CONFIG = lazy(r"Config \{[ \t]*\n")
+_NAME = lazy(r"(?<![\w.])[A-Za-z_]\w*$")
+_INDENT = lazy(r"[ \t]*")
+_LONG = 100  # characters of a name
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _LONGEST = 200_000  # characters of one list of arguments
 _MOST = 200  # lists of one log
@@ -20,15 +24,18 @@ _MOST = 200  # lists of one log
 
 def settings_of(text: str) -> list[Setting]:
     lines = Lines(text)
-    dotted = [
-        Setting((key_of(match[1]),), match[2].strip(), match[1], lines.of(match.start(1)))
-        for match in _DOTTED.finditer(text)
-    ]
+    dotted = []
+    for match in _DOTTED.finditer(text):
+        if word := _NAME.search(text[max(0, match.start() - _LONG) : match.start()]):
+            dotted.append(Setting((key_of(word[0]),), match[1].strip(), word[0], lines.of(match.start())))
     named = []
-    for number, match in enumerate(_CALL.finditer(text)):
-        if number >= _MOST:
-            break
+    done = 0
+    for match in _CALL.finditer(text):
+        if match.start() < done:
+            continue
+        done = match.end() + _LONGEST
         for start, end in _arguments(text, match.end()):
+            done = end
             name, _, value = text[start:end].partition("=")
             line = lines.of(start + len(name) - len(name.lstrip()))
             name, value = name.strip(), value.strip()
@@ -44,9 +51,12 @@ def objects(text: str) -> Iterator[tuple[str, int]]:
         if number >= _MOST:
             return
         start = text.rindex("{", match.start(), match.end())
-        end = text.find(f"\n{match[1]}}}", start, start + _LONGEST)
+        if text.endswith("Generation", 0, match.start()):
+            continue
+        margin = _INDENT.match(text, text.rfind("\n", 0, start) + 1)[0]  # type: ignore[index]  # it matches nothing, too
+        end = text.find(f"\n{margin}}}", start, start + _LONGEST)
         if end > 0:
-            yield text[start : end + len(match[1]) + 2], text.count("\n", 0, start)
+            yield text[start : end + len(margin) + 2], text.count("\n", 0, start)
 
 
 def _arguments(text: str, begin: int) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,8 @@ SUFFIXES = (".sh", ".bash", ".json", ".yaml", ".yml", ".log", ".txt", ".out", ".
 MOST = 64  # files of a folder
 _UP = 8  # folders above a file in which what it mentions is looked for
 _UNREAD = frozenset({"model", "weight_map", "vocab", "merges"})  # of tokenizer.json and its kin: megabytes of words
+_HEAD = 4_000_000
+_LOGS = (".log", ".txt", ".out")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".safetensors")
 _SHELL = lazy(
     r"(?m)\A#!.*\b(?:ba|z|da)?sh\b|^\s*(?:export \w+=|(?:torchrun|python3?|deepspeed|accelerate|msrun|swift)\b.*(?:\\$|--))|^\s*--[a-z][\w-]+.*\\$|^\w+=[\"(]?\s*\n?\s*--[a-z]"
@@ -77,7 +79,7 @@ def _file(name: str) -> Source:
             f"{name}: weights or a pickle, which porter does not open; print it as JSON where it was made, and give that",
             f"{name}：权重或 pickle 文件，porter 不会打开；请在生成它的环境中打印为 JSON 后再给出",
         )
-    text = files.read(name).decode("utf-8", "replace").lstrip("\ufeff")
+    text = _bytes(name).decode("utf-8", "replace").lstrip("\ufeff")
     source = _read(name, text)
     if not source.settings:
         raise UserError(
@@ -87,6 +89,15 @@ def _file(name: str) -> Source:
         )
     source.dialects = _dialects(source.settings)
     return source
+
+
+def _bytes(name: str) -> bytes:
+    """Of a log, which may be of any size, the beginning: a run prints its arguments first."""
+    if name.endswith(_LOGS):
+        head = files.beginning(name, _HEAD)
+        if head is not None and len(head) == _HEAD:
+            return head
+    return files.read(name)
 
 
 def _read(name: str, text: str) -> Source:
