@@ -22,6 +22,7 @@ SUFFIXES = (".sh", ".bash", ".json", ".yaml", ".yml", ".log", ".txt", ".out", ".
 MOST = 64  # files of a folder
 _UP = 8  # folders above a file in which what it mentions is looked for
 _UNREAD = frozenset({"model", "weight_map", "vocab", "merges"})  # of tokenizer.json and its kin: megabytes of words
+_ADDED = "added_tokens_decoder"
 _HEAD = 4_000_000
 _LOGS = (".log", ".txt", ".out")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".safetensors")
@@ -117,7 +118,7 @@ def _read(name: str, text: str) -> Source:
 
 def _parsed(name: str, kind: str, text: str, values: Callable[[str], Settings], title: str) -> Source:
     try:
-        return Source(name, kind, list(_flat(values(text), text)))
+        return Source(name, kind, _as_table(list(_flat(values(text), text))))
     except Unreadable as error:
         raise UserError(
             f"{name}:{error.line}: not {title}: {error.error.removeprefix(title + ': ')}; correct the file, or give another",
@@ -140,6 +141,13 @@ def _flat(settings: Settings, text: str) -> Iterator[Setting]:
     for path, values, line in lists.values():
         if path:
             yield _setting(path, f"[{', '.join(values)}]", line)
+
+
+def _as_table(settings: list[Setting]) -> list[Setting]:
+    """added_tokens.json, which has a token for a key and its id for a value, as settings of a tokeniser have them."""
+    if not settings or not all(len(s.path) == 1 and s.value.isdecimal() and s.name[:1] in "<[" for s in settings):
+        return settings
+    return [Setting((_ADDED, s.value, "content"), s.name, s.name, s.line) for s in settings]
 
 
 def _setting(path: tuple[str, ...], value: str, line: int) -> Setting:
@@ -190,6 +198,7 @@ def _log(name: str, text: str) -> Source:
 def _dialects(settings: list[Setting]) -> tuple[str, ...]:
     keys = {".".join(bare(setting.path)) for setting in settings}
     keys |= {".".join(setting.path[at:]) for setting in settings for at in range(len(setting.path) - 1)}
+    keys |= {setting.path[0] for setting in settings if setting.path[0] == _ADDED}
     found = []
     for dialect in checklist().dialects:
         hits = sum(key_of(key) in keys for key in dialect["keys"])

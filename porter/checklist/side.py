@@ -98,7 +98,7 @@ def _take(made: Side, source: Source) -> None:
     for name, fact in own.items():
         earlier = made.facts.get(name)
         if earlier and earlier.source and earlier.value != fact.value and UNKNOWN not in earlier.value + fact.value:
-            if checklist().items[name]["value"] != "path":
+            if checklist().items[name]["value"] not in ("path", "table"):
                 made.notes.append(
                     ("twice", {"item": name, "one": place(earlier), "other": place(fact), "value": fact.shown})
                 )

@@ -221,6 +221,27 @@ def test_the_id_of_a_token_follows_from_the_table(compared):
     assert rows(made)["eos-id"] == ("equal", 0) and made.sides[0].facts["eos-id"].how == "derived"
 
 
+def test_a_table_of_tokens_of_its_own(compared):
+    made = compared(
+        "a",
+        "b",
+        a__added_tokens_dot_json='{"<|im_start|>": 151644, "<|im_end|>": 151645}',
+        b__added_tokens_dot_json='{"<|im_start|>": 151644, "<|im_end|>": 7}',
+    )
+    assert [row.item for row in made.culprits] == ["added-tokens"]
+
+
+def test_yaml_of_sections_and_the_options_of_its_script(compared, tmp_path):
+    text = "model:\n  x: 1\ndata:\n  template: qwen3\n  cutoff_len: 4096\nparallel:\n  fsdp_size: 8\ntraining:\n  stage: sft\n  lr: 1e-5\n  optimizer: adamw\n"
+    run = (
+        "torchrun --nproc_per_node 8 train.py conf/a.yaml --training.lr 2e-5 --training.per_device_train_batch_size 1\n"
+    )
+    made = compared("a.sh", "conf/a.yaml", a_dot_sh=run, conf__a_dot_yaml=text)
+    assert [source.dialects for source in made.sides[0].sources] == [("fsdp",), ("fsdp",)]
+    assert (rows(made)["learning-rate"], rows(made)["template"]) == (("different", 97), ("equal", 0))
+    assert "finetuning" not in rows(made)
+
+
 def test_parts_of_a_model_of_pictures_are_not_taken_for_the_text(compared):
     text = '{"model_type": "vlm", "architectures": ["V"], "text_config": {"hidden_size": 64}, "vision_config": {"hidden_size": 9}}'
     made = two(compared, text, text.replace("9}", "8}"), "json")
