@@ -237,7 +237,7 @@ def test_yaml_of_sections_and_the_options_of_its_script(compared, tmp_path):
         "torchrun --nproc_per_node 8 train.py conf/a.yaml --training.lr 2e-5 --training.per_device_train_batch_size 1\n"
     )
     made = compared("a.sh", "conf/a.yaml", a_dot_sh=run, conf__a_dot_yaml=text)
-    assert [source.dialects for source in made.sides[0].sources] == [("fsdp",), ("fsdp",)]
+    assert [source.dialects for source in made.sides[0].sources] == [(), ("fsdp",)]
     assert (rows(made)["learning-rate"], rows(made)["template"]) == (("different", 97), ("equal", 0))
     assert "finetuning" not in rows(made)
 
