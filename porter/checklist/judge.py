@@ -56,7 +56,7 @@ def compare(one: Side, other: Side) -> Comparison:
     known = {name: row for name, row in states.items() if row is not None}
     rows = [_eased(row, known) for row in known.values()]
     order = list(checklist().items)
-    shown = [row for row in rows if row.score or not _is_basis(row)]
+    shown = [row for row in rows if not _is_basis(row)]
     made.rows = sorted(shown, key=lambda row: (-row.score, order.index(row.item)))
     _unknown_keys(made)
     return made
@@ -64,7 +64,9 @@ def compare(one: Side, other: Side) -> Comparison:
 
 def _is_basis(row: Row) -> bool:
     """What tells nothing by itself: other items follow from it, or have settled it."""
-    return row.state in (DIFFERENT, MISSING) or bool(checklist().items[row.item].get("quiet"))
+    if row.state != DIFFERENT and checklist().items[row.item].get("quiet"):
+        return True
+    return not row.score and row.state in (DIFFERENT, MISSING)
 
 
 def _row(name: str, item: Stanza, one: Side, other: Side) -> Row | None:

@@ -243,7 +243,9 @@ def _short(row: Json, lang: str) -> list[Line]:
 def _alone(rows: list[Json], lang: str) -> list[Line]:
     """What weighs least, in one paragraph."""
     told = [part for row in rows if row["score"] >= _LEAST for part in _short(row, lang)]
-    rest = "; ".join(f"{row['title']}{_values(row, lang)}" for row in rows if row["score"] < _LEAST)
+    rest = ("；" if lang == "zh" else "; ").join(
+        f"{row['title']}{_values(row, lang)}" for row in rows if row["score"] < _LEAST
+    )
     return told + [[("  " + part, "dim")] for part in wrapped(rest, _WIDTH - 2) if rest]
 
 

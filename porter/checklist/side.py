@@ -190,7 +190,7 @@ def _derived(made: Side) -> None:
             continue
         if name == "warmup-steps":
             result = float(math.ceil(result - 1e-6))
-        if name == "train-steps":  # the last samples make no whole batch
+        if name in ("train-steps", "decay-steps"):  # the last samples make no whole batch
             result = float(math.floor(result + 1e-6))
         if name != "warmup-fraction" and abs(result - round(result)) > 1e-6:
             continue
