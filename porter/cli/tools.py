@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from porter.cli.checklist import checklist
 from porter.cli.instrument import Filled, instrument
 from porter.cli.options import (
     Exclude,
@@ -285,6 +286,7 @@ def register(app: typer.Typer) -> None:
     app.command("advise")(advise)
     app.command("diagnose")(diagnose)
     app.command("compare")(compare)
+    app.command("checklist")(checklist)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("instrument", cls=Filled)(instrument)

@@ -25,6 +25,8 @@ say = speaker("compare")
 SCHEMA = 1
 STYLES = {"difference": "bold red", "none": "bold green", "unsure": "bold yellow"}
 _PLACES = 5
+# what a launch script or a configuration may have at fault
+_CONFIGURED = frozenset({"data", "weights", "randomness", "forward", "scaling", "optimiser", "schedule"})
 _WARM = 10  # steps that compile and fill caches
 
 
@@ -64,7 +66,8 @@ def sentence(verdict: Verdict, lang: str) -> str:
 
 def nexts(verdict: Verdict, lang: str) -> list[str]:
     stages = verdict.asks if verdict.outcome != "none" else ()
-    return [
+    first = [say("next.configuration", lang)] if _CONFIGURED & {*stages} else []
+    return first + [
         text for stage in stages for key, text in words("compare", lang).items() if key.startswith(f"next.{stage}.")
     ]
 

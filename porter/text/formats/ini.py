@@ -20,7 +20,7 @@ _BLANKS = lazy(r"(?<=\S)[^\S\n]{2,}")
 def read(document: Document) -> Settings:
     if not _is_ini(document):
         return Settings(whole=False)
-    text, builder = document.text, Builder(document)
+    text, builder = document.text, Builder(document.text)
     path: list[str] = []
     key: tuple[int, int] | None = None
     owner = 0

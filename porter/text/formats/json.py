@@ -15,16 +15,21 @@ _LINES = lazy(r'[\[{"\d][^\n]*[\]}"\d]\r?\n\s*[\[{"\d]')  # one value to a line:
 
 
 def read(document: Document) -> Settings:
-    text, builder = document.text, Builder(document)
+    text = document.text
     if not text.strip():
-        return builder.settings
+        return Settings()
     try:
-        tree = parse(text)
+        return values(text)
     except Unreadable:
         if _LINES.match(text.lstrip()):
             return Settings(whole=False)
         raise
-    _Values(builder).walk(tree, [], 0, None)
+
+
+def values(text: str, unread: frozenset[str] = frozenset()) -> Settings:
+    """`unread`: keys whose values are passed over."""
+    builder = Builder(text)
+    _Values(builder).walk(parse(text, unread), [], 0, None)
     return builder.settings
 
 

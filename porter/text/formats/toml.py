@@ -31,7 +31,7 @@ def read(document: Document) -> Settings:
     except ValueError as error:  # beside its own, what Python says of a number of 5,000 digits
         place = re.search(r" \(at line (\d+)", str(error))
         raise Unreadable("text", f"TOML: {str(error).partition(' (at')[0]}", int(place[1]) if place else 1) from None
-    reader = _Reader(Builder(document))
+    reader = _Reader(Builder(document.text))
     reader.document()
     return reader.builder.settings
 

@@ -15,16 +15,20 @@ _DEEPEST = 500  # levels; libyaml goes over all that are open for every word
 
 
 def read(document: Document) -> Settings:
+    return values(document.text)
+
+
+def values(text: str) -> Settings:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    builder = Builder(document)
+    builder = Builder(text)
     try:
-        _Values(builder).take(yaml.parse(document.text, Loader=loader))
+        _Values(builder).take(yaml.parse(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        if "{{" in document.text or "{%" in document.text:
+        if "{{" in text or "{%" in text:
             problem = f"{problem} (a template)"
         raise Unreadable("text", f"YAML: {problem}", mark.line + 1 if mark else 1) from None
     return builder.settings

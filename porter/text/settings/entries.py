@@ -97,8 +97,8 @@ def same(before: Settings, after: Settings) -> bool:
 class Builder:
     """What readers hand their values to."""
 
-    def __init__(self, document: Document):
-        self.text, self.settings = document.text, Settings()
+    def __init__(self, text: str):
+        self.text, self.settings = text, Settings()
 
     def add(
         self,

@@ -91,6 +91,12 @@ def _reads(data: bytes) -> list[re.Pattern[bytes]]:
     return [re.compile(rb"\$\{?(?:%s)\b" % b"|".join(names))] if names else []
 
 
+def syntax(text: str) -> Node | None:
+    """The whole tree of what `masked` made of a script; a byte of it is a character of the text."""
+    tree = grammar.tree(_parser(), _ABROAD.sub("\x7f", text).encode())
+    return tree.root_node if tree else None
+
+
 class _Walk:
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
