@@ -24,7 +24,7 @@ class Difference:
     by_default: bool = True
     setting: str = ""  # what takes it away, or brings it
     everywhere: bool = False  # torch_npu's own code: in every run, and taken out to see what it does
-    needs: str = ""  # another one makes the numbers that it changes
+    fed_by: tuple[str, ...] = ()  # others that bring operators which it changes
 
 
 DIFFERENCES = (
@@ -40,10 +40,10 @@ DIFFERENCES = (
         "tanh-gelu", _ALL, "V", "op-plugin: torch_npu.npu_gelu, and its kernels of gelu",
         setting="TORCH_NPU_USE_COMPATIBLE_IMPL=1",
     ),
-    Difference("saturation", ("910",), "V", "torch_npu: INF_NAN_MODE_ENABLE", needs="fp16-products"),
+    Difference("saturation", ("910",), "V", "torch_npu: INF_NAN_MODE_ENABLE", fed_by=("fp16-products", "no-bfloat16")),
     Difference(
         "fp16-products", ("910",), "V", "torch_npu: ACL_PRECISION_MODE, default allow_fp32_to_fp16",
-        setting="torch.npu.set_option({'ACL_PRECISION_MODE': 'must_keep_origin_dtype'})",
+        setting="torch.npu.set_option({'ACL_PRECISION_MODE': 'must_keep_origin_dtype'})", fed_by=("no-bfloat16",),
     ),
     Difference("no-bfloat16", ("910",), "V", "torch_npu: IsBF16Supported, torch_npu.npu.get_amp_supported_dtype"),
     Difference("float32-casts", _ALL, "V", "torch_npu: ToKernelNpu.cpp", everywhere=True),
@@ -55,7 +55,7 @@ def of(chip: str, only: Sequence[str] = ()) -> tuple[Difference, ...]:
     if chip not in CHIPS:
         raise UserError(
             f"--as {chip}: nothing is documented that could be computed here; choose {', '.join(CHIPS)}",
-            f"--as {chip}：没有可在此计算的文档化差异；可选 {', '.join(CHIPS)}",
+            f"--as {chip}：没有可在此计算的、文档所述的差异；可选 {', '.join(CHIPS)}",
         )
     found = tuple(difference for difference in DIFFERENCES if chip in difference.chips)
     names = [difference.name for difference in found]
@@ -63,7 +63,7 @@ def of(chip: str, only: Sequence[str] = ()) -> tuple[Difference, ...]:
         if name not in names:
             raise UserError(
                 f"--only {name}: not a documented difference of {chip}; choose {', '.join(names)}",
-                f"--only {name}：不是 {chip} 的文档化差异；可选 {', '.join(names)}",
+                f"--only {name}：不是 {chip} 文档所述的差异；可选 {', '.join(names)}",
             )
     return tuple(difference for difference in found if not only or difference.name in only)
 

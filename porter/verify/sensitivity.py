@@ -101,7 +101,7 @@ def _whole(
 ) -> list[Difference]:
     """Those of the run with all: what the chip does by itself and the program lets it, or what was named."""
     names = {d.name for d in used if named or d.by_default or base.settings.get(d.name)}
-    return [d for d in differences if not d.everywhere and (d.name in names or d.needs in names)]
+    return [d for d in differences if not d.everywhere and (d.name in names or names.intersection(d.fed_by))]
 
 
 def _effect(name: str, outcome: Outcome, base: Records, calls: int, no_bfloat16: bool = False) -> Effect:

@@ -33,6 +33,7 @@ def lines(data: Json, lang: str) -> Iterator[str]:
     for effect in effects:
         if effect["name"] != _AGAIN and effect["state"] != "unused":
             yield from _explained(effect, lang)
+    yield ""
     unused = [effect["name"] for effect in effects if effect["state"] == "unused"]
     if unused:
         yield say("sensitivity.unused", lang, names=", ".join(unused))
@@ -51,7 +52,8 @@ def _again(effect: Json, lang: str) -> str:
 
 def _row(effect: Json, lang: str) -> list[str]:
     by_default = effect.get("by_default", True)
-    cells = [differs(effect["name"], lang) + ("" if by_default else say("sensitivity.off-by-default", lang))]
+    name = differs(effect["name"], lang) + ("" if by_default else say("sensitivity.off-by-default", lang))
+    cells = [name + ("" if effect["ended"] == "ended" else say("sensitivity.failed", lang))]
     for kind in ("loss", "grad_norm"):
         found = [series for series in effect["series"] if series["name"].split(" ")[0] == kind]
         begun = [series["first"] + 1 for series in found if series["first"] is not None]

@@ -1,6 +1,7 @@
 """The first step of each optimiser: what it did to its parameters, beside what it did in another run of the program."""
 
 import os
+import weakref
 
 import numpy
 import torch
@@ -14,23 +15,24 @@ class Updates:
 
     def __init__(self, folder, write, rank, as_cpu):
         self.folder, self.write, self.rank, self.as_cpu = folder, write, rank, as_cpu
-        self.begun, self.done = {}, set()
+        self.begun, self.done, self.number = {}, weakref.WeakSet(), 0
 
     def before(self, optimiser):
-        if id(optimiser) not in self.done:
+        if optimiser not in self.done:
             self.begun[id(optimiser)] = [_own.clone(self.as_cpu(p)) for p in self._parameters(optimiser)]
 
     def after(self, optimiser):
         before = self.begun.pop(id(optimiser), None)
         if before is None:
             return
-        self.done.add(id(optimiser))
+        self.done.add(optimiser)
+        self.number += 1
         moved = [_own.flatten(_difference(self.as_cpu(p), b)) for p, b in zip(self._parameters(optimiser), before)]
         if moved:
             self._record(type(optimiser).__name__.replace("NpuFused", ""), _own.numpy(torch.cat(moved)))
 
     def _record(self, name, moved):
-        path = os.path.join(self.folder, f"{self.rank()}-{len(self.done)}.bin")
+        path = os.path.join(self.folder, f"{self.rank()}-{self.number}.bin")
         if not os.path.exists(path):
             moved.tofile(path)
         other = numpy.fromfile(path, dtype=numpy.float32)
