@@ -139,6 +139,9 @@ assert torch.exp(torch.full((1,), 12.0).npu().half()).item() == 65504
 value("flag", flag())
 torch_npu.npu.utils.clear_npu_overflow_flag()
 value("flag", flag())
+hidden = torch.full((2, 2), float("-inf"), device="npu")
+hidden.t()
+assert hidden.cpu().isinf().all(), "a view changes nothing"
 """
 
 

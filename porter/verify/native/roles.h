@@ -28,13 +28,15 @@ inline Role role_of(const OperatorHandle& op, const std::string& name) {
         {"fill", "masked_fill", "full", "full_like", "zero", "where", "cat", "stack", "clone", "index", "index_select",
          "gather", "index_put", "_index_put_impl", "index_fill", "scatter", "masked_scatter", "select_scatter",
          "slice_scatter", "masked_select", "repeat", "flip", "roll", "constant_pad_nd", "embedding", "tril", "triu",
-         "nan_to_num", "_local_scalar_dense"});
+         "nan_to_num", "resize", "resize_as", "_local_scalar_dense"});
     return roles;
   }();
   auto base = name.substr(name.rfind(':') + 1);
   if (base.back() == '_') base.pop_back();
   auto found = known.find(base);
   auto role = found == known.end() ? Role() : found->second;
+  for (const auto& result : op.schema().returns())  // a view of what is there
+    if (result.alias_info() && !result.alias_info()->isWrite()) role.family = Family::moves;
   const auto& arguments = op.schema().arguments();
   for (size_t k = 0; k < arguments.size(); k++) {
     auto type = arguments[k].real_type();
