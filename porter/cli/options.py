@@ -99,8 +99,9 @@ Baseline = Annotated[str | None, typer.Option(help="Findings in FILE stay quiet.
 
 def given(values: dict[str, Any]) -> dict[str, Any]:
     """Lists may be written with commas; what was not given is None or ()."""
-    codes = {
-        key: tuple(word.strip() for part in values[key] or () for word in part.split(",") if word.strip())
-        for key in ("select", "ignore")
-    }
+    codes = {key: listed(values[key]) for key in ("select", "ignore")}
     return {**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}, **codes}
+
+
+def listed(parts: list[str] | None) -> tuple[str, ...]:
+    return tuple(word.strip() for part in parts or () for word in part.split(",") if word.strip())

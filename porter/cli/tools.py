@@ -20,6 +20,7 @@ from porter.cli.options import (
     Style,
     TargetText,
     Verified,
+    listed,
 )
 
 Program = Annotated[
@@ -30,6 +31,10 @@ Setup = Annotated[bool, typer.Option("--setup", help="Make the virtual NPU first
 Tree = Annotated[str | None, typer.Option(metavar="DIR", help="Compare two trees: the program as it was, as ported.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="Only run the program as it stands; compare with nothing.")]
 Unsafe = Annotated[bool, typer.Option("--unsafe", help="Port with the edits a person should look at.")]
+Chip = Annotated[
+    str | None, typer.Option("--as", metavar="CHIP", help="Measure documented differences of A2, A3, 910.")
+]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="NAMES", help="Of --as, these; with commas.")]
 Steps = Annotated[int, typer.Option(min=0, help="Stop after N optimiser steps; 0: run to the end.", metavar="N")]
 Timeout = Annotated[int, typer.Option(min=1, help="Stop each run after this many seconds.")]
 Memory = Annotated[int, typer.Option(min=0, help="Memory limit of each process in GB; 0: none.", metavar="GB")]
@@ -164,6 +169,8 @@ def verify(
     ported: Tree = None,
     smoke: Smoke = False,
     unsafe: Unsafe = False,
+    chip: Chip = None,
+    only: Only = None,
     steps: Steps = 0,
     timeout: Timeout = 600,
     memory: Memory = 0,
@@ -181,7 +188,7 @@ def verify(
     given = locals()
     from porter.commands import verify as command
 
-    return command.verify(**{**given, "program": program or ()})
+    return command.verify(**{**given, "program": program or (), "only": listed(only)})
 
 
 def doctor(format: Plain = None, lang: Lang = None) -> int:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,13 +119,13 @@ def _real(word: str, homes: Sequence[Path]) -> str:
 
 def run(
     words: Sequence[str], folder: Path, root: Path, interpreter: Interpreter, device: Device, limits: Limits,
-    original: bool, homes: Sequence[Path] = (), edited: Edited | None = None,
+    original: bool, homes: Sequence[Path] = (), edited: Edited | None = None, settings: Mapping[str, str] | None = None,
 ) -> Outcome:  # fmt: skip
     """`root`: the tree that runs; `homes`: those it is a copy of, for which it stands wherever the words name them;
-    `edited`: statements of the tree of which to tell whether they ran."""
+    `edited`: statements of the tree of which to tell whether they ran; `settings`: of the device, beside the usual ones."""
     words = moved(words if original else for_npu(words), homes, root)
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
-        env = _environment(device, root, recorded, limits, original)
+        env = {**_environment(device, root, recorded, limits, original), **(settings or {})}
         env["PYTHONPATH"] = os.pathsep.join(moved(env.get("PYTHONPATH", "").split(os.pathsep), homes, root))
         env["VIRTUAL_NPU_HOMES"] = os.pathsep.join(map(str, homes))
         if edited:

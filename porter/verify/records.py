@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,29 @@ class Error:
     where: str
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Calls of one operator at one place that a difference of the target concerns."""
+
+    difference: str
+    operator: str
+    where: str
+    calls: int
+    changed: int
+    furthest: float  # largest difference of an element, as a part of the largest element
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUpdate:
+    """What the first step of an optimiser added to its parameters, beside what it added in another run."""
+
+    optimiser: str
+    parameters: int
+    size: float  # length of the other run's
+    distance: float
+    furthest: float
+
+
 @dataclass(slots=True)
 class Records:
     series: dict[str, list[Point]] = field(default_factory=dict)  # "loss", "grad_norm Adam", ...; " of rank 1" beside 0
@@ -58,6 +81,9 @@ class Records:
     ran: set[tuple[str, int]] = field(
         default_factory=set
     )  # of the lines that were asked about, in files below the root
+    changes: list[Change] = field(default_factory=list)
+    updates: list[FirstUpdate] = field(default_factory=list)
+    settings: dict[str, bool] = field(default_factory=dict)  # differences of the target that the program set itself
 
     def operator_names(self) -> set[str]:
         return {operator.name for operator in self.operators}
@@ -90,6 +116,14 @@ def read(folder: Path, root: str = "") -> Records:
                 records.saved[f"{name} of rank {rank}" if rank else name] = value
             elif kind == "operator":
                 operators[name, where] = _joined(operators.get((name, where)), name, where, value)
+            elif kind == "moved":
+                counts = value["calls"], value["changed"], float.fromhex(value["furthest"])
+                _add(records.changes, Change(name, value["operator"], where, *counts))
+            elif kind == "update":
+                numbers = (float.fromhex(value[key]) for key in ("size", "distance", "furthest"))
+                records.updates.append(FirstUpdate(name, value["parameters"], *numbers))
+            elif kind == "setting":
+                records.settings[name] = value
             elif kind == "error" and name not in _OF_TORCHRUN:
                 error = Error(rank, *_told(name, value, where, root))
                 (passed_on if name in _PASSED_ON else records.errors).append(error)
@@ -153,6 +187,17 @@ def _rows(path: Path) -> Iterator[Json]:
             yield json.loads(line)
         except ValueError:  # cut off: the process died while writing it
             return
+
+
+def _add(changes: list[Change], new: Change) -> None:
+    """What several processes did at one place is one."""
+    for number, old in enumerate(changes):
+        if (old.difference, old.operator, old.where) == (new.difference, new.operator, new.where):
+            calls, changed = old.calls + new.calls, old.changed + new.changed
+            new = replace(new, calls=calls, changed=changed, furthest=max(old.furthest, new.furthest))
+            changes[number] = new
+            return
+    changes.append(new)
 
 
 def _joined(known: Operator | None, name: str, where: str, value: Json) -> Operator:

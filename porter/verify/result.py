@@ -12,6 +12,8 @@ from porter.verify.culprit import Culprit
 from porter.verify.install import Device
 from porter.verify.launch import Outcome
 from porter.verify.records import Operator
+from porter.verify.sensitivity import Sensitivity
+from porter.verify.sensitivity import data as sensitivity_data
 
 FORMAT = 2
 _TAIL = 12  # lines of output, where nothing else says how a run ended
@@ -41,6 +43,7 @@ class Result:
     culprit: Culprit | None = None
     edited: int = 0  # statements of the port that differ from the original's
     missed: tuple[str, ...] = ()  # those of them that did not run: what is verified says nothing of them
+    sensitivity: Sensitivity | None = None
     notes: tuple[str, ...] = ()  # what else a reader needs: edits that were left out, another target, the cause
 
     @property
@@ -85,6 +88,7 @@ def data(result: Result) -> Json:
         "tolerance": comparison.tolerance if comparison else 0,
         "curves": [_curve(curve) for curve in comparison.curves] if comparison else [],
         "saved_tensors": dict(zip(("equal", "all", "different"), comparison.saved)) if comparison else {},
+        "sensitivity": sensitivity_data(result.sensitivity) if result.sensitivity else None,
     }
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from porter.files.documents import Json
 from porter.rulebook.words import speaker
-from porter.terminal import columns, pad
+from porter.verify import sensitivity_show
+from porter.verify.aligned import aligned
 from porter.verify.compare import STEPS
 
 say = speaker("verify")
@@ -72,6 +73,8 @@ def text(data: Json, lang: str) -> Iterator[str]:
     yield from filter(None, (*said.notes, said.edited))
     if data["verified"]:
         yield said.proves
+    if data.get("sensitivity"):
+        yield from sensitivity_show.lines(data["sensitivity"], lang)
 
 
 def _verdict(data: Json, lang: str) -> str:
@@ -204,9 +207,3 @@ def _operator(operator: Json, key: str, calls: str, lang: str) -> str:
             "operators.row.shapes", lang, where=where, name=name, shapes=operator["shapes"], example=example
         )  # fmt: skip
     return say("operators.row", lang, where=where, name=name, calls=operator[calls])
-
-
-def aligned(rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    widths = [max(columns(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(pad(cell, width, False) for cell, width in zip(row, widths)).rstrip()

@@ -334,3 +334,32 @@ def test_the_launcher_of_the_sample_starts_the_port_on_two_cards(verify):
     found = json.loads(done.stdout)
     names = {curve["name"] for curve in found["curves"]}
     assert found["verdict"] == "equal" and {"loss", "loss of rank 1"} <= names
+
+
+def test_the_port_begins_anew_with_each_difference_and_leaves_nothing_behind(verify, project, tmp_path):
+    """A run that found what an earlier one saved would go on from there."""
+    program = """
+        import os, torch{imports}
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 2)
+        if os.path.exists("model.pt"):
+            raise SystemExit("not the first run here")
+        model = model.to("{device}")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            torch.nn.functional.gelu(model(torch.ones(3, 4, device="{device}"))).square().sum().backward()
+            optimizer.step()
+        torch.save(model.state_dict(), "model.pt")
+    """
+    old, new = program.format(imports="", device="cuda"), program.format(imports=", torch_npu", device="npu")
+    before = tree(project(old__train=old, new__train=new) / "new")
+    trees = ("--original", "old", "--ported", "new")
+    done = verify(*trees, "--as", "A2", "--only", "tanh-gelu", "--format", "json", "train.py")
+    assert done.returncode == OK, done.stdout + done.stderr
+    (effect,) = json.loads(done.stdout)["sensitivity"]["effects"]
+    assert (effect["name"], effect["state"], effect["ended"]) == ("tanh-gelu", "ran", "ended")
+    assert effect["calls_changed"] == effect["calls"] == 4
+    loss = next(series for series in effect["series"] if series["name"] == "loss")
+    assert (loss["points"], loss["first"]) == (2, 0)
+    assert 0 < loss["largest_relative_difference"] < 1e-2
+    assert tree(tmp_path / "project/new") == before

@@ -4,6 +4,17 @@
 
 namespace virtual_npu {
 
+// A conversion is a computation: what the type cannot hold saturates.
+inline void saturate_cast(const Tensor& from, const Tensor& to) {
+  auto& all = Differences::get();
+  if (!all.any || all.state(saturation) == Differences::off || is_finite(to)) return;
+  bool changes = all.is_on(saturation);
+  if (changes) {
+    if (is_finite(from)) all.overflowed = true;
+    to.nan_to_num_(0.0);
+  }
+  all.note(saturation, "aten::copy_", changes, changes ? std::numeric_limits<double>::infinity() : 0);
+}
 inline Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
   Pairs pairs;
   auto to = is_npu(self) ? as_cpu(self, pairs) : self;
@@ -14,6 +25,7 @@ inline Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
   }
   at::AutoDispatchBelowADInplaceOrView below;
   to.copy_(from, false);
+  if (from.scalar_type() != to.scalar_type() && is_npu(self) && is_npu(source)) saturate_cast(from, to);
   return self;
 }
 inline Tensor copy_from(const Tensor& self, const Tensor& to, bool non_blocking) {
@@ -68,6 +80,9 @@ inline Tensor attention(
     added = at::zeros_like(*mask, q.options())
                 .masked_fill_(mask->logical_not(), -std::numeric_limits<double>::infinity());
   constexpr int64_t kFlash = 1;
+  // by its formula, so that both of its products are rounded
+  auto& all = Differences::get();
+  if (q.scalar_type() == at::kFloat && (all.is_on(hf32_matmul) || all.is_on(fp16_products))) choice = 0;
   if (choice == kFlash)
     return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, p, causal, added, scale));
   return std::get<0>(

@@ -47,6 +47,12 @@ int aclrtCreateContext(void **context, int32_t device) {
   *context = &contexts[device];
   return OK;
 }
+// asked before an operator where TORCH_NPU_USE_COMPATIBLE_IMPL is set
+int aclrtGetPrimaryCtxState(int32_t device, uint32_t *flags, int32_t *active) {
+  if (flags) *flags = 0;
+  if (active) *active = device == current_device;
+  return OK;
+}
 int aclrtGetCurrentContext(void **context) { *context = &contexts[current_device]; return OK; }
 int aclrtSetCurrentContext(void *context) {
   ptrdiff_t device = (uint64_t *)context - contexts;

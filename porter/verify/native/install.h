@@ -110,6 +110,7 @@ class Installer {
     std::string name = full.name.substr(6) + (full.overload_name.empty() ? "" : "." + full.overload_name);
     if (kept().count(name)) {
       counts_["kept"]++;
+      if (Differences::get().any && op.hasKernelForDispatchKey(DispatchKey::PrivateUse1)) watch(op, full, name);
       return;
     }
     if (mine_.count(name)) return;
@@ -139,6 +140,12 @@ class Installer {
       counts_["autograd restored"]++;
     }
   }
+  void watch(const OperatorHandle& op, const c10::OperatorName& full, const std::string& name) {
+    auto role = role_of(op, full.name);
+    if (role.types.empty()) return;
+    auto its = op.getComputedKernelForDispatchKey(DispatchKey::PrivateUse1);
+    kernels_.impl(name.c_str(), boxed(Cast<decltype(its)>(std::move(its), full.name, std::move(role))));
+  }
   // A structured operator is a composite that calls its out variant: that one has a kernel or falls back.
   const OperatorHandle* out_variant(const OperatorHandle& op, std::string name) const {
     if (!op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional)) return nullptr;
@@ -167,6 +174,7 @@ class Installer {
     kind.falls_back_as = c10::toString(behind ? behind->operator_name() : full);
     kind.other_devices = of_several_devices().count(name);
     kind.synchronises = synchronising().count(name);
+    kind.role = role_of(op, name);
     const auto& arguments = op.schema().arguments();
     for (size_t k = 0; k < arguments.size(); k++) {
       auto type = arguments[k].type()->str();

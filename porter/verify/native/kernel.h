@@ -4,13 +4,9 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
-#include "trace.h"
+#include "roles.h"
 
 namespace virtual_npu {
-
-using c10::IValue;
-using c10::OperatorHandle;
-using torch::jit::Stack;
 
 struct Kind {
   Class kind = Class::native;
@@ -18,6 +14,7 @@ struct Kind {
   bool synchronises = false;
   int generator = -1, memory_format = -1;  // positions of such arguments
   std::string name;
+  Role role;
   std::string falls_back_as;  // with its overload: the operator that torch_npu has no kernel for
 };
 
@@ -88,6 +85,7 @@ class Call {
     if (cpu_seen_ && have_device_ && !device_argument_ && !kind_.other_devices) refuse(Device(c10::DeviceType::CPU));
     ignore_memory_format();
     derive_generator();
+    if (Differences::get().is_on(no_bfloat16)) without_bfloat16(kind_.name, kind_.role, &(*stack_)[base_]);
     if (kind_.kind == Class::fallback && !inside_native) fall_back(kind_.falls_back_as);
     bool waits = kind_.synchronises || (Trace::get().on && masks());
     if (Trace::get().on && (waits || !inside_native))
@@ -99,7 +97,8 @@ class Call {
       at::AutoDispatchBelowADInplaceOrView below;
       c10::impl::ExcludeDispatchKeyGuard no_autocast(DispatchKeySet({DispatchKey::AutocastCPU}));
       AllocatesNpu npu_memory(!to_host_);
-      op_.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack_);
+      if (Differences::get().any) Computation(op_, kind_.name, kind_.role, stack_).run();
+      else op_.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack_);
     }
     adopt_resized();
     hand_back();

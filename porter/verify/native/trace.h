@@ -56,25 +56,6 @@ class Trace {
     if (shapes && entry.shapes.size() < kShapes) entry.shapes.emplace(std::move(text), step);
   }
 
- private:
-  static constexpr size_t kShapes = 256;
-  std::unordered_map<PyCodeObject*, bool> users_;  // the code objects are kept alive: an address is never used again
-
-  static std::string shape(const Tensor& t) {
-    std::string text = "[";
-    for (auto size : t.sizes()) text += (text.size() > 1 ? "," : "") + std::to_string(size);
-    return text + "]";
-  }
-  bool is_users(PyCodeObject* code) {
-    auto found = users_.find(code);
-    if (found != users_.end()) return found->second;
-    const char* file = PyUnicode_AsUTF8(code->co_filename);
-    bool own = file && !root.empty() && std::string_view(file).substr(0, root.size()) == root &&
-        std::string_view(file).find("site-packages") == std::string_view::npos;
-    if (!file) PyErr_Clear();
-    Py_INCREF(code);
-    return users_[code] = own;
-  }
   // "file:line" of the innermost frame in the user's files; "" in a backward thread, which has no Python frames.
   std::string place() {
     PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
@@ -93,6 +74,26 @@ class Trace {
       frame = back;
     }
     return "";
+  }
+
+ private:
+  static constexpr size_t kShapes = 256;
+  std::unordered_map<PyCodeObject*, bool> users_;  // the code objects are kept alive: an address is never used again
+
+  static std::string shape(const Tensor& t) {
+    std::string text = "[";
+    for (auto size : t.sizes()) text += (text.size() > 1 ? "," : "") + std::to_string(size);
+    return text + "]";
+  }
+  bool is_users(PyCodeObject* code) {
+    auto found = users_.find(code);
+    if (found != users_.end()) return found->second;
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    bool own = file && !root.empty() && std::string_view(file).substr(0, root.size()) == root &&
+        std::string_view(file).find("site-packages") == std::string_view::npos;
+    if (!file) PyErr_Clear();
+    Py_INCREF(code);
+    return users_[code] = own;
   }
 };
 

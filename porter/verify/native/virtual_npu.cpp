@@ -24,6 +24,17 @@ py::list seen() {
   return rows;
 }
 
+py::list moved() {
+  py::list rows;
+  for (auto& [key, entry] : Differences::get().moved) {
+    auto first = key.find('\n'), second = key.find('\n', first + 1);
+    rows.append(py::make_tuple(
+        key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1), entry.calls,
+        entry.changed, entry.furthest));
+  }
+  return rows;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
@@ -40,6 +51,19 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     Tensor own = t;
     return as_npu(std::move(own), device, pairs);
   });
+  m.def("differ", [](const std::string& name, bool changes) {
+    auto& all = Differences::get();
+    all.any = true;
+    all.states[Differences::named(name)] = changes ? Differences::on : Differences::watched;
+  });
+  m.def("allow", [](const std::string& name, bool allowed) {
+    Differences::get().allowed[Differences::named(name)] = allowed;
+  });
+  m.def("overflowed", [](bool clear) {
+    auto& flag = Differences::get().overflowed;
+    return clear ? flag.exchange(false) : flag.load();
+  });
+  m.def("moved", &moved);
   m.def("trace", [](bool on, const std::string& root, bool shapes) {
     Trace::get().on = on;
     Trace::get().root = root;

@@ -8,6 +8,8 @@ environment, so that workers and ranks have them too:
     VIRTUAL_NPU_RANDOM    "cpu": random kernels draw from the CPU's generator, to compare with a run on the plain CPU
     VIRTUAL_NPU_ORIGINAL  set for a program written for CUDA: its names are translated
     VIRTUAL_NPU_RECORD    folder for what is recorded: losses, gradient norms, operators
+    VIRTUAL_NPU_DIFFERENCES   which documented differences of a target the device has (see differences.py)
+    VIRTUAL_NPU_UPDATES   folder for the first updates of the parameters (see updates.py)
 """
 
 import importlib.util
@@ -38,9 +40,14 @@ def _carry_hccl():
 
 
 native = _load()
+from virtual_npu import differences
+
+differences.install(native)
 counts = native.install(os.environ.get("VIRTUAL_NPU_RANDOM") == "cpu")
 
-from virtual_npu import operators, sharding  # noqa: F401  the first registers the references of the npu:: operators
+from virtual_npu import operators, sharding  # the first registers the references of the npu:: operators
+
+differences.define(native, operators.register.kernel)
 
 # One backward thread: the same order of additions in every run, and the user's line is known there too.
 torch._C._set_multithreading_enabled(False)

@@ -22,8 +22,9 @@ from after_import import after_import
 from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
-from virtual_npu import native, printed
+from virtual_npu import differences, native, printed
 from virtual_npu.steps import Steps
+from virtual_npu.updates import Updates
 
 _SAVED_AT_MOST = 20_000  # tensors of one checkpoint
 # tools that record a program put methods of their own in torch.Tensor: what is computed here is not the program's
@@ -36,6 +37,8 @@ class _Recorder:
         self.root = os.environ.get("VIRTUAL_NPU_ROOT", "")
         self.steps = Steps()
         self.busy = False
+        updates = os.environ.get("VIRTUAL_NPU_UPDATES")
+        self.updates = Updates(updates, self.write, self.rank, _as_cpu) if updates else None
 
     def write(self, kind, name, content, where=None):
         if self.owner != os.getpid():  # a forked child has its own file, if it has something to say
@@ -44,11 +47,14 @@ class _Recorder:
         row = {"kind": kind, "name": name, "value": content, "where": self.place() if where is None else where}
         self.stream.write(json.dumps(row) + "\n")
 
-    def open(self, kind):
+    def rank(self):
         rank = os.environ.get("RANK", "")
         if rank == "" and torch.distributed.is_available() and torch.distributed.is_initialized():
             rank = str(torch.distributed.get_rank())
-        path = os.path.join(self.folder, f"{rank or 0}-{os.getpid()}.{kind}")
+        return rank or 0
+
+    def open(self, kind):
+        path = os.path.join(self.folder, f"{self.rank()}-{os.getpid()}.{kind}")
         return open(path, "a", buffering=1, encoding="utf-8")
 
     def place(self):
@@ -136,9 +142,14 @@ def _before_step(optimiser, args, kwargs):
                     total += _square(parameter.grad)
         name = type(optimiser).__name__
         _recorder.write("grad_norm", name.replace("NpuFused", ""), (total**0.5).hex())
+        if _recorder.updates:
+            _recorder.updates.before(optimiser)
 
 
 def _after_step(optimiser, args, kwargs):
+    if _recorder.updates:
+        with _Untraced(), torch.no_grad():
+            _recorder.updates.after(optimiser)
     steps = _recorder.steps
     steps.count(optimiser)
     native.step(steps.done)
@@ -225,6 +236,8 @@ def _end():
             late = _late(shapes)
             row = {"class": kind, "sync": synchronises, "calls": calls, "in_steps": in_steps, "dtype": dtype}
             _recorder.write("operator", name, {**row, "shapes": len(shapes), "late_shapes": late[:8]}, where)
+        for row in differences.rows(native):
+            _recorder.write(*row)
         _recorder.write("end", "", {"steps": _recorder.steps.done}, "")
     _recorder.stream.close()
     _recorder.stream = None
