@@ -17,7 +17,7 @@ from porter.files.read import opened
 from porter.regex import lazy
 
 INDEX = 1 << 28  # bytes of an index of shards
-_PICKLES = b"\x80(]}c)lNIKJMGSVU0123"  # what pickles of any protocol begin with
+_PICKLES = b"\x80()]}lcNIKJMFGSTUVXP\x88\x89\x8a"  # what pickles of any protocol begin with
 _SHARD = lazy(r"mp_rank_(\d{2,3})(?:_(\d{3}))?")
 _MEGATRON = ("model_optim_rng.pt", "model_rng.pt")
 _WHOLE = (

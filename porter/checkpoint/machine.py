@@ -85,7 +85,7 @@ class Machine:
         window = self._window
         try:
             return self._run()
-        except (IndexError, KeyError, TypeError, AttributeError):
+        except (IndexError, KeyError, TypeError, AttributeError, ValueError):
             raise Damaged.of("pickle", at=window.start + window.at) from None
 
     def _run(self) -> object:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from porter.checkpoint.archive import Archive
 from porter.checkpoint.errors import Damaged
 from porter.checkpoint.machine import Machine
-from porter.checkpoint.model import BITS, UNKNOWN, Span, Storage, Tensor, Told, array, is_size
+from porter.checkpoint.model import BITS, MOST_DIMENSIONS, UNKNOWN, Span, Storage, Tensor, Told, array, is_size
 from porter.checkpoint.rebuild import NUMPY, is_shape
 from porter.checkpoint.torch_files import Torch
 from porter.checkpoint.window import Window
@@ -80,50 +81,35 @@ def mindspore(window: Window, told: Told) -> dict[str, Tensor]:
     while window.at < window.size:
         if window.size - window.at == 17 and window.part(window.at, 7).read() == b"crc_num":
             break
-        tag, dtype, dims, content = "", "", [], None
-        for number, value in _fields(_message(window, 1)):
-            if number == 1:
-                tag = _bytes(value).decode("utf-8")
-            elif number == 3:
-                told.note("map-tensor", name=tag)
-            elif number == 2:
-                for inner, item in _fields(value):
-                    if inner == 1:
-                        dims += [item] if isinstance(item, int) else _packed(item)
-                    elif inner == 2:
-                        dtype = _bytes(item).decode("utf-8")
-                    elif inner == 3:
-                        content = item.take(item.size)
-        if isinstance(content, Span):
-            kind, shape, spans = found.setdefault(tag, (dtype, tuple(dims), []))
-            if (kind, shape) != (dtype, tuple(dims)):
-                raise Damaged.of("twice", name=tag)
-            spans.append(content)
+        value = dict(_fields(_bytes(next(_fields(window)), 1)))
+        tag = _text(value.get(1))
+        if 2 not in value:
+            told.note("map-tensor", name=tag)
+            continue
+        tensor = list(_fields(_bytes((2, value[2]), 2)))
+        about = dict(tensor)
+        dims = [n for key, item in tensor if key == 1 for n in (_packed(item) if isinstance(item, Window) else [item])]
+        kind, shape, spans = found.setdefault(tag, (_text(about.get(2)), tuple(dims), []))
+        content = _bytes((3, about.get(3)), 3)
+        span = content.take(content.size)
+        if (kind, shape) != (_text(about.get(2)), tuple(dims)) or not isinstance(span, Span):
+            raise Damaged.of("twice", name=tag)
+        spans.append(span)
         if len(found) > _MOST:
             raise Damaged.of("count", most=f"{_MOST:,}")
-    return {tag: _of_mindspore(tag, *row) for tag, row in found.items()}
+    return {tag: _of_mindspore(*row) for tag, row in found.items()}
 
 
-def _of_mindspore(tag: str, kind: str, shape: tuple[int, ...], spans: list[Span]) -> Tensor:
+def _of_mindspore(kind: str, shape: tuple[int, ...], spans: list[Span]) -> Tensor:
     dtype = kind.lower() if kind.lower() in BITS else UNKNOWN
     size = sum(span.size for span in spans)
     if shape == (0,) and dtype in BITS and size * 8 == BITS[dtype]:  # so it writes a number
         shape = ()
-    tensor = array(dtype, shape, Storage(size, tuple(spans)))
-    if dtype in BITS and tensor.size != size:
-        raise Damaged.of("short", storage=tag, size=tensor.size, there=size)
-    return tensor
+    return array(dtype, shape, Storage(size, tuple(spans)))
 
 
-def _message(window: Window, number: int) -> Window:
-    key, value = next(_fields(window))
-    if key != number or not isinstance(value, Window):
-        raise Damaged.of("damaged", why=f"field {key} at byte {window.at}")
-    return value
-
-
-def _fields(window: Window) -> Any:
-    """Numbers of fields, with an integer or the bytes of each. The first one alone is asked of what holds others."""
+def _fields(window: Window) -> Iterator[tuple[int, Window | int]]:
+    """Numbers of fields, with an integer or the bytes of each."""
     while window.at < window.size:
         key = _varint(window)
         kind = key & 7
@@ -141,27 +127,33 @@ def _fields(window: Window) -> Any:
 
 
 def _varint(window: Window) -> int:
-    value = shift = 0
-    while shift < 64:
+    value = 0
+    for shift in range(0, 70, 7):
         byte = window.exactly(1)[0]
         value |= (byte & 127) << shift
         if byte < 128:
             return value
-        shift += 7
     raise Damaged.of("damaged", why="a number of more than ten bytes")
 
 
 def _packed(window: Window) -> list[int]:
     numbers: list[int] = []
-    while window.at < window.size and len(numbers) <= 64:
+    while window.at < window.size and len(numbers) <= MOST_DIMENSIONS:
         numbers.append(_varint(window))
     return numbers
 
 
-def _bytes(value: Any) -> bytes:
+def _bytes(field: tuple[int, object], number: int) -> Window:
+    if field[0] != number or not isinstance(field[1], Window):
+        raise Damaged.of("damaged", why=f"field {field[0]} where {number} should be")
+    return field[1]
+
+
+def _text(value: object) -> str:
     if not isinstance(value, Window) or value.size > 1 << 16:
         raise Damaged.of("damaged", why="a name that is none")
-    return value.read()
+    value.seek(0)
+    return value.read().decode("utf-8")
 
 
 def numpy_file(window: Window, told: Told, member: Span | None = None) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from porter.checkpoint.errors import Damaged
 from porter.checkpoint.machine import Global, Made, key_of
 from porter.checkpoint.model import BITS, UNKNOWN, Span, Storage, Tensor, array, checked
 
@@ -80,9 +79,9 @@ def raw_storage(raw: object, is_big_endian: bool) -> Storage | None:
     return Storage(raw.size, (raw,), is_big_endian=is_big_endian) if isinstance(raw, Span) else None
 
 
-def _tensor(typed: Typed, offset: Any, shape: Any, strides: Any, grad: object = None, dtype: str = "") -> Tensor:
+def _tensor(typed: Typed, offset: Any, shape: Any, strides: Any, grad: object = None, dtype: str = "") -> Tensor | None:
     if not is_shape(shape) or not is_shape(strides) or len(shape) != len(strides):
-        raise Damaged.of("shape", shape=shape)
+        return None
     grad = grad if isinstance(grad, bool) and grad else None  # False of a tensor says nothing of the parameter
     return checked(Tensor(dtype or typed.dtype, tuple(shape), typed.storage, tuple(strides), offset, grad))
 
@@ -107,8 +106,12 @@ def _quantised(args: tuple[Any, ...]) -> Tensor | None:
     return _rebuild(args[:4])
 
 
-def _meta(args: tuple[Any, ...]) -> Tensor:
-    return checked(Tensor(dtype_of(args[0]), tuple(args[1]), None, tuple(args[2]), layout="meta"))
+def _meta(args: tuple[Any, ...]) -> Tensor | None:
+    return (
+        None
+        if dtype_of(args[0]) not in BITS
+        else checked(Tensor(dtype_of(args[0]), tuple(args[1]), None, tuple(args[2]), layout="meta"))
+    )
 
 
 def _sparse(args: tuple[Any, ...]) -> dict[object, object]:
@@ -181,6 +184,7 @@ MAKERS: dict[str, Callable[[tuple[Any, ...]], object]] = {
     **{f"numpy.{core}.multiarray._reconstruct": lambda args: Tensor(UNKNOWN, ()) for core in ("core", "_core")},
     **{f"collections.{name}": _dictionary for name in ("OrderedDict", "defaultdict", "Counter")},
     **{"torch.Size": _first(tuple), "builtins.set": _first(list), "builtins.frozenset": _first(list), "builtins.list": _first(list)},
+    "copyreg._reconstructor": lambda args: Made(args[0]),
     **{"builtins.bytearray": lambda args: args[0] if args else b"", "_codecs.encode": _bytes},
 }  # fmt: skip
 NESTED = ("pickle.loads", "_pickle.loads", "pickle._loads", "torch.storage._load_from_bytes")
