@@ -12,6 +12,7 @@ from porter.checkpoint.regions import cut, grouped, rows, transposed
 from porter.checkpoint.rules import canonical, is_aside, is_without, joins, section
 
 Tensors = dict[str, Tensor]
+_ABOVE = 8  # parts of a prefix
 
 
 @dataclass
@@ -136,7 +137,7 @@ def _by_prefix(left: Tensors, right: Tensors, found: Aligned) -> None:
         rows: list[tuple[str, str, str]] = []
         for name in longer:
             whole = canonical(name)
-            ends = [n + 1 for n, letter in enumerate(whole) if letter == "."]
+            ends = [n + 1 for n, letter in enumerate(whole) if letter == "."][:_ABOVE]
             rows += [(whole[:end], name, spelled[whole[end:]]) for end in ends if whole[end:] in spelled]
         if not rows:
             continue

@@ -7,23 +7,21 @@ from porter.checkpoint.machine import Global, Made
 from porter.checkpoint.model import Checkpoint, Tensor
 from porter.checkpoint.rebuild import Typed
 
-MOST = 2_000_000  # values, those that are reached twice counted twice
+AGAIN, DEEP, LONG = 100_000, 200, 2000  # values reached more than once, containers in containers, characters of a name
 _HIDDEN = {"_parameters", "_buffers", "_modules"}  # of a module that was pickled whole
 _GROUPS = "param_groups."  # of an optimiser, told by themselves
 _SHOWN = 2000  # plain values that are kept: Megatron has some hundred arguments
 _TEXT = 80
+_SAME, _OPTIMISERS = 16, 64
 
 
 def flatten(root: object, checkpoint: Checkpoint, prefix: str = "") -> None:
     """Put into `checkpoint`. Nothing is followed around a circle, and nothing deeper than memory allows."""
     waiting: list[tuple[str, object, tuple[int, ...]]] = [(prefix, root, ())]
-    left = MOST
+    seen: set[int] = set()
+    again = AGAIN
     while waiting:
         name, value, above = waiting.pop()
-        left -= 1
-        if left < 0 or len(above) > 200:
-            checkpoint.told.note("cut")
-            return
         if isinstance(value, Tensor):
             _add(checkpoint, name or "tensor", value)
         elif isinstance(value, Typed) and value.storage:
@@ -33,8 +31,13 @@ def flatten(root: object, checkpoint: Checkpoint, prefix: str = "") -> None:
             if id(value) in above:
                 continue
             rows = _rows(value)
-            if isinstance(value, dict):
+            again -= len(rows) if id(value) in seen else 0
+            if again < 0 or len(above) > DEEP or len(name) > LONG:
+                checkpoint.told.note("cut")
+                return
+            if isinstance(value, dict) and id(value) not in seen:
                 _optimiser(checkpoint, name, value)
+            seen.add(id(value))
             waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
         elif isinstance(value, (bool, int, float, str)) and len(checkpoint.values) < _SHOWN and _GROUPS not in name:
             checkpoint.values[name] = brief(value)[:_TEXT] if isinstance(value, str) else value
@@ -57,7 +60,7 @@ def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
     number, unique = 2, name
     while unique in checkpoint.tensors:
         unique, number = f"{name}#{number}", number + 1
-        if number > 1000:
+        if number > _SAME:
             raise Damaged.of("twice", name=name)
     checkpoint.tensors[unique] = tensor
 
@@ -65,7 +68,7 @@ def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
 def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -> None:
     """What `Optimizer.state_dict()` gives: the state of each parameter, and the settings of each group."""
     state, groups = value.get("state"), value.get("param_groups")
-    if not isinstance(state, dict) or not isinstance(groups, list):
+    if not isinstance(state, dict) or not isinstance(groups, list) or len(checkpoint.optimisers) == _OPTIMISERS:
         return
     kinds: dict[str, int] = {}
     for row in state.values():

@@ -18,6 +18,7 @@ from porter.checkpoint.window import Window
 
 MOST = 8_000_000  # instructions of one pickle, and of all that one file holds
 TEXT = 1 << 28  # bytes of texts that are kept
+IMPORTS = 10_000  # globals that are told
 SHORT = 1 << 12  # bytes: what is longer is left where it lies
 _BITS = 128  # of a number that is one
 _SAFE = 61  # bits of a number that is its own hash
@@ -29,7 +30,7 @@ class Global(NamedTuple):
 
     @property
     def path(self) -> str:
-        return f"{self.module}.{self.name}"
+        return f"{self.module[:200]}.{self.name[:200]}"
 
 
 @dataclass(eq=False, slots=True)
@@ -141,13 +142,16 @@ class Machine:
         if self._protocol < 3:  # names of Python 2
             module, name = NAME_MAPPING.get((module, name)) or (IMPORT_MAPPING.get(module, module), name)
         found = Global(module, name)
-        self._told.imports.setdefault(found.path, "")
+        if len(self._told.imports) < IMPORTS:
+            self._told.imports.setdefault(found.path, "")
+        else:
+            self._told.note("cut")
         return found
 
     def call(self, kind: object, args: object) -> object:
         if isinstance(kind, Global) and isinstance(args, tuple):
-            text = next((arg for arg in args if isinstance(arg, str)), "")
-            if text and not self._told.imports.get(kind.path):
+            text = next((arg for arg in args[:8] if isinstance(arg, str)), "")
+            if text and self._told.imports.get(kind.path) == "":
                 self._told.imports[kind.path] = text[:200]
         made = self.reader.make(kind, args)
         return Made(kind, args) if made is None else made

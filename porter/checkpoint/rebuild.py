@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.checkpoint.machine import Global, Made, key_of
-from porter.checkpoint.model import BITS, UNKNOWN, Span, Storage, Tensor, array, checked
+from porter.checkpoint.model import BITS, MOST_DIMENSIONS, UNKNOWN, Span, Storage, Tensor, array, checked
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -66,7 +66,7 @@ def numpy_dtype(value: object) -> tuple[str, bool]:
 
 
 def is_shape(value: object) -> TypeGuard[tuple[int, ...]]:
-    return isinstance(value, tuple) and all(type(n) is int for n in value)
+    return isinstance(value, tuple) and len(value) <= MOST_DIMENSIONS and all(type(n) is int for n in value)
 
 
 def raw_storage(raw: object, is_big_endian: bool) -> Storage | None:

@@ -44,6 +44,7 @@ def _renames() -> list[tuple[re.Pattern[str], str]]:
     return first + [(re.compile(old), new) for row in stanzas()["rename"] for old, new in row["names"]]
 
 
+@lru_cache(maxsize=1 << 16)
 def canonical(name: str) -> str:
     """The spelling that both sides of a comparison are brought to."""
     for pattern, new in _renames():

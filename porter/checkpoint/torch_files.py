@@ -40,7 +40,8 @@ class Torch:
         if self._objects and not isinstance(value, tuple) and (known := self._objects.get(_id(value))):
             return known
         if not isinstance(value, tuple) or len(value) < 5 or value[0] != "storage":
-            self.told.persistent.add(brief(value[0] if isinstance(value, tuple) and value else value))
+            if len(self.told.persistent) < 100:
+                self.told.persistent.add(brief(value[0] if isinstance(value, tuple) and value else value))
             if isinstance(value, tuple) and value and value[0] == "module":  # with its source, before torch 1.6
                 return value[1]
             return Made(None, value)
@@ -59,6 +60,8 @@ class Torch:
             return self._nested(args)
         if path in SUBCLASSES and len(args) > 2:
             return self.make(args[0], args[2])
+        # what is copied is counted: one list may be the argument of a million calls
+        self.left -= sum(len(arg) for arg in args[:8] if isinstance(arg, (list, tuple, dict, str)))
         maker = MAKERS.get(path)
         try:
             return maker(args) if maker else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import sqrt
@@ -16,7 +17,8 @@ from porter.checkpoint.window import Window
 from porter.errors import UserError
 from porter.files.read import opened
 
-PIECE = 1 << 18  # elements that are held of each side
+_PIECES = 1 << 24  # of one tensor by those of the other
+PIECE = 1 << 16  # elements that are held of each side
 _CODES = {
     **{
         f"{name}{bits}": f"{kind}{bits // 8}"
@@ -73,43 +75,73 @@ class Apart:
 
     @property
     def cosine(self) -> float | None:
+        if not self.differing:
+            return 1.0
         norms = sqrt(self.one) * sqrt(self.other)
         return max(-1.0, min(1.0, self.product / norms)) if norms and norms < float("inf") else None
 
     def add(self, one: Any, other: Any) -> None:
         np = numpy()
-        differs = one != other
-        if one.dtype.kind in "fc" or other.dtype.kind in "fc":
-            differs &= ~(np.isnan(one) & np.isnan(other))
-        kind = "c16" if "c" in (one.dtype.kind, other.dtype.kind) else "f8"
+        kinds = one.dtype.kind + other.dtype.kind
+        # a double does not tell large integers apart
+        differing = int(np.count_nonzero(one != other)) if not set(kinds) & set("fc") else None
+        kind = "c16" if "c" in kinds else "f8"
         one, other = one.astype(kind), other.astype(kind)
-        is_number = np.isfinite(one) & np.isfinite(other)
-        self.count += one.size
-        self.differing += int(np.count_nonzero(differs))
-        self.not_finite += int(np.count_nonzero(differs & ~is_number))
-        one, other = np.where(is_number, one, 0), np.where(is_number, other, 0)
         with np.errstate(over="ignore", invalid="ignore"):
-            apart = np.abs(one - other)
+            apart = one - other
+            if not (is_number := np.isfinite(apart)).all():
+                same = (one == other) | (np.isnan(one) & np.isnan(other))
+                self.not_finite += int(np.count_nonzero(~is_number & ~same))
+                self.differing += int(np.count_nonzero(~is_number & ~same))
+                one, other, apart = (np.where(is_number, values, 0) for values in (one, other, apart))
+            apart = np.abs(apart)
+            self.count += one.size
+            self.differing += int(np.count_nonzero(apart)) if differing is None else differing
             self.largest = max(self.largest, float(apart.max(initial=0.0)))
             self.total += float(apart.sum())
-            self.squares += float(np.vdot(apart, apart).real)
-            self.one += float(np.vdot(one, one).real)
-            self.other += float(np.vdot(other, other).real)
-            self.product += float(np.vdot(one, other).real)
+            self.squares += _product(apart, apart)
+            self.one += _product(one, one)
+            self.other += _product(other, other)
+            self.product += _product(one, other)
+
+
+def _product(one: Any, other: Any) -> float:
+    """By einsum: what else multiplies vectors starts a thread for each core, which costs more than the numbers."""
+    np = numpy()
+    return float(np.einsum("i,i->", one.conj() if one.dtype.kind == "c" else one, other).real)
 
 
 def apart(one: Tensor, other: Tensor) -> Apart | None:
-    """Of two tensors of one shape; None where the values of one are not there, or not all of them."""
-    found = Apart()
+    """Of two tensors of one shape; None where the values of one are not there, or not all of them. What is the same bit for bit is
+    read once, and not counted in."""
+    boxes = []
+    if len(one.parts) * len(other.parts) > _PIECES:
+        return None
     for mine, theirs in common(one, other):
         if not (is_read(mine) and is_read(theirs)):
             return None
-        with ExitStack() as files:
-            left, right = _Values(mine, files), _Values(theirs, files)
-            for start in range(0, mine.count, PIECE):
-                stop = min(start + PIECE, mine.count)
-                found.add(left.take(start, stop), right.take(start, stop))
-    return found if found.count == one.count else None
+        boxes.append((mine, theirs))
+    if sum(mine.count for mine, _ in boxes) != one.count:
+        return None
+    if all(left == right for pair in boxes for left, right in _each(*pair, "raw")):
+        return Apart(one.count)
+    found = Apart()
+    for pair in boxes:
+        for left, right in _each(*pair, "take"):
+            found.add(left, right)
+    return found
+
+
+def _each(one: Tensor, other: Tensor, how: str) -> Iterator[tuple[Any, Any]]:
+    """Pieces of both, as numbers, or as bytes that say the same of the same type."""
+    if how == "raw" and (one.dtype, one.is_big_endian) != (other.dtype, other.is_big_endian):
+        yield 0, 1
+        return
+    with ExitStack() as files:
+        left, right = (getattr(_Values(tensor, files), how) for tensor in (one, other))
+        for start in range(0, one.count, PIECE):
+            stop = min(start + PIECE, one.count)
+            yield left(start, stop), right(start, stop)
 
 
 def is_read(tensor: Tensor) -> bool:
@@ -131,15 +163,14 @@ class _Values:
         self._reader = _Bytes(self._storage, files)
         self._view = None if tensor.is_contiguous else self._strided()
 
-    def take(self, start: int, stop: int) -> Any:
-        np = numpy()
+    def raw(self, start: int, stop: int) -> bytes:
         if self._view is not None:
-            raw = self._view.flat[start:stop]
-        else:
-            first = (self._tensor.offset + start) * self._width
-            data = self._reader.take(first, (stop - start) * self._width)
-            raw = np.frombuffer(data, self._code)
-        return _decoded(self._tensor.dtype, raw)
+            return bytes(self._view.flat[start:stop].tobytes())
+        first = (self._tensor.offset + start) * self._width
+        return self._reader.take(first, (stop - start) * self._width)
+
+    def take(self, start: int, stop: int) -> Any:
+        return _decoded(self._tensor.dtype, numpy().frombuffer(self.raw(start, stop), self._code))
 
     def _strided(self) -> Any:
         """A view of all of its storage, of which only what is asked for is read."""

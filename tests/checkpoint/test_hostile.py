@@ -7,6 +7,7 @@ import json
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -170,6 +171,7 @@ def test_stacks_and_lengths_that_lie(wire, body):
     assert refused(wire, b"\x80\x04" + body)
 
 
+@pytest.mark.slow
 def test_deep_wide_and_circular(wire):
     from porter.checkpoint.show import inspected
 
@@ -229,3 +231,26 @@ def test_no_module_of_the_room_can_unpickle():
         calls = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
         assert not names & {"pickle", "_pickle", "torch", "importlib", "marshal", "runpy", "subprocess"}
         assert not calls & {"eval", "exec", "compile", "__import__"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"](" + b"N" * 50_000 + b"e\x940" + b"ccollections\nOrderedDict\n\x94h\0\x85R" + b"0h\1h\0\x85R" * 30_000,
+        b"(" + b"K\1" * 50_000 + b"t\x940" + b"ctorch\nSize\n\x94h\0\x85R" + b"0h\1h\0\x85R" * 30_000,
+        b"X\xff\x0f\0\0" + b"x" * 4095 + b"\x940" + b"c_codecs\nencode\n\x94h\0\x85R" + b"h\1h\0\x85R" * 30_000,
+        b"](" + b"N" * 50_000 + b"e\x94" + b"](" + b"h\0" * 30_000 + b"e",
+        b"".join(b"\x8c\xfa" + f"{n:0250}".encode() + b"\x940" for n in range(110)) + b"".join(b"h%ch%c\x930" % (n, m) for n in range(110) for m in range(110)) + b"N",
+    ],
+)  # fmt: skip
+def test_little_that_becomes_much(wire, body):
+    """One list that a million calls copy, or a million lists hold: told, in little memory."""
+    (wire / "a.pt").write_bytes(b"\x80\x04" + body + b".")
+    tracemalloc.start()
+    try:
+        assert document(read("a.pt"), "en")["notes"][0]["key"] in ("cut", "refused")
+    except UserError as error:
+        assert "more than" in str(error)
+    assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    tracemalloc.stop()
