@@ -25,10 +25,6 @@ class Pair:
     tensors: tuple[Tensor, Tensor]
     is_transposed: bool = False
 
-    @property
-    def is_comparable(self) -> bool:
-        return self.tensors[0].shape == self.tensors[1].shape
-
 
 @dataclass
 class Aligned:

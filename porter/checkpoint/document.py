@@ -74,7 +74,7 @@ def notes(checkpoint: Checkpoint, lang: str) -> list[Json]:
     for name in of["runs"]:
         text = told.imports[name]
         found.append(("runs", {"call": f"{name}({text!r})" if text else name}))
-    if of["refused"] and checkpoint.format != "dcp":  # nobody hands its metadata to torch.load
+    if of["refused"] and checkpoint.format not in ("dcp", "torchscript"):  # which nobody hands to torch.load
         found.append(("refused", {"n": len(of["refused"]), "names": ", ".join(of["refused"][:8])}))
     if (names := unread(told.instructions)) and checkpoint.format.endswith(
         ("torch", "torch-stream", "pickle", "torch-sharded")

@@ -43,10 +43,10 @@ def read(name: str) -> Checkpoint:
     return checkpoint
 
 
-def _file(checkpoint: Checkpoint, name: str, prefix: str = "") -> None:
+def _file(checkpoint: Checkpoint, name: str) -> None:
     with opened(name) as (stream, size), reading(name):
         try:
-            _add(checkpoint, Window(stream, 0, size, name), prefix)
+            _add(checkpoint, Window(stream, 0, size, name))
         except Damaged as error:
             raise _with_calls(checkpoint, error) from None
     checkpoint.size += size
@@ -61,7 +61,7 @@ def _with_calls(checkpoint: Checkpoint, error: Damaged) -> Damaged:
     return error
 
 
-def _add(checkpoint: Checkpoint, window: Window, prefix: str) -> None:
+def _add(checkpoint: Checkpoint, window: Window) -> None:
     told, head = checkpoint.told, window.part(0, min(window.size, 16)).read()
     found: dict[str, Tensor] = {}
     if not head:
@@ -70,7 +70,7 @@ def _add(checkpoint: Checkpoint, window: Window, prefix: str) -> None:
         checkpoint.format, found = "npz", plain_files.numpy_archive(Archive(window), told)
     elif head.startswith(plain_files.ARRAY):
         checkpoint.format, found = "npy", {"array": plain_files.numpy_file(window, told)}
-    elif head[8:9] == b"{":
+    elif head[6:9] == b"\0\0{":  # after a length of eight bytes
         checkpoint.format, found = "safetensors", plain_files.safetensors(window, told)
     elif head[:1] == b"\n":
         checkpoint.format, found = "mindspore", plain_files.mindspore(window, told)
@@ -82,11 +82,13 @@ def _add(checkpoint: Checkpoint, window: Window, prefix: str) -> None:
         reader = Torch(told)
         root = reader.read(window)
         checkpoint.format = reader.kind
-        flatten(root, checkpoint, prefix)
+        flatten(root, checkpoint)
     else:
         raise Damaged.of("unknown")
     for key, tensor in found.items():
-        checkpoint.tensors[f"{prefix}.{key}" if prefix else key] = tensor
+        if key in checkpoint.tensors:
+            raise Damaged.of("again", name=key)
+        checkpoint.tensors[key] = tensor
 
 
 def _is_numpy(window: Window) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from porter.checkpoint.errors import Damaged, brief
 from porter.checkpoint.machine import Global, Made
 from porter.checkpoint.model import Checkpoint, Tensor
@@ -15,9 +17,9 @@ _TEXT = 80
 _SAME, _OPTIMISERS = 16, 64
 
 
-def flatten(root: object, checkpoint: Checkpoint, prefix: str = "") -> None:
+def flatten(root: object, checkpoint: Checkpoint) -> None:
     """Put into `checkpoint`. Nothing is followed around a circle, and nothing deeper than memory allows."""
-    waiting: list[tuple[str, object, tuple[int, ...]]] = [(prefix, root, ())]
+    waiting: list[tuple[str, object, tuple[int, ...]]] = [("", root, ())]
     seen: set[int] = set()
     again = AGAIN
     while waiting:
@@ -40,7 +42,7 @@ def flatten(root: object, checkpoint: Checkpoint, prefix: str = "") -> None:
             seen.add(id(value))
             waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
         elif isinstance(value, (bool, int, float, str)) and len(checkpoint.values) < _SHOWN and _GROUPS not in name:
-            checkpoint.values[name] = brief(value)[:_TEXT] if isinstance(value, str) else value
+            checkpoint.values[name] = _plain(value)
 
 
 def _rows(value: object) -> list[tuple[object, object]]:
@@ -86,6 +88,12 @@ def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -
 
 
 def _setting(value: object) -> object:
-    if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value[:4]):
-        return list(value[:4])
-    return value if isinstance(value, (bool, int, float)) else brief(value)
+    is_row = isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value[:4])
+    return [_plain(item) for item in value[:4]] if is_row and isinstance(value, tuple) else _plain(value)
+
+
+def _plain(value: object) -> object:
+    """As JSON has it."""
+    if isinstance(value, (bool, int)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return brief(value)[:_TEXT]

@@ -16,13 +16,16 @@ def joined(checkpoint: Checkpoint, shards: Shards) -> None:
     tensors: dict[str, list[Tensor]] = {}
     first = 0
     for pipeline in sorted({pipeline for _, pipeline, _ in shards}):
+        here: dict[str, list[Tensor]] = {}
         layers = 0
         for _, _, shard in sorted((s for s in shards if s[1] == pipeline), key=lambda s: s[0]):
             for name, tensor in shard.tensors.items():
                 if match := _LAYER.search(name) if name.startswith("model") else None:
                     layers = max(layers, int(match[1]) + 1)
                     name = f"{name[: match.start(1)]}{int(match[1]) + first}{name[match.end(1) :]}"
-                tensors.setdefault(name, []).append(tensor)
+                here.setdefault(name, []).append(tensor)
+        # what two stages have is the same: embeddings that are shared
+        tensors |= {name: parts for name, parts in here.items() if name not in tensors}
         first += layers
     values = shards[0][2].values
     checkpoint.values, checkpoint.optimisers = values, shards[0][2].optimisers

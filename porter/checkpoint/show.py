@@ -26,7 +26,7 @@ def inspected(found: Json, lang: str, is_all: bool = False) -> list[Line]:
     rows += _titled("weights", _weights(found["weights"], is_all), lang)
     for key in ("dtypes", "devices"):
         if found[key]:
-            rows += [[(say(key, lang, rows=", ".join(f"{name} {n:,}" for name, n in found[key].items())), "")]]
+            rows += [[(say(key, lang, rows=", ".join(f"{line(name)} {n:,}" for name, n in found[key].items())), "")]]
     if tied := found["tied"]:
         rows += _titled("tied", [" = ".join(map(line, names)) for names in tied[: None if is_all else _MOST]], lang)
     about = found["frozen"]
@@ -115,7 +115,7 @@ def _spelled(key: str, rows: list[list[int]]) -> str:
 
 def _weights(rows: list[Json], is_all: bool) -> list[str]:
     shown = [
-        (row["name"], f"{row['dtype']} {row['shape']}" + (f" {row['layout']}" if row.get("layout") else ""))
+        (row["name"], f"{line(row['dtype'])} {row['shape']}" + (f" {row['layout']}" if row.get("layout") else ""))
         for row in rows
     ]
     if is_all:

@@ -122,7 +122,7 @@ class Torch:
             raise Damaged.of("no-pickle")
         self._archive, self._root = archive, names[0].removesuffix("data.pkl")
         self.kind = "torch"
-        if f"{self._root}code/" in "".join(archive.members) or f"{self._root}constants.pkl" in archive.members:
+        if f"{self._root}constants.pkl" in archive.members:
             self.kind = "torchscript"
         order = f"{self._root}byteorder"
         self._is_big = order in archive.members and archive.window(order).read(8) == b"big"

@@ -256,8 +256,9 @@ class _Bytes:
         if len(self._storage.spans) == 1 and not self._storage.spans[0].member and not self._storage.spans[0].is_text:
             span = self._storage.spans[0]
             base = span.start - span.start % mmap.ALLOCATIONGRANULARITY
-            stream = self._stream(span)
-            mapped = mmap.mmap(stream.fileno(), span.start - base + span.size, access=mmap.ACCESS_READ, offset=base)
+            length = span.start - base + span.size
+            with reading(span.file):
+                mapped = mmap.mmap(self._stream(span).fileno(), length, access=mmap.ACCESS_READ, offset=base)
             return memoryview(mapped)[span.start - base :]
         data = self._storage.data or b"".join(self._read(span, 0, span.size) for span in self._storage.spans)
         if any(span.is_text for span in self._storage.spans):

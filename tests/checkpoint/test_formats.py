@@ -23,6 +23,7 @@ from checkpoint_world import (
 
 from porter.checkpoint.document import document
 from porter.checkpoint.find import read
+from porter.errors import UserError
 
 TREE = {"model": {"fc.weight": W(f4(1, 2, 3, 4, 5, 6), (2, 3)), "fc.bias": W(f4(7, 8), (2,))}, "epoch": 3}
 ROWS = {"fc.weight": ("F32", (2, 3), f4(1, 2, 3, 4, 5, 6)), "fc.bias": ("F32", (2,), f4(7, 8))}
@@ -183,7 +184,7 @@ def test_ranks_of_megatron_are_one_model(tmp_path):
             layer = {
                 "layers.0.mlp.linear_fc2.weight": W(f4(tensor, pipeline), (2, 1)),
                 "layers.0.self_attention.linear_qkv.bias": W(f4(10 * tensor, pipeline), (2,)),
-                "final_layernorm.weight": W(f4(9), (1,)),
+                "final_layernorm.weight": W(f4(9), (1,)),  # in both stages here, as shared embeddings are
             }
             folder = tmp_path / f"mp_rank_0{tensor}_00{pipeline}"
             folder.mkdir()
@@ -198,6 +199,21 @@ def test_ranks_of_megatron_are_one_model(tmp_path):
     assert checkpoint.tensors["model.decoder.final_layernorm.weight"].shape == (1,)
     parts = checkpoint.tensors["model.decoder.layers.0.mlp.linear_fc2.weight"].parts
     assert [begin for begin, _ in parts] == [(0, 0), (0, 1)]
+
+
+def test_several_files_of_a_folder(tmp_path):
+    put(tmp_path, safetensors({"fc.weight": ROWS["fc.weight"]}), "a.safetensors")
+    put(tmp_path, safetensors({"fc.bias": ROWS["fc.bias"]}), "b.safetensors")
+    assert sorted(told(tmp_path)) == ["fc.bias", "fc.weight"]
+    put(tmp_path, safetensors({"fc.bias": ROWS["fc.bias"]}), "c.safetensors")
+    with pytest.raises(UserError, match="fc.bias is in another file of this folder"):
+        read(str(tmp_path))
+
+
+def test_numbers_that_json_does_not_have(tmp_path):
+    tree = {"best": float("inf"), "lost": float("nan"), "w": W(f4(1), (1,))}
+    found = document(read(str(put(tmp_path, zipped(tree)))), "en")
+    assert found["values"] == {"best": "inf", "lost": "nan"} and json.dumps(found, allow_nan=False)
 
 
 def test_a_pickled_module_has_the_names_of_its_parameters(tmp_path):
@@ -218,7 +234,6 @@ def test_without_numpy_headers_are_read_and_values_ask_for_it(tmp_path, monkeypa
     import sys
 
     from porter.checkpoint.compared import compared
-    from porter.errors import UserError
 
     monkeypatch.setitem(sys.modules, "numpy", None)
     path = put(tmp_path, WRITTEN["torch"])

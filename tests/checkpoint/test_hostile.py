@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checkpoint_world import MAGIC, PROTOCOL, archive, f4, npy, opcodes, pickled
+from checkpoint_world import MAGIC, PROTOCOL, archive, f4, npy, opcodes, pickled, safetensors
 
 from porter.checkpoint.document import document
 from porter.checkpoint.find import read
@@ -148,6 +148,9 @@ def test_what_a_call_is_given_is_shown_without_its_control_characters(wire):
 
     said = plain(inspected(document(read("a.pt"), "en"), "en"))
     assert "os.system" in said and "\x1b" not in said and "\u202e" not in said
+    (wire / "a.pt").write_bytes(safetensors({"a\x1b[2J": ("F\x1b[7m", (), b"")}, {"\x1b": "\x1b"}))
+    said = plain(inspected(document(read("a.pt"), "en"), "en"))
+    assert "a\\x1b[2J" in said and "\x1b" not in said
 
 
 def refused(wire, data: bytes) -> str:
