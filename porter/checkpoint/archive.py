@@ -10,7 +10,7 @@ from porter.checkpoint.errors import Damaged
 from porter.checkpoint.model import Span
 from porter.checkpoint.window import Window, in_memory
 
-DIRECTORY = 1 << 28  # bytes of the list of members: two million of them
+DIRECTORY = 1 << 25  # bytes of the list of members: half a million of them
 HELD = 1 << 28  # bytes of a compressed member that is read at once
 _END, _END64, _LOCATOR = b"PK\5\6", b"PK\6\6", b"PK\6\7"
 RATIO = 1100  # no deflated bytes become more

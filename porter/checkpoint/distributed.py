@@ -21,7 +21,7 @@ _MODULE = "torch.distributed.checkpoint.metadata."
 def distributed(checkpoint: Checkpoint, folder: str) -> None:
     name = os.path.join(folder, ".metadata")
     checkpoint.format = "dcp"
-    with opened(name) as (stream, size), reading(name):
+    with opened(name) as (stream, size), reading(name, checkpoint.told.imports):
         root = Torch(checkpoint.told).read(Window(stream, 0, size, name))
         fields = root.fields() if isinstance(root, Made) else {}
         tensors, places = fields.get("state_dict_metadata"), fields.get("storage_data")

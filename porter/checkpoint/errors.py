@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from porter.errors import UserError
@@ -47,8 +47,9 @@ def inside(folder: str, place: str, name: str) -> str:
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Whatever is wrong with the bytes of `name` becomes one line about it."""
+def reading(name: str, imports: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Whatever is wrong with the bytes of `name` becomes one line about it. `imports`: what its pickles named so far; what one of
+    them would have run before it ends is said with its damage."""
     import struct
     import zipfile
     import zlib
@@ -56,8 +57,15 @@ def reading(name: str) -> Iterator[None]:
     try:
         yield
     except Damaged as error:
-        raise refused(name, error.key, **error.values) from None
+        raise _hostile(name, imports) or refused(name, error.key, **error.values) from None
     except (ValueError, OverflowError, EOFError, struct.error, zipfile.BadZipFile, zlib.error) as error:
-        raise refused(name, "damaged", why=printable(str(error))[:200]) from None
+        raise _hostile(name, imports) or refused(name, "damaged", why=brief(error)) from None
     except (RecursionError, MemoryError, NotImplementedError):
-        raise refused(name, "large") from None
+        raise _hostile(name, imports) or refused(name, "large") from None
+
+
+def _hostile(name: str, imports: Mapping[str, str] | None) -> UserError | None:
+    from porter.checkpoint.rules import verdict
+
+    runs = sorted(path for path in imports or () if verdict(path) == "runs")
+    return refused(name, "hostile", names=", ".join(map(brief, runs[:5]))) if runs else None

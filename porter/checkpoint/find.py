@@ -13,6 +13,7 @@ from porter.checkpoint.flatten import flatten
 from porter.checkpoint.model import Checkpoint, Tensor
 from porter.checkpoint.torch_files import Torch
 from porter.checkpoint.window import Window
+from porter.files.errors import FilesError, reason
 from porter.files.read import opened
 from porter.regex import lazy
 
@@ -44,21 +45,9 @@ def read(name: str) -> Checkpoint:
 
 
 def _file(checkpoint: Checkpoint, name: str) -> None:
-    with opened(name) as (stream, size), reading(name):
-        try:
-            _add(checkpoint, Window(stream, 0, size, name))
-        except Damaged as error:
-            raise _with_calls(checkpoint, error) from None
+    with opened(name) as (stream, size), reading(name, checkpoint.told.imports):
+        _add(checkpoint, Window(stream, 0, size, name))
     checkpoint.size += size
-
-
-def _with_calls(checkpoint: Checkpoint, error: Damaged) -> Damaged:
-    """What a damaged pickle would have run before it ends is said with its damage."""
-    from porter.checkpoint.rules import verdict
-
-    if runs := [name for name in checkpoint.told.imports if verdict(name) == "runs"]:
-        return Damaged.of("hostile", names=", ".join(sorted(runs)[:5]))
-    return error
 
 
 def _add(checkpoint: Checkpoint, window: Window) -> None:
@@ -98,7 +87,10 @@ def _is_numpy(window: Window) -> bool:
 
 def _folder(name: str) -> Checkpoint:
     checkpoint = Checkpoint(name, "")
-    names = sorted(os.listdir(name))
+    try:
+        names = sorted(os.listdir(name))
+    except OSError as error:
+        raise FilesError("unreadable", path=name, error=reason(error)) from None
     paths = {entry: os.path.join(name, entry) for entry in names}
     indexes = [entry for entry in names if entry.endswith((".safetensors.index.json", ".bin.index.json"))]
     if ".metadata" in paths:

@@ -257,3 +257,13 @@ def test_little_that_becomes_much(wire, body):
         assert "more than" in str(error)
     assert tracemalloc.get_traced_memory()[1] < 200_000_000
     tracemalloc.stop()
+
+
+def test_metadata_of_a_folder_that_would_run(wire):
+    from checkpoint_world import distributed
+
+    folder = distributed(wire / "dcp", {"w": ((1,), [((0,), (1,), f4(1))])})
+    for body in (CALLS["reduce"][1] + b".", CALLS["reduce"][1] + b"\xff"):
+        (folder / ".metadata").write_bytes(b"\x80\x02" + body)
+        with pytest.raises(UserError, match=r"a pickle names os\.system: do not load it"):
+            read("dcp")
