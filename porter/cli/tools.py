@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from porter.cli.checklist import checklist
+from porter.cli.checkpoint import checkpoint_app
 from porter.cli.instrument import Filled, instrument
 from porter.cli.options import (
     Exclude,
@@ -287,6 +288,7 @@ def register(app: typer.Typer) -> None:
     context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog_app, name="catalog")
+    app.add_typer(checkpoint_app, name="checkpoint")
     app.command("report")(report)
     app.command("diff")(diff)
     app.command("undo")(undo)

@@ -33,6 +33,7 @@ _BUILDERS = {
     "porter.rulebook.schema_words": ("schema.py", "schema_words.py"),
     "porter.advice.schema": ("../advice/schema.py",),
     "porter.checklist.schema": ("../checklist/schema.py", "schema.py"),
+    "porter.checkpoint.schema": ("../checkpoint/schema.py",),
 }
 Section: TypeAlias = "dict[str, Any]"  # of what a folder says
 _LARGEST = 64_000_000

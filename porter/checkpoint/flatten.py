@@ -1,0 +1,99 @@
+"""The tensors in what a pickle builds, under the names of the way to each; and what else is there that is plain."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from porter.checkpoint.errors import Damaged, brief
+from porter.checkpoint.machine import Global, Made
+from porter.checkpoint.model import Checkpoint, Tensor
+from porter.checkpoint.rebuild import Typed
+
+AGAIN, DEEP, LONG = 100_000, 200, 2000  # values reached more than once, containers in containers, characters of a name
+_HIDDEN = {"_parameters", "_buffers", "_modules"}  # of a module that was pickled whole
+_GROUPS = "param_groups."  # of an optimiser, told by themselves
+_SHOWN = 2000  # plain values that are kept: Megatron has some hundred arguments
+_TEXT = 80
+_SAME, _OPTIMISERS = 16, 64
+
+
+def flatten(root: object, checkpoint: Checkpoint) -> None:
+    """Put into `checkpoint`. Nothing is followed around a circle, and nothing deeper than memory allows."""
+    waiting: list[tuple[str, object, tuple[int, ...]]] = [("", root, ())]
+    seen: set[int] = set()
+    again = AGAIN
+    while waiting:
+        name, value, above = waiting.pop()
+        if isinstance(value, Tensor):
+            _add(checkpoint, name or "tensor", value)
+        elif isinstance(value, Typed) and value.storage:
+            count = value.storage.size
+            _add(checkpoint, name or "storage", Tensor("uint8", (count,), value.storage, (1,)))
+        elif isinstance(value, (dict, list, tuple, Made)) and not isinstance(value, Global):
+            if id(value) in above:
+                continue
+            rows = _rows(value)
+            again -= len(rows) if id(value) in seen else 0
+            if again < 0 or len(above) > DEEP or len(name) > LONG:
+                checkpoint.told.note("cut")
+                return
+            if isinstance(value, dict) and id(value) not in seen:
+                _optimiser(checkpoint, name, value)
+            seen.add(id(value))
+            waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
+        elif isinstance(value, (bool, int, float, str)) and len(checkpoint.values) < _SHOWN and _GROUPS not in name:
+            checkpoint.values[name] = _plain(value)
+
+
+def _rows(value: object) -> list[tuple[object, object]]:
+    if isinstance(value, Made):
+        return list(value.fields().items()) or ([("", value.args)] if isinstance(value.args, Tensor) else [])
+    if isinstance(value, dict):
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, (list, tuple)) else []
+
+
+def _joined(name: str, key: object) -> str:
+    text = brief(key)
+    return name if text in _HIDDEN else f"{name}.{text}" if name and text else name or text
+
+
+def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
+    number, unique = 2, name
+    while unique in checkpoint.tensors:
+        unique, number = f"{name}#{number}", number + 1
+        if number > _SAME:
+            raise Damaged.of("twice", name=name)
+    checkpoint.tensors[unique] = tensor
+
+
+def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -> None:
+    """What `Optimizer.state_dict()` gives: the state of each parameter, and the settings of each group."""
+    state, groups = value.get("state"), value.get("param_groups")
+    if not isinstance(state, dict) or not isinstance(groups, list) or len(checkpoint.optimisers) == _OPTIMISERS:
+        return
+    kinds: dict[str, int] = {}
+    for row in state.values():
+        for key in row if isinstance(row, dict) else ():
+            kinds[brief(key)] = kinds.get(brief(key), 0) + 1
+    settings = [
+        {brief(key): _setting(item) for key, item in group.items() if key != "params"}
+        for group in groups
+        if isinstance(group, dict)
+    ]
+    sizes = [len(g["params"]) if isinstance(g.get("params"), list) else 0 for g in groups if isinstance(g, dict)]
+    checkpoint.optimisers.append(
+        {"name": name, "parameters": len(state), "states": kinds, "groups": settings, "sizes": sizes}
+    )
+
+
+def _setting(value: object) -> object:
+    is_row = isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value[:4])
+    return [_plain(item) for item in value[:4]] if is_row and isinstance(value, tuple) else _plain(value)
+
+
+def _plain(value: object) -> object:
+    """As JSON has it."""
+    if isinstance(value, (bool, int)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return brief(value)[:_TEXT]
