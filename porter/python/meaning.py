@@ -29,7 +29,9 @@ _SCRIPT = frozenset(
     f"torch.jit.{name}"
     for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
 )
-_MAKERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"})
+_MAKERS = frozenset(
+    {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
+)
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
 
@@ -138,7 +140,9 @@ class Meaning:
         if not self.mentions.of(_SCRIPT):
             return False
         link = self._file.scene.link_to(self._file.statement)
-        function = next((above for above in (link, *ancestors(link)) if above and above[0].__class__ in FUNCTIONS), None)
+        function = next(
+            (above for above in (link, *ancestors(link)) if above and above[0].__class__ in FUNCTIONS), None
+        )
         if function is None or function[0].name == "__init__":
             return False
         first, last = function[0].lineno, function[0].end_lineno
