@@ -58,6 +58,17 @@ def test_a_run_goes_on_from_its_checkpoint(needs_torch: None, tmp_path: Path) ->
     assert re.findall(r"step (\d+)", done.stdout) == ["6", "7"], done.stderr
 
 
+@pytest.mark.parametrize("command", [TINY_GPT + ["--log-every", "1"], TINY_CNN], ids=["gpt", "cnn"])
+def test_the_portable_port_does_on_a_cpu_what_the_original_does(
+    needs_torch: None, tmp_path: Path, command: list[str]
+) -> None:
+    folder = tmp_path / "gpt_cnn"
+    done = porter("migrate", ".", "--unsafe", "--style", "portable", "--out", folder, cwd=SAMPLE)
+    assert done.returncode == 0, done.stderr
+    original, port = (re.findall(r"loss (\S+)", run("-m", *command, cwd=cwd).stdout) for cwd in (SAMPLE, folder))
+    assert len(original) > 1 and port == original
+
+
 # What may still say cuda or nccl in the ported Python files without a finding on its line, and why.
 EXPLAINED = {
     'choices=["cuda", "npu", "cpu"]': "an option gains a choice and loses none",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from porter.python import branches, capabilities, kernel_choices
 from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, Node, parents, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
@@ -28,6 +28,9 @@ _RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
     f"torch.jit.{name}"
     for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
+)
+_MAKERS = frozenset(
+    {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
 )
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
@@ -132,8 +135,18 @@ class Meaning:
         return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
-        """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""
-        return bool(self.mentions.of(_SCRIPT))
+        """Whether TorchScript, which knows PyTorch's own names only, may compile the statement that is walked: not what runs
+        at the module's level or in `__init__`, and no function that makes scripts itself."""
+        if not self.mentions.of(_SCRIPT):
+            return False
+        link = self._file.scene.link_to(self._file.statement)
+        function = next(
+            (above for above in (link, *ancestors(link)) if above and above[0].__class__ in FUNCTIONS), None
+        )
+        if function is None or function[0].name == "__init__":
+            return False
+        first, last = function[0].lineno, function[0].end_lineno
+        return not any(first < mention[0].lineno <= last for mention in self.mentions.of(_MAKERS))
 
     def is_fallback(self, node: Node) -> bool:
         """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""

@@ -270,3 +270,31 @@ def test_scripts_set_both(before: str, after: str) -> None:
     code = f"#!/bin/bash\n{before}\npython train.py\n"
     result = analyse("run.sh", code.encode(), session())
     assert apply(code.encode(), result.review).decode() == code.replace(before, after)
+
+
+SCRIPTED = """import torch
+
+{head}
+
+@torch.jit.script
+def positions(length: int):
+    return torch.arange(length, device="cuda")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        self.at = torch.zeros(1, device={device})
+
+    def forward(self, x: torch.Tensor):
+        return x.cuda() if not x.is_cuda else x
+
+
+def main():
+    return torch.jit.script(Net().{moved})
+"""
+
+
+def test_what_torchscript_may_compile_reads_no_names_of_the_module() -> None:
+    code = SCRIPTED.format(head="", device='"cuda"', moved="cuda()")
+    after = SCRIPTED.format(head=TYPE + "\n\n", device="accelerator_type", moved="to(accelerator_type)")
+    assert ported(code, unsafe=True) == after

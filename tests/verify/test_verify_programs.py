@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[1] / "programs"
 LIMIT = 150
+PORTABLE = ("amp", "data_loader", "ddp_torchrun")  # in the style portable, too
 
 
 class World:
@@ -47,6 +48,11 @@ class World:
         for path, content in self._ported(port).items():
             (port / path).write_bytes(content)
         self._start(program, "ported", port)
+        if program.name in PORTABLE:
+            tree = self._copy(program, "portable")
+            for path, content in self._ported(tree, "portable").items():
+                (tree / path).write_bytes(content)
+            self._start(program, "portable", tree)
         for bug in program.bugs:
             tree = self.folder / program.name / bug.name
             shutil.copytree(port, tree)
@@ -59,8 +65,8 @@ class World:
         return Path(shutil.copytree(HERE / program.name, self.folder / program.name / name))
 
     @staticmethod
-    def _ported(tree: Path) -> dict[str, bytes]:
-        done = prepare((str(tree),), no_cache=True).run(quiet=True)
+    def _ported(tree: Path, style: str = "rename") -> dict[str, bytes]:
+        done = prepare((str(tree),), no_cache=True, style=style).run(quiet=True)
         return {r.path: apply(done.data(r.path), r.review) for r in done.files if r.review}
 
     def _start(self, program: Program, name: str, tree: Path) -> None:
@@ -95,6 +101,12 @@ def test_port_agrees_with_the_original(world: World, program: Program) -> None:
     assert result.verdict == "equal", said + result.ported.tail
     curves = {curve.name: len(curve.original) for curve in result.comparison.curves}
     assert program.points.items() <= curves.items(), said
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in PORTABLE], ids=lambda p: p.name)
+def test_a_portable_port_agrees_as_well(world: World, program: Program) -> None:
+    result = world.result(program, "portable")
+    assert result.verdict == "equal", "\n".join(text(data(result), "en")) + result.ported.tail
 
 
 BUGS = [(program, bug) for program in PROGRAMS for bug in program.bugs]
