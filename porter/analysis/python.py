@@ -15,7 +15,7 @@ from porter.analysis.python_promises import Before, check
 from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, guarded, own, unread
-from porter.engine.rule import BatchRule, Hit, Rule
+from porter.engine.rule import AtHead, BatchRule, Hit, Rule
 from porter.engine.session import Session, concern
 from porter.engine.together import folded
 from porter.errors import Broken
@@ -142,7 +142,7 @@ class Analysis:
                         file, piece, lambda r, h, p: self._active(r, h, p) and (r, p.span(h.at)) not in half
                     )
                     for outcome in (f for f in (*outcomes, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
-                        outcome.hit, outcome.edits = replace(outcome.hit, new=None, after=(), more=(), heads=()), False
+                        outcome.hit, outcome.edits = replace(outcome.hit, new=None, after=(), more=()), False
             except Broken as broken:
                 self._broken.setdefault(True, broken)
         if unsafe is not outcomes:
@@ -164,7 +164,7 @@ class Analysis:
             several = twins.get((f.rule, f.node))
             twin = several.pop() if several else None
             if twin is None:
-                f.hit, f.edits = replace(f.hit, new=None, after=(), more=(), heads=()), False
+                f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False
             elif not f.applied:
                 f.edit = twin.edit
 
@@ -213,7 +213,7 @@ class Analysis:
             ):
                 due.append(outcome)
                 made |= {*outcome.hit.more}
-        heads = place_heads(self.file, made, (line for f in due for line in f.hit.heads))
+        heads = place_heads(self.file, made, (line for f in due for line in f.hit.after if isinstance(line, AtHead)))
         return tuple(sorted({*made, *heads, *place_imports(self.file, [f for f in due if f.hit.loads], made)}))
 
     def written(self) -> list[Edits | Broken]:

@@ -57,7 +57,7 @@ def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
 
 class Portable(Rename):
     loads = False
-    one_world, module_name = False, MODULE
+    one_world = False
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
         """Nothing that only an NPU has."""
@@ -105,10 +105,12 @@ class Portable(Rename):
         func = call.func.with_changes(attr=cst.Name("is_backend_available"))
         return call.with_changes(func=func, args=[cst.Arg(cst.Name(BACKEND))])
 
-    def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+    def method(self, call: cst.Call, file: RuleFile, index: str = "") -> cst.Call | None:
+        if index:
+            return self._indexed(call, index, file)
         return self._to(call, cst.Name(TYPE)) if self.reaches(file) else None
 
-    def indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
+    def _indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
         """From torch 2.5.1 on a bare index means the accelerator in use; None would leave a tensor where it is."""
         if kind == "nothing" or not self.reaches(file):
             return None

@@ -43,6 +43,12 @@ NOTHING: frozenset[str] = frozenset()
 TOGETHER = "together"
 
 
+class AtHead(str):
+    """A statement of `Hit.after` that goes to the head of the module, below what a style binds there."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One thing found, by whatever looks: the only answer there is."""
@@ -53,9 +59,6 @@ class Hit:
     safe: bool = False  # meaning is kept: may be applied without a person looking
     values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
     after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
-    heads: tuple[
-        str, ...
-    ] = ()  # statements for the head of the module, below what a style binds there (needs no `new`)
     more: tuple[Change, ...] = ()  # edits elsewhere, in offsets of the UTF-8 text (needs no `new`)
     edits: tuple[tuple[int, int, str], ...] = ()  # of a file that is not Python: characters start:end become a text
     loads: bool = False  # the edit needs torch_npu to be imported before it runs

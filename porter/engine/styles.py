@@ -17,7 +17,6 @@ class Rename:
 
     loads = True  # torch_npu has to be imported before what this style writes
     one_world = True  # what it writes runs on NPUs alone
-    module_name = ""  # what the module of the device is called everywhere, where it is not spelled out
 
     def __init__(self, target: Target, has: Callable[[str], bool]):
         self.target, self.has = target, has
@@ -60,14 +59,10 @@ class Rename:
         """`dist.is_nccl_available()`; None where its name alone is another."""
         return None
 
-    def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`x.cuda(...)`."""
+    def method(self, call: cst.Call, file: RuleFile, index: str = "") -> cst.Call | None:
+        """`x.cuda(...)`; `index`, where it is given one: known | likely | nothing, where that may be None."""
         called: Any = call.func  # an attribute, as it is a method
         return call.with_changes(func=self.attribute(called))
-
-    def indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
-        """`x.cuda(rank)`, of an index: known | likely | nothing, where it may be None."""
-        return self.method(call, file)
 
     def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
         """`x.cuda()` of what may have `to()` alone; None with an index, which `to()` takes for another device."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from porter.engine.rule import AtHead
 from porter.finding import Change, apply
 from porter.python.blocks import once, within
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
@@ -140,8 +141,8 @@ def not_inserted(file: File, users: list[Outcome]) -> list[tuple[int, str]]:
 
 def below(file: File, outcome: Outcome) -> list[Change]:
     """The statements that a hit wants behind the one it stands in."""
-    statement = outcome.piece.unit.statement
-    return [_insert_below(file, statement, "\n".join(outcome.hit.after))] if outcome.hit.after else []
+    lines = [line for line in outcome.hit.after if not isinstance(line, AtHead)]
+    return [_insert_below(file, outcome.piece.unit.statement, "\n".join(lines))] if lines else []
 
 
 def _insert_below(file: File, statement: ast.stmt, text: str) -> Change:

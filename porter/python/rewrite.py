@@ -175,9 +175,9 @@ class _Walk:
     def _ask(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
         for hit in self._answers(rule, original, updated):
             hit = self._with_others(rule, fitting(hit, self._quotes) if self._quotes else hit)
-            edits = bool(hit.new is not None or hit.after or hit.more or hit.heads)
+            edits = bool(hit.new is not None or hit.after or hit.more)
             if edits and not (rule.edits and self._fits(rule, hit, original)):
-                hit, edits = replace(hit, new=None, after=(), more=(), heads=()), False
+                hit, edits = replace(hit, new=None, after=(), more=()), False
             outcome = Outcome(rule, hit, original, self.piece, edit=hit.more, edits=edits)
             self.outcomes.append(outcome)
             if edits and self.wanted(rule, hit, self.piece):
@@ -208,7 +208,7 @@ class _Walk:
         values = (*hit.values, *held.values())
         if held.status == "review":
             return replace(hit, safe=False, values=values)
-        return replace(hit, new=None, after=(), more=(), heads=(), safe=False, values=values)
+        return replace(hit, new=None, after=(), more=(), safe=False, values=values)
 
     def _answers(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> tuple[Hit, ...]:
         """What a rule says; one that raises, or says what no finding can be made of, loses this hit and no other."""

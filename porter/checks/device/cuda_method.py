@@ -42,7 +42,7 @@ class CudaMethod(Rule):
             if (kind := index_of(original, file)) is None:
                 return Hit(original, "call", new=new, safe=True, loads=True)
             safe = kind == "known" or file.style.one_world
-            return Hit(original, "call", new=file.style.indexed(updated, kind, file), safe=safe, loads=True)
+            return Hit(original, "call", new=file.style.method(updated, file, kind), safe=safe, loads=True)
         safe = certainty == "known" or file.target.int_is_npu
         new = None if keeps_literal(original, updated) else moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.engine.nodes import chain
-from porter.engine.rule import Hit, cst
+from porter.engine.portable import MODULE
+from porter.engine.rule import AtHead, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
@@ -24,8 +25,8 @@ def at_head(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None
     span = _whole_lines(file)
     if file.imported.head() is None or span is None or not all(lines):
         return Hit(original, "missing", values=values)
-    heads = tuple(line for line in lines if line)
-    return Hit(original, "from", heads=heads, more=(Change(*span, b""),), safe=True)
+    heads = tuple(AtHead(line) for line in lines if line)
+    return Hit(original, "from", after=heads, more=(Change(*span, b""),), safe=True)
 
 
 def _bound(original: Any) -> Iterator[tuple[str, str]]:
@@ -40,7 +41,7 @@ def _bound(original: Any) -> Iterator[tuple[str, str]]:
 
 def _line(full: str, bound: str, file: RuleFile) -> str | None:
     if full == CUDA:
-        return f"{bound} = {file.style.module_name}"
+        return f"{bound} = {MODULE}"
     tail = full.removeprefix(f"{CUDA}.")
     new = file.style.name(tail, tail, file) if tail != full else None
     return new and f"{bound} = {new}"
