@@ -100,7 +100,12 @@ class Homes:
 
 def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
     path = finding.path
-    return (is_test(path), _OF_BEFORE.search(path) is not None, kind_of(path) != PYTHON, finding)
+    return (
+        is_test(path) or _SHOWN_BY.search(path) is not None,
+        _OF_BEFORE.search(path) is not None,
+        kind_of(path) != PYTHON,
+        finding,
+    )
 
 
 def _of_all(findings: Sequence[Finding]) -> Finding:
