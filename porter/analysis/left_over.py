@@ -70,13 +70,21 @@ def _is_word(link: Link) -> bool:
 
 
 def _is_unread(file: File, link: Link) -> bool:
-    """`place = "cuda:{}".format(rank)` in a function that never reads `place`."""
+    """`place = "cuda:{}".format(rank)` in a function, or in what a file does as a program, that never reads `place`."""
     above = next(a for a in ancestors(link) if isinstance(a[0], ast.stmt))
     target = above[0].targets[0] if isinstance(above[0], ast.Assign) and len(above[0].targets) == 1 else None
     if not isinstance(target, ast.Name):
         return False
-    home = file.names.scopes.home(target.id, (target, above))
-    return home.__class__ in FUNCTIONS and not file.names.readers(target.id, (target, above))
+    alone = file.names.scopes.home(target.id, (target, above)).__class__ in FUNCTIONS or any(
+        map(_is_main, ancestors(above))
+    )
+    return alone and not file.names.readers(target.id, (target, above))
+
+
+def _is_main(link: Link) -> bool:
+    """`if __name__ == "__main__":`"""
+    test = getattr(link[0], "test", None)
+    return isinstance(test, ast.Compare) and getattr(test.left, "id", "") == "__name__"
 
 
 def _lines(link: Link) -> set[int]:

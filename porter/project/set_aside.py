@@ -34,4 +34,4 @@ def _split(result: FileResult, aside: Callable[[Finding], bool]) -> FileResult:
     rows: list[Finding] = []
     for finding in result.findings:
         (rows if aside(finding) else kept).append(finding)
-    return replace(result, findings=tuple(kept), inventory=tuple(rows)) if rows else result
+    return replace(result, findings=tuple(kept), inventory=(*result.inventory, *rows)) if rows else result

@@ -1,8 +1,8 @@
 """Several codes that one rewrite answers are one finding, told where the rewrite begins.
 
 Who replaces a CUDA kernel replaces what loads it, what calls it and what asks whether it may be called: the kernel's finding
-has them among its places. Who replaces a package of attention rewrites its calls: they are places of the package's finding in
-that file. What is edited or suppressed stands by itself.
+has them among its places. Who replaces a package of attention rewrites its calls, which the package's finding of that file
+names: they are listed in the inventory. What is edited or suppressed stands by itself.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
-    owners = {**_kernels_of(found), **_packages_of(found)}
-    if not owners:
+    owners, named = _kernels_of(found), {*_packages_of(found)}
+    if not owners and not named:
         return files
     more: dict[Finding, list[Finding]] = {}
     for f, owner in owners.items():
         more.setdefault(owner, []).append(f)
 
     def told(result: FileResult) -> FileResult:
-        kept = [_with_places(f, more[f]) if f in more else f for f in result.findings if f not in owners]
-        return replace(result, findings=tuple(sorted(kept)))
+        kept = [f for f in result.findings if f not in owners and f not in named]
+        kept = [_with_places(f, more[f]) if f in more else f for f in kept]
+        aside = [f for f in result.findings if f in named]
+        return replace(result, findings=tuple(sorted(kept)), inventory=(*result.inventory, *aside))
 
     return list(map(told, files))
 

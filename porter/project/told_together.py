@@ -2,8 +2,8 @@
 
 A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file
 speaks, a test only for tests; the others are its places. So does one of several copies: files of a program that say the same
-of the same statement, letter by letter. Where one of them alone is analysed, it speaks for itself; what is edited or suppressed
-always does.
+of the same statement, letter by letter; and where many say the same of whatever statement, one speaks for all. Where one of them
+alone is analysed, it speaks for itself; what is edited or suppressed always does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from porter.regex import lazy
 _SHOWN = 8
 _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
 _KNOWN_AGAIN = 16  # characters
+_FEW = 5  # files of a program; what more say is a habit of it, whatever the statements are
 _SHOWN_BY = lazy(
     r"(?:^|/)(?:demos?|examples?|docs?|tests?)/"
 )  # its list of packages makes a demo no program of its own
@@ -46,7 +47,8 @@ def told_together(
         alike.setdefault((where, *sentence(f)), []).append(f)
     groups: list[list[Finding]] = []
     for several in alike.values():
-        groups += [several] if across(several[0].code) else _copies(several, text)
+        is_common = across(several[0].code) or len({f.path for f in several}) > _FEW
+        groups += [several] if is_common else _copies(several, text)
     told = {several[0]: _of_all(several) for several in groups if len(several) > 1}
     left = {f for several in groups for f in several[1:]}
     files = {f.path for several in groups if len(several) > 1 for f in several}
@@ -98,7 +100,12 @@ class Homes:
 
 def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
     path = finding.path
-    return (is_test(path), _OF_BEFORE.search(path) is not None, kind_of(path) != PYTHON, finding)
+    return (
+        is_test(path) or _SHOWN_BY.search(path) is not None,
+        _OF_BEFORE.search(path) is not None,
+        kind_of(path) != PYTHON,
+        finding,
+    )
 
 
 def _of_all(findings: Sequence[Finding]) -> Finding:

@@ -72,7 +72,10 @@ def test_every_npu_name_in_the_texts_exists(version):
 
 # ---- packages
 
-ASKING = {"onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n'}  # what more than the import has to be said
+ASKING = {  # what more than the import has to be said
+    "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
+    **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
+}
 NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`
 
 

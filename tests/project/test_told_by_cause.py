@@ -97,7 +97,7 @@ def test_a_package_speaks_for_its_calls(found, imported: str, called: str, lines
     )
     attention = [f for f in told if f["code"] in ("PRT401", "PRT409")]
     assert {f["code"]: [f["line"]] for f in attention} == lines
-    assert all(f["values"]["also"] == "6" for f in attention)
+    assert all(called in f["values"]["calls"] for f in attention)
 
 
 LOOP = """import torch
@@ -130,3 +130,26 @@ def test_copies_of_a_statement(found) -> None:
     )
     waits = {f["path"]: f["values"].get("places", "") for f in told if f["code"] == "PRT630"}
     assert waits == {"b.py": "c.py:10, a_old.py:10", "d.py": ""}
+
+
+def test_a_habit_of_a_program(found) -> None:
+    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(6)}
+    told = [f for f in found(said) if f["code"] == "PRT630"]
+    assert [f["path"] for f in told] == ["t0.py"] and told[0]["values"]["places"].count(":10") == 5
+
+
+def test_a_few_files_speak_for_themselves(found) -> None:
+    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(5)}
+    assert [f["path"] for f in found(said) if f["code"] == "PRT630"] == sorted(said)
+
+
+def test_lists_of_one_folder(found) -> None:
+    frozen = "nvidia-cublas-cu12==12.1.3.1\ntorch==2.4.1\n"
+    told = found(
+        {
+            "requirements/a.txt": frozen,
+            "requirements/b.txt": frozen,
+            "train.py": "import torch\n\nprint(torch.ones(2).cuda())\n",
+        }
+    )
+    assert [f["path"] for f in told if f["code"] == "PRT842"] == ["requirements/a.txt"]

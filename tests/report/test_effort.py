@@ -83,11 +83,7 @@ def paths(document: dict, item: dict) -> list[str]:
 def test_a_kernel_is_one_item_and_its_calls_cost_nothing_more(document):
     (kernel,) = items(document, what="kernel")
     assert kernel["kind"] == "kernel-written" and kernel["minutes"] == [960, 3840]
-    assert {*paths(document, kernel)} == {"use.py", "warp.cu"} and len(kernel["findings"]) > 1
-    assert {f["minutes"][1] for f in document["findings"] if f["path"] == "use.py" and f["code"] == "PRT411"} <= {
-        0,
-        3840,
-    }
+    assert {*paths(document, kernel)} == {"use.py", "warp.cu"} and len(kernel["findings"]) == 1
 
 
 def test_a_kernel_whose_replacement_is_named_costs_hours(tmp_path, monkeypatch):
@@ -130,7 +126,8 @@ def test_tests_and_tools_are_counted_apart(document, porter):
 
 def test_what_trains_among_the_tools_is_no_tool(tmp_path, monkeypatch):
     tool = FILES["tools/show.py"]
-    files = {"tools/train_net.py": tool, "tools/plot.py": tool, "demo/show.py": tool, "src/democracy.py": tool}
+    where = ("tools/train_net.py", "tools/plot.py", "demo/show.py", "src/democracy.py")
+    files = {path: tool.replace("print(", f"print({number}, ") for number, path in enumerate(where)}  # no copies
     found = read(made(monkeypatch, tmp_path / "s", files))
     (item,) = items(found, what="other")
     by_mark = {f["fingerprint"]: f for f in found["findings"]}

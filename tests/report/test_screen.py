@@ -26,6 +26,7 @@ ATTENTION = "from flash_attn import flash_attn_func\n\n\ndef attend(q):\n    ret
 WAITS = "import torch\n\n\ndef train(loader, model):\n    for x in loader:\n        loss = model(x.cuda())\n        loss.backward()\n        print(loss.item())\n"  # fmt: skip
 FILES = {f"part{n}/attention.py": "import torch\n" + ATTENTION for n in range(20)}
 FILES |= {f"part{n}/train.py": WAITS for n in range(4)}
+FILES |= {f"moves/part{n}.py": "import torch\n\nprint(torch.ones(2).cuda())\n" for n in range(30)}
 FILES |= {
     "tests/test_attention.py": "import torch\n" + ATTENTION,
     "warp.cu": KERNEL,
@@ -50,9 +51,7 @@ def test_a_package_in_many_files_is_one_cause(porter):
 def test_a_kernel_and_the_calls_that_end_in_it_are_one_cause(porter):
     text = porter("analyze", ".").text
     assert len([line for line in text.splitlines() if line.startswith(("  use.py:", "  warp.cu:"))]) == 1
-    assert "compute this with operators of torch, or rewrite the kernel: `warping.warp` runs CUDA code" in " ".join(
-        text.split()
-    )
+    assert "no NPU runs the CUDA kernel warp_kernel" in " ".join(text.split())
 
 
 def test_numbers_are_those_of_the_findings(porter):

@@ -22,6 +22,8 @@ MEMORY = lazy(
 )
 ASIDE = lazy(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = lazy(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
+_COPIES = lazy(rb"\.(?:cuda|npu|to)\(")
+_OVERLAPS = lazy(rb"non_blocking|ightning")  # Lightning copies so by itself
 COUNTS = lazy(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = lazy(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
@@ -70,6 +72,14 @@ def _hands_on(collate: str) -> bool:
     return collate == "list" or re.fullmatch(r"lambda *(\w+) *: *\1", collate) is not None
 
 
+def _of_pinning(given: dict[str, str], file: RuleFile) -> str:
+    """What is said where nothing but pinned memory is missing."""
+    if _hands_on(given.get("collate_fn", "")):
+        return "objects"
+    blocks = file.source.says(_COPIES) and not file.source.says(_OVERLAPS)
+    return "blocking" if blocks else "missing"
+
+
 class LoaderArguments(Rule):
     code = "PRT633"
     edits = False
@@ -87,5 +97,5 @@ class LoaderArguments(Rule):
         if not wanted:
             return None
         missing = ", ".join(_WANTED[name][1] for name in wanted)
-        why = "objects" if wanted == ["pin_memory"] and _hands_on(given.get("collate_fn", "")) else "missing"
+        why = _of_pinning(given, file) if wanted == ["pin_memory"] else "missing"
         return Hit(original.func, why, values=(("missing", missing),))
