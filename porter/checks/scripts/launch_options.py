@@ -36,7 +36,6 @@ _COMPARED = lazy(
 _RUNS = lazy(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
 _OURS = lazy(r"(?i)device|backend|accelerator|placement|map.?location")
 _ELSEWHERE = lazy(r"^/|site-packages")
-_DIST = lazy(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
 
 _start = attrgetter("start")
 _TORCHRUN = lazy(r"\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b")
@@ -69,11 +68,6 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             yield from _overrides(document, begin, given, safe and ours, _alone(command))
             for handing in _OVERRIDDEN.finditer(given):
                 handed.setdefault(handing[3] or handing[4], []).append((handing[1], known, ours))
-        if program is not None and command.words[program].name == "accelerate":
-            for match in _DIST.finditer(span):
-                start = command.start + match.end() - len("--multi_gpu")
-                edits = ((start, command.start + match.end(), "--multi_npu"),)
-                yield Hit((start, command.start + match.end()), "multi", code="PRT825", edits=edits)
     for text in script.texts:
         if not text.command:  # what a variable holds: the options of a command further down
             yield from _options(document, text.word.start, text.word.text, False, safe, None)
