@@ -172,7 +172,13 @@ def qwen(path: Path) -> None:
     model = Qwen2ForCausalLM(Qwen2Config(vocab_size=known, num_key_value_heads=4, tie_word_embeddings=True, **sizes))
     _saved(model.to(torch.bfloat16), path)
     config = json.loads((path / "config.json").read_text())
-    asked = {"bos_token_id": 0, "eos_token_id": 1, "sliding_window": 512, "torch_dtype": "bfloat16", "rope_theta": 10000.0}
+    asked = {
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+        "sliding_window": 512,
+        "torch_dtype": "bfloat16",
+        "rope_theta": 10000.0,
+    }
     (path / "config.json").write_text(json.dumps(config | asked))
 
 
@@ -203,7 +209,9 @@ def stable_diffusion(path: Path) -> None:
     (path / "merges.txt").write_text("#version: 0.2\n")
     names = CLIPTokenizer(str(path / "vocab.json"), str(path / "merges.txt"), model_max_length=77)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    reader = CLIPTextModel(CLIPTextConfig(vocab_size=len(words), **sizes, bos_token_id=0, eos_token_id=1, pad_token_id=1))
+    reader = CLIPTextModel(
+        CLIPTextConfig(vocab_size=len(words), **sizes, bos_token_id=0, eos_token_id=1, pad_token_id=1)
+    )
     vae = AutoencoderKL(
         block_out_channels=(16, 32), norm_num_groups=4, latent_channels=4,
         down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2,

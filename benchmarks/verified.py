@@ -43,7 +43,17 @@ def run(row: dict, checkouts: Path, python: str, scratch: Path) -> dict:
     for path, kind in row.get("given", {}).items():
         subprocess.run([python, HERE / "given.py", kind, path], cwd=folder, check=True)
     output = scratch / "verify.json"
-    command = [sys.executable, "-m", "porter", "verify", "--python", python, "--output", output, *row.get("options", [])]
+    command = [
+        sys.executable,
+        "-m",
+        "porter",
+        "verify",
+        "--python",
+        python,
+        "--output",
+        output,
+        *row.get("options", []),
+    ]
     # what the script is given goes where porter itself goes, too; PYTHONPATH is the script's
     there = f"import runpy, sys; sys.path[0] = {ROOT!r}; runpy.run_module('porter', run_name='__main__')"
     command[1:3] = ["-c", there]

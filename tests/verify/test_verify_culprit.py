@@ -15,9 +15,9 @@ from porter.verify.launch import Outcome
 from porter.verify.records import Error, Operator, Records
 
 
-def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True) -> Outcome:
+def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True, about: str = "") -> Outcome:
     used = [Operator("aten::add", "m.py:1", "native", False, 1, 1, "Float", 1, ())] if touched else []
-    return Outcome(code, "", Records(operators=used, errors=[Error(0, kind, text, "m.py:1")] if kind else []))
+    return Outcome(code, "", Records(operators=used, errors=[Error(0, kind, text, "m.py:1", about)] if kind else []))
 
 
 RAN = ended(code=0)
@@ -45,6 +45,28 @@ RAN = ended(code=0)
          Culprit(ENVIRONMENT, "No such file or directory: 'w.pt'")),
         (ended("ValueError", "rank 3 on cuda:0"), ended("ValueError", "rank 4 on npu:0"), Culprit(ORIGINAL, "", "alike")),
         (ended("ValueError", "one"), ended("ValueError", "two"), Culprit(ORIGINAL)),
+        # another version of a library
+        (ended("TypeError", "DPOTrainer.__init__() got an unexpected keyword argument 'beta'", about="trl 1.16.0"), None,
+         Culprit(ENVIRONMENT, "trl 1.16.0: DPOTrainer.__init__() got an unexpected keyword argument 'beta'")),
+        (ended("ValueError", "The binary mode of fromstring is removed, use frombuffer"), None,
+         Culprit(ENVIRONMENT, "The binary mode of fromstring is removed, use frombuffer")),
+        (ended("ImportError", "FlashAttention2 cannot be used: flash_attn seems to be not installed."), None,
+         Culprit(ENVIRONMENT, "FlashAttention2 cannot be used: flash_attn seems to be not installed")),
+        (ended("TclError", "no display name and no $DISPLAY environment variable"), None,
+         Culprit(ENVIRONMENT, "no display name and no $DISPLAY environment variable")),
+        (ended("error", "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)"), None,
+         Culprit(ENVIRONMENT, "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)")),
+        (ended("ImportError", "attempted relative import with no known parent package"), None, Culprit(ORIGINAL)),
+        (ended("ImportError", "cannot import name 'a' from partially initialized module 'ours.b'"), None,
+         Culprit(ORIGINAL)),
+        # it ran on a GPU: what is not translated is no fault of the original's, what is left over is the port's
+        (ended("AttributeError", "module 'torch._C' has no attribute '_cuda_getDevice'"), RAN,
+         Culprit(VIRTUAL, "module 'torch._C' has no attribute '_cuda_getDevice'", "ran")),
+        (RAN, ended("AttributeError", "module 'torch._C' has no attribute '_cuda_getDevice'"), Culprit(PORT)),
+        (ended("AttributeError", "'_Properties' object has no attribute 'uuid'", about="virtual_npu "), None,
+         Culprit(VIRTUAL, "'_Properties' object has no attribute 'uuid'")),
+        (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
+         Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
     ],
 )  # fmt: skip
 def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:

@@ -75,8 +75,12 @@ class _Scaler(torch.amp.GradScaler):
         super().__init__("npu", *args, **kwargs)
 
 
+class _Properties(types.SimpleNamespace):
+    """A class of its own: an error tells whose the attribute is that it lacks."""
+
+
 def _properties(device=None):
-    return types.SimpleNamespace(
+    return _Properties(
         name=_NAME, total_memory=64 << 30, major=_CAPABILITY[0], minor=_CAPABILITY[1], multi_processor_count=_PROCESSORS
     )
 
@@ -89,6 +93,7 @@ def _fill_nvtx():
 
 
 def _fill_torch_cuda():
+    before = dict(vars(_cuda))
     for name in _npu.__all__:
         if hasattr(_cuda, name):
             setattr(_cuda, name, getattr(_npu, name))
@@ -105,6 +110,17 @@ def _fill_torch_cuda():
     for name in ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler"):
         if name in sys.modules:
             sys.modules[name].autocast, sys.modules[name].GradScaler = _Autocast, _Scaler
+    _fill_below(before)
+
+
+def _fill_below(before):
+    """torch.cuda.random, torch.cuda.memory and the like hold the functions that they, or their package, had `before`."""
+    changed = {id(was): getattr(_cuda, name) for name, was in before.items() if getattr(_cuda, name) is not was}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.cuda.") and not name.startswith("torch.cuda.amp"):
+            vars(module).update(
+                {key: changed[id(held)] for key, held in list(vars(module).items()) if id(held) in changed}
+            )
 
 
 # ---- tensors
