@@ -26,17 +26,27 @@ from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
-from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, blamed, stops_early
+from porter.verify.culprit import (
+    ENVIRONMENT,
+    ORIGINAL,
+    PORT,
+    TORCH_NPU,
+    UNSTEADY,
+    VIRTUAL,
+    Culprit,
+    blamed,
+    stops_early,
+)  # fmt: skip
 from porter.verify.edited import Edited, not_run, statements
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
+from porter.verify.noise import explains
 from porter.verify.result import Result, as_json, data
 from porter.verify.show import text
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer
-    from porter.verify.culprit import Culprit
 
 say = speaker("verify")
 
@@ -159,6 +169,10 @@ def _compared(
     missed = tuple(not_run(trees.edited, second.records.ran)) if second is not None else ()
     result = Result(device, limits.devices, second, first, comparison, edited=edited, missed=missed)
     guilty = blamed(first, second, result.verdict, _own_names(trees.ported.root))
+    if first is not None and trees.original is not None and comparison is not None and result.verdict == "apart":
+        again = _run("original", trees.original, trees, ours, device, limits, lang)
+        if again.ran and explains(compare(first, again, tolerance), comparison):
+            guilty = Culprit(ORIGINAL, beside=UNSTEADY)
     known = _known(trees, second, lang) if second is not None else ()
     return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, lang)))
 

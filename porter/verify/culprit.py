@@ -10,6 +10,7 @@ from porter.verify.launch import Outcome
 from porter.verify.records import Error
 
 PORT, ORIGINAL, ENVIRONMENT, VIRTUAL, TORCH_NPU = "port", "original", "environment", "virtual", "torch-npu"
+UNSTEADY = "unsteady"  # two runs of the original part as well
 
 _NAMES = re.compile(
     r"module '([\w.]+)' has no attribute|No module named '([\w.]+)'|"
@@ -43,7 +44,7 @@ _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 class Culprit(NamedTuple):
     name: str
     what: str = ""  # the error's first line, where it is not the port's
-    beside: str = ""  # how the port fared where the original failed: alike | ran
+    beside: str = ""  # how the port fared where the original failed: alike | ran; or UNSTEADY
 
 
 def blamed(original: Outcome | None, port: Outcome | None, verdict: str, own: Collection[str]) -> Culprit | None:

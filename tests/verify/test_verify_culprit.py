@@ -10,9 +10,11 @@ import pytest
 from verify_world import virtual_npu
 
 from porter.rulebook.words import words
+from porter.verify.compare import compare
 from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
 from porter.verify.launch import Outcome
-from porter.verify.records import Error, Operator, Records
+from porter.verify.noise import explains
+from porter.verify.records import Error, Operator, Point, Records
 
 
 def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True, about: str = "") -> Outcome:
@@ -121,3 +123,38 @@ def test_the_verdict_of_a_program_and_its_exit_code(name: str, tmp_path: Path) -
     assert ("not run, as" in done.stdout) is (name == "package")
     assert ("port: aten::cosh" in done.stdout) is (name == "library")
     assert ("What this proves" in done.stdout) is (name == "verified")
+
+
+def points(*values: float) -> Outcome:
+    return Outcome(0, "", Records(series={"loss": [Point(value, "m.py:1") for value in values]}))
+
+
+@pytest.mark.parametrize(
+    ("port", "again", "explained"),
+    [
+        ((1.0, 2.0 + 2e-9), (1.0, 2.0 + 1e-9), True),
+        ((1.0, 2.1), (1.0, 2.0 + 1e-9), False),  # the noise of the original is smaller by far
+        ((1.0, 2.1), (1.0, 2.0), False),
+        ((1.0,), (1.0, 2.0 + 1e-9), True),
+        ((1.0,), (1.0, 2.0), False),
+    ],
+)
+def test_what_two_runs_of_the_original_differ_in_says_nothing_of_the_port(port, again, explained) -> None:
+    first = points(1.0, 2.0)
+    assert explains(compare(first, points(*again)), compare(first, points(*port))) is explained
+
+
+UNSTEADY = TRAINS.replace("w * i", "w * i + drawn").replace(
+    "import torch\n", "import os, torch\ndrawn = os.urandom(1)[0]\n"
+)
+
+
+@pytest.mark.slow
+def test_an_original_that_parts_from_itself_is_blamed(tmp_path: Path) -> None:
+    virtual_npu()
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(UNSTEADY)
+    command = [sys.executable, "-m", "porter", "verify", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert words("verify", "en")["culprit.unsteady"] in done.stdout
