@@ -73,9 +73,13 @@ def _first(outcome: Outcome) -> Error | None:
 
 
 def _of_translation(error: Error | None) -> Culprit | None:
-    """What a real GPU would have had, and the translation of its names has not."""
-    if error is not None and (_OF_CUDA.search(error.text) or error.about.startswith(_STANDIN)):
+    """What a real GPU would have had: the translation of its names has not, or torch_npu, which they lead to, failed."""
+    if error is None:
+        return None
+    if _OF_CUDA.search(error.text) or error.about.startswith(_STANDIN):
         return Culprit(VIRTUAL, _first_line(error.text))
+    if error.about.startswith("torch_npu "):
+        return Culprit(TORCH_NPU, f"{error.about.strip()}: {_first_line(error.text)}")
     return None
 
 

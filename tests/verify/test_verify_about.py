@@ -32,6 +32,11 @@ CASES = {
     "its own object": ("ours.Own().beta", ""),
     "a module of its own, of torch's class": ("torch.nn.Linear(2, 2).encoder", ""),
     "a property of the device": ("torch.cuda.get_device_properties(0).uuid", "virtual_npu "),
+    "a fused optimiser under the scaler of torch_npu": (
+        "import torch_npu\nw = torch.ones(1, device='cuda', requires_grad=True)\n"
+        "scaler = torch_npu.npu.amp.GradScaler()\nscaler.scale(w.sum()).backward()\n"
+        "scaler.step(torch.optim.Adam([w], fused=True))", "torch_npu 2.13.0",
+    ),
     "Python's": ("import argparse; argparse.Namespace().beta", ""),
     "another mistake": ("int('one')", ""),
 }  # fmt: skip

@@ -67,6 +67,8 @@ RAN = ended(code=0)
         (RAN, ended("AttributeError", "module 'torch._C' has no attribute '_cuda_getDevice'"), Culprit(PORT)),
         (ended("AttributeError", "'_Properties' object has no attribute 'uuid'", about="virtual_npu "), None,
          Culprit(VIRTUAL, "'_Properties' object has no attribute 'uuid'")),
+        (ended("TypeError", "Adam.step() got an unexpected keyword argument 'grad_scaler'", about="torch_npu 2.13.0"), None,
+         Culprit(TORCH_NPU, "torch_npu 2.13.0: Adam.step() got an unexpected keyword argument 'grad_scaler'")),
         (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
          Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
     ],

@@ -15,6 +15,8 @@ _CALLED = re.compile(
 
 def package(error, trace, root):
     """`transformers 5.24.0`, or an empty text."""
+    if isinstance(error, (AttributeError, TypeError)) and _is_on_the_way(trace, root):
+        return _with_version("torch_npu")
     if isinstance(error, AttributeError):
         held = error.obj if isinstance(error.obj, type) else type(error.obj)
         found = _foreign(getattr(held, "__module__", ""), root)
@@ -33,6 +35,18 @@ def package(error, trace, root):
     return "" if caller.startswith("torch ") else caller
 
 
+def _is_on_the_way(trace, root):
+    """Whether the program's code called torch_npu's, which called what failed."""
+    passed = False
+    while trace:
+        frame, trace = trace.tb_frame, trace.tb_next
+        if root and frame.f_code.co_filename.startswith(root):
+            passed = False
+        elif frame.f_globals.get("__name__", "").startswith("torch_npu."):
+            passed = True
+    return passed
+
+
 def _homes(name, names):
     """The modules that define what a frame may call by that name, alone or behind a module's."""
     held = [names.get(name), *(vars(m).get(name) for m in names.values() if isinstance(m, types.ModuleType))]
@@ -46,6 +60,10 @@ def _foreign(module, root):
         return ""
     if root and file.startswith(root) and "site-packages" not in file:
         return ""
+    return _with_version(name)
+
+
+def _with_version(name):
     try:
         return f"{name} {importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:
