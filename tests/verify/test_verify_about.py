@@ -72,6 +72,26 @@ print("done")
 """
 
 
+DEFAULT = """
+import torch
+torch.set_default_device("cuda")
+assert torch.ones(2).is_cuda and torch.get_default_device().type == "cuda"
+loader = torch.utils.data.DataLoader(range(4), shuffle=True, generator=torch.Generator("cuda"))
+assert len(list(loader)) == 4
+torch.set_default_device(None)
+with torch.device("cuda:0"):
+    assert torch.empty(2).device == torch.device("cuda:0")
+assert torch.ones(2).device.type == "cpu"
+print("done")
+"""
+
+
+@pytest.mark.slow
+def test_cuda_may_be_the_default_device(virtual_npu: VirtualNpu) -> None:
+    done = virtual_npu.program(DEFAULT, **_ORIGINAL)
+    assert done.stdout == "done\n", done.stderr
+
+
 @pytest.mark.slow
 def test_modules_below_torch_cuda_have_its_functions(virtual_npu: VirtualNpu) -> None:
     done = virtual_npu.program(NAMES, **_ORIGINAL)

@@ -11,6 +11,7 @@ import types
 
 import torch
 import torch.cuda.amp
+import torch.utils._device
 import torch_npu  # noqa: F401
 from torch.overrides import TorchFunctionMode
 
@@ -150,7 +151,10 @@ def _torch_asks():
 
     And then it goes the way that it goes in the port.
     """
-    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu")
+    frame = sys._getframe(2)
+    while frame.f_globals.get("__name__") == "torch.utils._device":  # the mode of `with torch.device(...)`, on the way
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu")
 
 
 def _plain(argument):
@@ -229,13 +233,18 @@ def _wrap_the_rest():
         "npu"
     )  # compared with its tensors
     torch.UntypedStorage.cuda = torch.UntypedStorage.npu
-    current = torch.accelerator.current_accelerator
+    _wrap(torch.utils._device.DeviceContext, "__init__")  # a mode below all others: nobody sees what it adds
+    torch.get_default_device = _told_as_cuda(torch.get_default_device)
+    torch.accelerator.current_accelerator = _told_as_cuda(torch.accelerator.current_accelerator)
 
-    def current_accelerator(*args, **kwargs):
-        found = current(*args, **kwargs)
+
+def _told_as_cuda(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        found = function(*args, **kwargs)
         return found if _torch_asks() else as_cuda(found)
 
-    torch.accelerator.current_accelerator = current_accelerator
+    return call
 
 
 def _backend(name):
