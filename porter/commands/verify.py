@@ -203,7 +203,9 @@ def _known(trees: Trees, port: Outcome, lang: str) -> tuple[str, ...]:
 
 def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> Iterator[str]:
     failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
-    if failed is not None and (cause := _cause(failed.output)):
+    if failed is not None and failed.code is None:
+        yield say("note.timeout", lang)
+    elif failed is not None and (cause := _cause(failed.output)):
         code = cause.codes[0] if cause.codes else ""
         yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)
     if trees.left_out and guilty is not None and guilty.name == PORT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from porter.verify.launch import Outcome
@@ -53,9 +54,16 @@ def compare(original: Outcome, ported: Outcome, tolerance: float | None = None) 
     allowed = tolerance if tolerance is not None else TOLERANCE if exchanged else 0.0
     names = sorted({*before.series, *after.series})
     curves = tuple(_curve(name, before.series.get(name, []), after.series.get(name, []), allowed) for name in names)
-    differ = tuple(sorted(n for n in {*before.saved, *after.saved} if before.saved.get(n) != after.saved.get(n)))
-    everything = len({*before.saved, *after.saved})
-    return Comparison(exchanged, allowed, curves, (everything - len(differ), everything, differ))
+    return Comparison(exchanged, allowed, curves, _saved(before.saved, after.saved))
+
+
+def _saved(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[int, int, tuple[str, ...]]:
+    """What is saved as `...cuda` may be saved as `...npu` by the port: of what an accelerator's library keeps, say."""
+    partner = {name: name if name in after else name.replace("cuda", "npu") for name in before}
+    differ = {name for name, there in partner.items() if before[name] != after.get(there)}
+    names = {*before, *(after.keys() - partner.values())}
+    differ |= after.keys() - partner.values()
+    return len(names) - len(differ), len(names), tuple(sorted(differ))
 
 
 def _curve(name: str, original: list[Point], ported: list[Point], tolerance: float) -> Curve:

@@ -34,6 +34,8 @@ RAN = ended(code=0)
         (RAN, ended(code=None), Culprit(PORT)),
         (RAN, ended("RuntimeError", "virtual NPU: only dense tensors are simulated (aten::to)"),
          Culprit(VIRTUAL, "only dense tensors are simulated (aten::to)")),
+        (ended("InductorError", "AssertionError: "), None,
+         Culprit(VIRTUAL, "it has no compiler for torch.compile (InductorError)")),
         (RAN, ended("NotImplementedError", "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend."),
          Culprit(TORCH_NPU, "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend")),
         (ended("ModuleNotFoundError", "No module named 'einops.layers'"), None,
