@@ -72,6 +72,21 @@ print("done")
 """
 
 
+FUSED = """
+import torch, torch_npu
+x = torch.randn(2, 8, device="cuda", requires_grad=True)
+torch_npu.npu_geglu(x, dim=-1, approximate=1)[0].sum().backward()
+assert x.grad.is_cuda and x.grad.abs().sum() > 0
+print("done")
+"""
+
+
+@pytest.mark.slow
+def test_a_fused_operator_that_a_library_calls_of_itself_has_a_gradient(virtual_npu: VirtualNpu) -> None:
+    done = virtual_npu.program(FUSED, **_ORIGINAL)
+    assert done.stdout == "done\n", done.stderr
+
+
 DEFAULT = """
 import torch
 torch.set_default_device("cuda")

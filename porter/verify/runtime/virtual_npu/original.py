@@ -147,14 +147,14 @@ class _Names(TorchFunctionMode):
 
 
 def _torch_asks():
-    """torch's own code needs the truth: what it saw elsewhere, where no mode is on, it compares with what it sees here.
+    """torch's own code, and the kernels, need the truth: what was seen elsewhere, where no mode is on, is compared with it.
 
     And then it goes the way that it goes in the port.
     """
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") == "torch.utils._device":  # the mode of `with torch.device(...)`, on the way
         frame = frame.f_back
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu")
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu", "virtual_npu")
 
 
 def _plain(argument):
