@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shlex
+import signal
 import sys
 import tempfile
 import time
@@ -205,6 +206,8 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
     if failed is not None and failed.code is None:
         yield say("note.timeout", lang)
+    elif failed is not None and failed.code == -signal.SIGKILL:
+        yield say("note.killed", lang)
     elif failed is not None and (cause := _cause(failed.output)):
         code = cause.codes[0] if cause.codes else ""
         yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)

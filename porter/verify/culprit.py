@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -54,7 +55,8 @@ def blamed(original: Outcome | None, port: Outcome | None, verdict: str, own: Co
         return None
     if original is not None and not original.ran:
         error = _first(original)
-        found = _of_translation(error) or _of_device(error) or _of_environment(error, own) or Culprit(ORIGINAL)
+        found = _of_translation(error) or _of_device(error) or _of_environment(error, own) or _of_memory(original)
+        found = found or Culprit(ORIGINAL)
         if port is None:
             return found
         return found._replace(beside="ran" if port.ran else "alike" if _is_alike(error, _first(port)) else "")
@@ -111,6 +113,11 @@ def _of_environment(error: Error | None, own: Collection[str]) -> Culprit | None
         said = _first_line(error.text) or error.kind
         return Culprit(ENVIRONMENT, f"{error.about.strip()}: {said}" if error.about else said)
     return None
+
+
+def _of_memory(outcome: Outcome) -> Culprit | None:
+    """A machine without memory kills; a program that kills itself, or that porter stops, ends in another way."""
+    return Culprit(ENVIRONMENT, "SIGKILL") if outcome.code == -signal.SIGKILL else None
 
 
 def _module(text: str) -> str:

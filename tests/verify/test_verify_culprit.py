@@ -47,6 +47,8 @@ RAN = ended(code=0)
          Culprit(TORCH_NPU, "module 'torch_npu.npu' has no attribute 'jiterator'")),
         (ended("FileNotFoundError", "[Errno 2] No such file or directory: 'w.pt'"), None,
          Culprit(ENVIRONMENT, "No such file or directory: 'w.pt'")),
+        (ended(code=-9), None, Culprit(ENVIRONMENT, "SIGKILL")),
+        (ended(code=-11), None, Culprit(ORIGINAL)),
         (ended("ValueError", "rank 3 on cuda:0"), ended("ValueError", "rank 4 on npu:0"), Culprit(ORIGINAL, "", "alike")),
         (ended("ValueError", "one"), ended("ValueError", "two"), Culprit(ORIGINAL)),
         # another version of a library
