@@ -12,6 +12,7 @@ from porter.verify.records import Error
 
 PORT, ORIGINAL, ENVIRONMENT, VIRTUAL, TORCH_NPU = "port", "original", "environment", "virtual", "torch-npu"
 UNSTEADY = "unsteady"  # two runs of the original part as well
+LIMIT = "limit"  # it was stopped by the time limit; whether it hangs or is slow here, nobody knows
 
 _NAMES = re.compile(
     r"module '([\w.]+)' has no attribute|No module named '([\w.]+)'|"
@@ -46,13 +47,15 @@ _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 class Culprit(NamedTuple):
     name: str
     what: str = ""  # the error's first line, where it is not the port's
-    beside: str = ""  # how the port fared where the original failed: alike | ran; or UNSTEADY
+    beside: str = ""  # how the port fared where the original failed: alike | ran; or UNSTEADY, LIMIT
 
 
 def blamed(original: Outcome | None, port: Outcome | None, verdict: str, own: Collection[str]) -> Culprit | None:
     """None where the run is verified. `own`: the top-level names that the tree defines."""
     if verdict in ("equal", "close", "smoke"):
         return None
+    if original is not None and original.code is None:
+        return Culprit(ENVIRONMENT, beside=LIMIT)
     if original is not None and not original.ran:
         error = _first(original)
         found = _of_translation(error) or _of_device(error) or _of_environment(error, own) or _of_memory(original)

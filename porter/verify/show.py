@@ -9,7 +9,7 @@ from porter.files.documents import Json
 from porter.rulebook.words import speaker
 from porter.terminal import columns, pad
 from porter.verify.compare import STEPS
-from porter.verify.culprit import UNSTEADY
+from porter.verify.culprit import LIMIT, UNSTEADY
 
 say = speaker("verify")
 
@@ -77,8 +77,8 @@ def text(data: Json, lang: str) -> Iterator[str]:
 
 def _verdict(data: Json, lang: str) -> str:
     blamed = data.get("culprit")
-    if blamed and blamed["beside"] == UNSTEADY:
-        return say("culprit.unsteady", lang)
+    if blamed and blamed["beside"] in (UNSTEADY, LIMIT):
+        return say(f"culprit.{blamed['beside']}", lang)
     alone = blamed and blamed["name"] == "port" and not data["original"]
     if not blamed or alone or data["verdict"] in ("apart", "silent"):
         return say(f"verdict.{data['verdict']}", lang)

@@ -11,7 +11,7 @@ from verify_world import virtual_npu
 
 from porter.rulebook.words import words
 from porter.verify.compare import compare
-from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
+from porter.verify.culprit import ENVIRONMENT, LIMIT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
 from porter.verify.launch import Outcome
 from porter.verify.noise import explains
 from porter.verify.records import Error, Operator, Point, Records
@@ -47,6 +47,7 @@ RAN = ended(code=0)
          Culprit(TORCH_NPU, "module 'torch_npu.npu' has no attribute 'jiterator'")),
         (ended("FileNotFoundError", "[Errno 2] No such file or directory: 'w.pt'"), None,
          Culprit(ENVIRONMENT, "No such file or directory: 'w.pt'")),
+        (ended(code=None), None, Culprit(ENVIRONMENT, "", LIMIT)),
         (ended(code=-9), None, Culprit(ENVIRONMENT, "SIGKILL")),
         (ended(code=-11), None, Culprit(ORIGINAL)),
         (ended("ValueError", "rank 3 on cuda:0"), ended("ValueError", "rank 4 on npu:0"), Culprit(ORIGINAL, "", "alike")),
