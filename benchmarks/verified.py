@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -89,6 +90,8 @@ def count() -> None:
         mended = sum(r["now"]["exit"] == 0 or r.get("flip", {}).get("verdict") in PASSED for r in chosen)
         right = (sum(r[when] for r in chosen) for when in ("right_at_first", "right_now"))
         print(line(name, len(chosen), first, now, mended, *right))
+    named = Counter(row["now"].get("culprit", row["now"]["verdict"]) for row in everything if row["now"]["exit"])
+    print("named now:", ", ".join(f"{name} {number}" for name, number in sorted(named.items())))
 
 
 def main() -> int:
