@@ -6,6 +6,7 @@ import io
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -24,11 +25,22 @@ from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import differences, install, interpreter
 from porter.verify.compare import compare
-from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, blamed, stops_early
+from porter.verify.culprit import (
+    ENVIRONMENT,
+    ORIGINAL,
+    PORT,
+    TORCH_NPU,
+    UNSTEADY,
+    VIRTUAL,
+    Culprit,
+    blamed,
+    stops_early,
+)  # fmt: skip
 from porter.verify.edited import not_run
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
+from porter.verify.noise import explains
 from porter.verify.result import Result, as_json, data
 from porter.verify.sensitivity import measure
 from porter.verify.sensitivity_show import differs
@@ -36,7 +48,6 @@ from porter.verify.show import text
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer
-    from porter.verify.culprit import Culprit
 
 say = speaker("verify")
 
@@ -171,6 +182,10 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
     missed = tuple(not_run(trees.edited, second.records.ran)) if second is not None else ()
     result = Result(runs.device, runs.limits.devices, second, first, comparison, edited=edited, missed=missed)
     guilty = blamed(first, second, result.verdict, _own_names(trees.ported.root))
+    if first is not None and trees.original is not None and comparison is not None and result.verdict == "apart":
+        again = runs.of("original", trees.original)
+        if again.ran and explains(compare(first, again, tolerance), comparison):
+            guilty = Culprit(ORIGINAL, beside=UNSTEADY)
     known = _known(trees, second, runs.lang) if second is not None else ()
     return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, runs.lang)))
 
@@ -201,7 +216,11 @@ def _known(trees: Trees, port: Outcome, lang: str) -> tuple[str, ...]:
 
 def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> Iterator[str]:
     failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
-    if failed is not None and (cause := _cause(failed.output)):
+    if failed is not None and failed.code is None:
+        yield say("note.timeout", lang)
+    elif failed is not None and failed.code == -signal.SIGKILL:
+        yield say("note.killed", lang)
+    elif failed is not None and (cause := _cause(failed.output)):
         code = cause.codes[0] if cause.codes else ""
         yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)
     if trees.left_out and guilty is not None and guilty.name == PORT:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from porter.verify.launch import Outcome
 from porter.verify.records import Point, Records
 
+_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")  # in the name of a file: another one in each run
 TOLERANCE, STEPS = 1e-3, 20  # relative, over the first steps, where operators were exchanged
 # These change a memory format or a dtype, not a formula.
 _NOT_FUSED = ("npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast", "npu::_npu_dtype_cast")
@@ -53,9 +56,17 @@ def compare(original: Outcome, ported: Outcome, tolerance: float | None = None) 
     allowed = tolerance if tolerance is not None else TOLERANCE if exchanged else 0.0
     names = sorted({*before.series, *after.series})
     curves = tuple(_curve(name, before.series.get(name, []), after.series.get(name, []), allowed) for name in names)
-    differ = tuple(sorted(n for n in {*before.saved, *after.saved} if before.saved.get(n) != after.saved.get(n)))
-    everything = len({*before.saved, *after.saved})
-    return Comparison(exchanged, allowed, curves, (everything - len(differ), everything, differ))
+    return Comparison(exchanged, allowed, curves, _saved(before.saved, after.saved))
+
+
+def _saved(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[int, int, tuple[str, ...]]:
+    """What is saved as `...cuda` may be saved as `...npu` by the port: of what an accelerator's library keeps, say."""
+    before, after = ({_UUID.sub("uuid", name): tensor for name, tensor in side.items()} for side in (before, after))
+    partner = {name: name if name in after else name.replace("cuda", "npu") for name in before}
+    differ = {name for name, there in partner.items() if before[name] != after.get(there)}
+    names = {*before, *(after.keys() - partner.values())}
+    differ |= after.keys() - partner.values()
+    return len(names) - len(differ), len(names), tuple(sorted(differ))
 
 
 def _curve(name: str, original: list[Point], ported: list[Point], tolerance: float) -> Curve:

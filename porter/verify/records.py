@@ -45,6 +45,7 @@ class Error:
     kind: str
     text: str
     where: str
+    about: str = ""  # a package of somebody else's that it speaks of, with its version
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def read(folder: Path, root: str = "") -> Records:
             elif kind == "setting":
                 records.settings[name] = value
             elif kind == "error" and name not in _OF_TORCHRUN:
-                error = Error(rank, *_told(name, value, where, root))
+                error = Error(rank, *_told(name, value["text"], where, root), value["about"])
                 (passed_on if name in _PASSED_ON else records.errors).append(error)
             elif kind == "end":
                 records.steps = max(records.steps, value["steps"])

@@ -10,6 +10,7 @@ from porter.rulebook.words import speaker
 from porter.verify import sensitivity_show
 from porter.verify.aligned import aligned
 from porter.verify.compare import STEPS
+from porter.verify.culprit import LIMIT, UNSTEADY
 
 say = speaker("verify")
 
@@ -79,6 +80,8 @@ def text(data: Json, lang: str) -> Iterator[str]:
 
 def _verdict(data: Json, lang: str) -> str:
     blamed = data.get("culprit")
+    if blamed and blamed["beside"] in (UNSTEADY, LIMIT):
+        return say(f"culprit.{blamed['beside']}", lang)
     alone = blamed and blamed["name"] == "port" and not data["original"]
     if not blamed or alone or data["verdict"] in ("apart", "silent"):
         return say(f"verdict.{data['verdict']}", lang)

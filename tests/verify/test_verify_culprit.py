@@ -10,14 +10,16 @@ import pytest
 from verify_world import virtual_npu
 
 from porter.rulebook.words import words
-from porter.verify.culprit import ENVIRONMENT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
+from porter.verify.compare import compare
+from porter.verify.culprit import ENVIRONMENT, LIMIT, ORIGINAL, PORT, TORCH_NPU, VIRTUAL, Culprit, blamed, stops_early
 from porter.verify.launch import Outcome
-from porter.verify.records import Error, Operator, Records
+from porter.verify.noise import explains
+from porter.verify.records import Error, Operator, Point, Records
 
 
-def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True) -> Outcome:
+def ended(kind: str = "", text: str = "", code: int | None = 1, touched: bool = True, about: str = "") -> Outcome:
     used = [Operator("aten::add", "m.py:1", "native", False, 1, 1, "Float", 1, ())] if touched else []
-    return Outcome(code, "", Records(operators=used, errors=[Error(0, kind, text, "m.py:1")] if kind else []))
+    return Outcome(code, "", Records(operators=used, errors=[Error(0, kind, text, "m.py:1", about)] if kind else []))
 
 
 RAN = ended(code=0)
@@ -32,6 +34,8 @@ RAN = ended(code=0)
         (RAN, ended(code=None), Culprit(PORT)),
         (RAN, ended("RuntimeError", "virtual NPU: only dense tensors are simulated (aten::to)"),
          Culprit(VIRTUAL, "only dense tensors are simulated (aten::to)")),
+        (ended("InductorError", "AssertionError: "), None,
+         Culprit(VIRTUAL, "it has no compiler for torch.compile (InductorError)")),
         (RAN, ended("NotImplementedError", "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend."),
          Culprit(TORCH_NPU, "Could not run 'aten::fft' with arguments from the 'PrivateUse1' backend")),
         (ended("ModuleNotFoundError", "No module named 'einops.layers'"), None,
@@ -43,8 +47,35 @@ RAN = ended(code=0)
          Culprit(TORCH_NPU, "module 'torch_npu.npu' has no attribute 'jiterator'")),
         (ended("FileNotFoundError", "[Errno 2] No such file or directory: 'w.pt'"), None,
          Culprit(ENVIRONMENT, "No such file or directory: 'w.pt'")),
+        (ended(code=None), None, Culprit(ENVIRONMENT, "", LIMIT)),
+        (ended(code=-9), None, Culprit(ENVIRONMENT, "SIGKILL")),
+        (ended(code=-11), None, Culprit(ORIGINAL)),
         (ended("ValueError", "rank 3 on cuda:0"), ended("ValueError", "rank 4 on npu:0"), Culprit(ORIGINAL, "", "alike")),
         (ended("ValueError", "one"), ended("ValueError", "two"), Culprit(ORIGINAL)),
+        # another version of a library
+        (ended("TypeError", "DPOTrainer.__init__() got an unexpected keyword argument 'beta'", about="trl 1.16.0"), None,
+         Culprit(ENVIRONMENT, "trl 1.16.0: DPOTrainer.__init__() got an unexpected keyword argument 'beta'")),
+        (ended("ValueError", "The binary mode of fromstring is removed, use frombuffer"), None,
+         Culprit(ENVIRONMENT, "The binary mode of fromstring is removed, use frombuffer")),
+        (ended("ImportError", "FlashAttention2 cannot be used: flash_attn seems to be not installed."), None,
+         Culprit(ENVIRONMENT, "FlashAttention2 cannot be used: flash_attn seems to be not installed")),
+        (ended("TclError", "no display name and no $DISPLAY environment variable"), None,
+         Culprit(ENVIRONMENT, "no display name and no $DISPLAY environment variable")),
+        (ended("error", "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)"), None,
+         Culprit(ENVIRONMENT, "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)")),
+        (ended("ImportError", "attempted relative import with no known parent package"), None, Culprit(ORIGINAL)),
+        (ended("ImportError", "cannot import name 'a' from partially initialized module 'ours.b'"), None,
+         Culprit(ORIGINAL)),
+        # it ran on a GPU: what is not translated is no fault of the original's, what is left over is the port's
+        (ended("AttributeError", "module 'torch._C' has no attribute '_cuda_getDevice'"), RAN,
+         Culprit(VIRTUAL, "module 'torch._C' has no attribute '_cuda_getDevice'", "ran")),
+        (RAN, ended("AttributeError", "module 'torch._C' has no attribute '_cuda_getDevice'"), Culprit(PORT)),
+        (ended("AttributeError", "'_Properties' object has no attribute 'uuid'", about="virtual_npu "), None,
+         Culprit(VIRTUAL, "'_Properties' object has no attribute 'uuid'")),
+        (ended("TypeError", "Adam.step() got an unexpected keyword argument 'grad_scaler'", about="torch_npu 2.13.0"), None,
+         Culprit(TORCH_NPU, "torch_npu 2.13.0: Adam.step() got an unexpected keyword argument 'grad_scaler'")),
+        (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
+         Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
     ],
 )  # fmt: skip
 def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:
@@ -99,3 +130,38 @@ def test_the_verdict_of_a_program_and_its_exit_code(name: str, tmp_path: Path) -
     assert ("not run, as" in done.stdout) is (name == "package")
     assert ("port: aten::cosh" in done.stdout) is (name == "library")
     assert ("What this proves" in done.stdout) is (name == "verified")
+
+
+def points(*values: float) -> Outcome:
+    return Outcome(0, "", Records(series={"loss": [Point(value, "m.py:1") for value in values]}))
+
+
+@pytest.mark.parametrize(
+    ("port", "again", "explained"),
+    [
+        ((1.0, 2.0 + 2e-9), (1.0, 2.0 + 1e-9), True),
+        ((1.0, 2.1), (1.0, 2.0 + 1e-9), False),  # the noise of the original is smaller by far
+        ((1.0, 2.1), (1.0, 2.0), False),
+        ((1.0,), (1.0, 2.0 + 1e-9), True),
+        ((1.0,), (1.0, 2.0), False),
+    ],
+)
+def test_what_two_runs_of_the_original_differ_in_says_nothing_of_the_port(port, again, explained) -> None:
+    first = points(1.0, 2.0)
+    assert explains(compare(first, points(*again)), compare(first, points(*port))) is explained
+
+
+UNSTEADY = TRAINS.replace("w * i", "w * i + drawn").replace(
+    "import torch\n", "import os, torch\ndrawn = os.urandom(1)[0]\n"
+)
+
+
+@pytest.mark.slow
+def test_an_original_that_parts_from_itself_is_blamed(tmp_path: Path) -> None:
+    virtual_npu()
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(UNSTEADY)
+    command = [sys.executable, "-m", "porter", "verify", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert words("verify", "en")["culprit.unsteady"] in done.stdout

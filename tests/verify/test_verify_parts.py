@@ -77,6 +77,26 @@ def test_saved_tensors_count():
     assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=one)) == "equal"
     assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=other)) == "apart"
     assert verdict(outcome(1.0, saved=one), outcome(1.0)) == "apart"
+    assert verdict(outcome(1.0), outcome(1.0, saved=one)) == "apart"
+
+
+def test_what_is_saved_under_the_name_of_the_device_has_its_partner_there():
+    cuda, npu = {"rng.pth:cuda": ["uint8", [2], "ab"]}, {"rng.pth:npu": ["uint8", [2], "ab"]}
+    # where a library keeps both, the original has CUDA's as well, which is the NPU's
+    assert compare(outcome(1.0, saved={**cuda, **npu}), outcome(1.0, saved=npu)).saved == (2, 2, ())
+    assert verdict(outcome(1.0, saved=cuda), outcome(1.0, saved=npu)) == "equal"
+
+
+def test_a_file_that_has_another_name_in_each_run_is_the_same_file():
+    one, other = ({f"{digit * 32}.pt:w": ["float32", [2], "ab"]} for digit in "4c")
+    assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=other)) == "equal"
+
+
+def test_what_is_saved_under_the_name_of_the_device_differs():
+    cuda = {"rng.pth:cuda": ["uint8", [2], "ab"]}
+    assert compare(outcome(1.0, saved=cuda), outcome(1.0, saved={"rng.pth:npu": ["uint8", [2], "cd"]})).saved[2] == (
+        "rng.pth:cuda",
+    )
 
 
 def device() -> install.Device:

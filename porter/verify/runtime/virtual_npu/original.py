@@ -11,6 +11,7 @@ import types
 
 import torch
 import torch.cuda.amp
+import torch.utils._device
 import torch_npu  # noqa: F401
 from torch.overrides import TorchFunctionMode
 
@@ -75,8 +76,12 @@ class _Scaler(torch.amp.GradScaler):
         super().__init__("npu", *args, **kwargs)
 
 
+class _Properties(types.SimpleNamespace):
+    """A class of its own: an error tells whose the attribute is that it lacks."""
+
+
 def _properties(device=None):
-    return types.SimpleNamespace(
+    return _Properties(
         name=_NAME, total_memory=64 << 30, major=_CAPABILITY[0], minor=_CAPABILITY[1], multi_processor_count=_PROCESSORS
     )
 
@@ -89,6 +94,7 @@ def _fill_nvtx():
 
 
 def _fill_torch_cuda():
+    before = dict(vars(_cuda))
     for name in _npu.__all__:
         if hasattr(_cuda, name):
             setattr(_cuda, name, getattr(_npu, name))
@@ -105,6 +111,17 @@ def _fill_torch_cuda():
     for name in ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler"):
         if name in sys.modules:
             sys.modules[name].autocast, sys.modules[name].GradScaler = _Autocast, _Scaler
+    _fill_below(before)
+
+
+def _fill_below(before):
+    """torch.cuda.random, torch.cuda.memory and the like hold the functions that they, or their package, had `before`."""
+    changed = {id(was): getattr(_cuda, name) for name, was in before.items() if getattr(_cuda, name) is not was}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.cuda.") and not name.startswith("torch.cuda.amp"):
+            vars(module).update(
+                {key: changed[id(held)] for key, held in list(vars(module).items()) if id(held) in changed}
+            )
 
 
 # ---- tensors
@@ -130,11 +147,14 @@ class _Names(TorchFunctionMode):
 
 
 def _torch_asks():
-    """torch's own code needs the truth: what it saw elsewhere, where no mode is on, it compares with what it sees here.
+    """torch's own code, and the kernels, need the truth: what was seen elsewhere, where no mode is on, is compared with it.
 
     And then it goes the way that it goes in the port.
     """
-    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu")
+    frame = sys._getframe(2)
+    while frame.f_globals.get("__name__") == "torch.utils._device":  # the mode of `with torch.device(...)`, on the way
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu", "virtual_npu")
 
 
 def _plain(argument):
@@ -213,13 +233,18 @@ def _wrap_the_rest():
         "npu"
     )  # compared with its tensors
     torch.UntypedStorage.cuda = torch.UntypedStorage.npu
-    current = torch.accelerator.current_accelerator
+    _wrap(torch.utils._device.DeviceContext, "__init__")  # a mode below all others: nobody sees what it adds
+    torch.get_default_device = _told_as_cuda(torch.get_default_device)
+    torch.accelerator.current_accelerator = _told_as_cuda(torch.accelerator.current_accelerator)
 
-    def current_accelerator(*args, **kwargs):
-        found = current(*args, **kwargs)
+
+def _told_as_cuda(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        found = function(*args, **kwargs)
         return found if _torch_asks() else as_cuda(found)
 
-    torch.accelerator.current_accelerator = current_accelerator
+    return call
 
 
 def _backend(name):

@@ -22,7 +22,7 @@ from after_import import after_import
 from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
-from virtual_npu import differences, native, printed
+from virtual_npu import about, differences, native, printed
 from virtual_npu.steps import Steps
 from virtual_npu.updates import Updates
 
@@ -196,7 +196,7 @@ def _error(kind, error, trace):
             where = f"{frame.filename[len(_recorder.root) :]}:{frame.lineno}"
     text = "\n".join(line for line in str(error).splitlines() if line.strip())
     text = text if len(text) < 8000 else text[:1000] + "\n" + text[-7000:]
-    _recorder.write("error", kind.__name__, text, where)
+    _recorder.write("error", kind.__name__, {"text": text, "about": about.package(error, trace, _recorder.root)}, where)
 
 
 def _recorded(function):
