@@ -136,7 +136,8 @@ def _attributes(file: File) -> Iterator[Link]:
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
         called = above.__class__ is ast.Call and above.func is node
-        if node.attr == "is_cuda" or node.attr == "cuda" and (called or getattr(node.value, "id", "") == "torch"):
+        held = getattr(node.value, "id", getattr(node.value, "attr", ""))  # `self.torch.cuda.f` as well
+        if node.attr == "is_cuda" or node.attr == "cuda" and (called or held == "torch"):
             put = node.ctx.__class__ is not ast.Load and file.names.resolve(node, link)  # `torch.Tensor.is_cuda = ...`
             if (
                 not put
