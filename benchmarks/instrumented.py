@@ -100,14 +100,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", nargs="?", type=Path)
     parser.add_argument("script", nargs="?")
-    parser.add_argument("words", nargs="*")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--path", action="append", default=[], type=Path)
     parser.add_argument("--folder", default=".", help="where the script is started, in the repository")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--count", action="store_true")
-    asked = parser.parse_args()
+    words = sys.argv[1:]
+    at = words.index("--") if "--" in words else len(words)
+    asked = parser.parse_args(words[:at])
+    asked.words = words[at + 1 :]
     if asked.count:
         _count()
         return
