@@ -70,8 +70,8 @@ def _optimiser(rank: Rank, record: Json) -> None:
 
 def _modules(rank: Rank, record: Json) -> None:
     dropout = record.get("dropout")
-    rates = {name: number_of(p) for name, p in dropout.items()} if isinstance(dropout, dict) else {}
-    rank.modules = {**record, "dropout": {name: p for name, p in rates.items() if p is not None}}
+    if isinstance(dropout, dict):  # a later one knows more; one without a table knows nothing
+        rank.modules = {**record, "dropout": _numbers(dropout)}
 
 
 def _batch(rank: Rank, record: Json) -> None:

@@ -146,6 +146,16 @@ def test_dropout_and_the_mode(tmp_path, modules):
     assert told(verdict) == ("difference", "randomness", "randomness")
 
 
+@pytest.mark.parametrize("broken", [{"dropout": None}, {"dropout": "0.1"}, {"training": "yes"}, {"training": None}])
+def test_a_record_of_modules_that_says_nothing_is_no_difference(tmp_path, broken):
+    assert (
+        judged(
+            tmp_path, records(), [*records(), {"kind": "modules", "training": True, "dropout": {}, **broken}]
+        ).outcome
+        == "none"
+    )
+
+
 def test_dropout_that_hardly_shows(tmp_path):
     """A small net with little dropout stays within what two devices may differ by."""
     one = records(header={"device": "cuda"})
