@@ -6,6 +6,8 @@ by `porter instrument`, and ported by `porter migrate`, as a user would do it.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import random
 import re
@@ -14,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from porter.__main__ import main as porter
 from porter.verify import install, interpreter
 from porter.verify.launch import Limits
 from porter.verify.launch import run as launch
@@ -183,16 +186,20 @@ def _ranks(text: str) -> int:
 
 
 def _porter(place: Path, *words: str) -> None:
-    root = str(Path(__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-m", "porter", *words],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": root},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(f"{place}: porter {words[0]} ended with {done.returncode}: {done.stderr}")
+    """The command line itself, without the price of a new interpreter."""
+    before, argv, said = os.getcwd(), sys.argv, io.TextIOWrapper(io.BytesIO())
+    os.chdir(place)
+    sys.argv = ["porter", *words]
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            porter()
+    except SystemExit as end:
+        if end.code:
+            said.seek(0)
+            raise SystemExit(f"{place}: porter {words[0]} ended with {end.code}: {said.read()}") from None
+    finally:
+        os.chdir(before)
+        sys.argv = argv
 
 
 def _log(place: Path, code: int | None, said: str) -> Path:
