@@ -64,7 +64,7 @@ def tolerance(one: Run, other: Run, noise: float = 0.0) -> Tolerance:
 def _precisions(run: Run) -> list[str]:
     modules = run.first.modules or {}
     kinds = {str(modules.get("autocast") or "").removeprefix("torch."), *(w.dtype for w in run.first.weights.values())}
-    if any(value > 1 for value in run.first.series.get(SCALE, Series()).values[:1]):
+    if "autocast" not in modules and any(value > 1 for value in run.first.series.get(SCALE, Series()).values[:1]):
         kinds.add("float16")  # nothing else needs a scale
     return [kind for kind in kinds if kind in _ORDER]
 
