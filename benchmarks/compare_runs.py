@@ -4,10 +4,12 @@
     python benchmarks/compare_runs.py --seed 7 --faults 36
     python benchmarks/compare_runs.py --devices       # the logs say cuda and npu: the wider tolerances of two kinds of devices
     python benchmarks/compare_runs.py --bare          # the logs without the records of optimiser and dropout: numbers alone
+    python benchmarks/compare_runs.py --virtual-npu   # programs for CUDA on the CPU, and their ports on the virtual NPU, the fault in these
 
-Needs torch: the extra `verify`. The log is the one that `porter instrument --loss-log` writes; hooks of this script write it.
-compare gets two folders and nothing else. The candidate of each pair sums its batches in another order, with other
-kernels (oneDNN is off), so that it differs by rounding, as another device does.
+Needs torch: the extra `verify`; and with --virtual-npu what `porter verify --setup` makes. compare gets two folders and nothing else.
+The log is the one that `porter instrument --loss-log` writes; hooks of this script write it, and with --virtual-npu porter's recorder.
+Without, the candidate of each pair sums its batches in another order, with other kernels (oneDNN is off), so that it differs by
+rounding, as another device does.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import json
 import random
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -213,8 +217,48 @@ def batch(path: str, tensor: torch.Tensor) -> dict[str, object]:
     return found | ({"mean": tensor.double().mean().item()} if tensor.is_floating_point() else {})
 
 
-def compared(baseline: Path, candidate: Path):
-    return judge(Pair(read(str(baseline)), read(str(candidate))))
+class Case(NamedTuple):
+    """A pair of logs. `stage`: the one that is to be named; empty where nothing is wrong."""
+
+    kind: str
+    fault: str
+    stage: str
+    baseline: Path
+    candidate: Path
+
+
+def small(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterator[Case]:
+    planted: list[str] = []
+    while len(planted) < asked.faults:
+        planted += draw.sample(sorted(FAULTS), len(FAULTS))
+    for number, fault in enumerate(planted[: asked.faults]):
+        kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), made / f"fault{number}"
+        train(folder / "a", kind, (seed, seed, seed), asked)
+        train(folder / "b", kind, (seed, seed, seed), asked, fault, other=True)
+        yield Case(kind, fault, FAULTS[fault], folder / "a", folder / "b")
+    for number in range(asked.healthy + asked.same):
+        kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), made / f"healthy{number}"
+        tells = number % 2 == 0  # every second pair says which seed it has
+        seeds = [(one if tells else None, one, one) for one in (seed, seed + 1 if number < asked.healthy else seed)]
+        train(folder / "a", kind, seeds[0], asked)
+        train(folder / "b", kind, seeds[1], asked, other=True)
+        yield Case(kind, "same seed" if seeds[0] == seeds[1] else "another seed", "", folder / "a", folder / "b")
+
+
+def ported(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterator[Case]:
+    import planted
+
+    runs, texts = planted.Runs(made), planted.kinds()
+    for fault, kind, text in planted.drawn(draw, asked.faults):
+        seed, tells = draw.randrange(1000), draw.random() < 0.5
+        baseline = runs.baseline(texts[kind], seed, tells)
+        yield Case(kind, fault, planted.FAULTS[fault][0], baseline, runs.candidate(text, seed, tells))
+    names = draw.sample(sorted(texts), len(texts))
+    for number in range(asked.healthy + asked.same):
+        kind, seed, tells = names[number % len(names)], draw.randrange(1000), number % 2 == 0
+        other = seed + 1 if number < asked.healthy else seed
+        baseline, candidate = runs.baseline(texts[kind], seed, tells), runs.candidate(texts[kind], other, tells)
+        yield Case(kind, "same seed" if seed == other else "another seed", "", baseline, candidate)
 
 
 def main() -> None:
@@ -225,34 +269,26 @@ def main() -> None:
     parser.add_argument("--same", type=int, default=3)
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--devices", action="store_true")
+    parser.add_argument("--virtual-npu", action="store_true")
+    parser.add_argument("--keep", type=Path, help="a folder for the programs and their logs")
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     torch.set_num_threads(1)
-    planted: list[str] = []
-    while len(planted) < asked.faults:
-        planted += draw.sample(sorted(FAULTS), len(FAULTS))
     right = wrong = blamed = 0
-    with tempfile.TemporaryDirectory() as made:
-        for number, fault in enumerate(planted[: asked.faults]):
-            kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), Path(made, f"fault{number}")
-            train(folder / "a", kind, (seed, seed, seed), asked)
-            train(folder / "b", kind, (seed, seed, seed), asked, fault, other=True)
-            found = compared(folder / "a", folder / "b")
-            ok = found.stage == FAULTS[fault]
-            right, wrong = right + ok, wrong + bool(found.stage and not ok)
+    with tempfile.TemporaryDirectory() as temporary:
+        made = asked.keep or Path(temporary)
+        made.mkdir(parents=True, exist_ok=True)
+        for case in (ported if asked.virtual_npu else small)(asked, draw, made):
+            found = judge(Pair(read(str(case.baseline)), read(str(case.candidate))))
             told = found.stage or f"not enough evidence: {found.reason} {' or '.join(found.suspects)}"
-            print(f"{'right' if ok else 'WRONG' if found.stage else 'open '}  {kind:12} {fault:30} {told}")
-        for number in range(asked.healthy + asked.same):
-            kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), Path(made, f"healthy{number}")
-            tells = number % 2 == 0  # every second pair says which seed it has
-            seeds = [(one if tells else None, one, one) for one in (seed, seed + 1 if number < asked.healthy else seed)]
-            train(folder / "a", kind, seeds[0], asked)
-            train(folder / "b", kind, seeds[1], asked, other=True)
-            found = compared(folder / "a", folder / "b")
-            blamed += bool(found.stage)
-            print(
-                f"{'BLAMED' if found.stage else 'fine  '} {kind:12} {'same seed' if seeds[0] == seeds[1] else 'another seed':30} {found.stage or found.reason}"
-            )
+            if case.stage:
+                ok = found.stage == case.stage
+                right, wrong = right + ok, wrong + bool(found.stage and not ok)
+                mark = "right" if ok else "WRONG" if found.stage else "open"
+            else:
+                blamed += bool(found.stage)
+                mark, told = "BLAMED" if found.stage else "fine", found.stage or found.reason
+            print(f"{mark:6} {case.kind:12} {case.fault:30} {told}", flush=True)
     print(
         f"{right} of {asked.faults} stages named, {wrong} wrong; {blamed} of {asked.healthy + asked.same} healthy runs blamed"
     )

@@ -30,6 +30,7 @@ def records(
     data: str = "d",
     weights: dict[str, Any] | None = None,
     norms: dict[str, float] | None = None,
+    marks: dict[str, float] | None = None,
     optimiser: dict[str, Any] | None = None,
     name: str = "AdamW",
     modules: dict[str, Any] | None = None,
@@ -78,6 +79,8 @@ def records(
         if at == 0:
             gradients = {n: (norms or {}).get(n, 0.1 * (i + 1)) for i, n in enumerate(NAMES)}
             made.append({"kind": "norms", "step": step, "gradients": gradients})
+            if marks is not None:
+                made[-1]["marks"] = {n: 0.05 for n in NAMES} | marks
     made.append({"kind": "end", "steps": len(losses)})
     return [record for record in made if record["kind"] not in without]
 

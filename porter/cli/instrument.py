@@ -39,6 +39,10 @@ def instrument(
         str | None,
         typer.Option(help="Also the gradient norm of each weight: steps, or all; alone: 1.", metavar="[STEPS]"),
     ] = None,
+    batches: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of how many steps the batches are hashed; else of ten.", metavar="N"),
+    ] = None,
     save_gradients: Annotated[
         bool, typer.Option("--save-gradients", help="Also save the gradients of step 1.")
     ] = False,

@@ -47,7 +47,7 @@ def instrument(
     root, table = root_of([path])
     settings = config.read(table).overridden(lang=lang)
     if remove:
-        if any(value for name, value in asked.items() if name not in ("level", "steps")):
+        if any(value not in (None, False) for name, value in asked.items() if name not in ("level", "steps")):
             raise UserError(
                 "--remove stands alone; name what is to be put in afterwards",
                 "--remove 只能单独使用；需要插入的内容请之后再指定",
@@ -152,6 +152,8 @@ def _given(asked: dict[str, Any]) -> dict[str, Any]:
     norms = asked["norms"] or ("1" if folder else "")
     if norms:
         given["norms"] = "all" if norms == "all" else _numbers("--norms", norms)
+    if asked["batches"] is not None:
+        given["batches"] = asked["batches"]
     for name, value in (("save_gradients", asked["save_gradients"]), ("lr_zero", asked["lr_zero"])):
         if value:
             given[name] = True
@@ -165,10 +167,10 @@ def _given(asked: dict[str, Any]) -> dict[str, Any]:
             "say what to put in: --seed, --loss-log FILE, --baseline DIR, --lr-zero, --msprobe, --profile DIR; or --remove",
             "请指定要插入的内容：--seed、--loss-log FILE、--baseline DIR、--lr-zero、--msprobe、--profile DIR；或 --remove",
         )
-    if ("norms" in given or "save_gradients" in given) and "log" not in given:
+    if not given.keys().isdisjoint(("norms", "save_gradients", "batches")) and "log" not in given:
         raise UserError(
-            "--norms and --save-gradients go into a log: give --loss-log FILE",
-            "--norms 和 --save-gradients 写入日志：请给出 --loss-log FILE",
+            "--norms, --batches and --save-gradients go into a log: give --loss-log FILE",
+            "--norms、--batches 和 --save-gradients 写入日志：请给出 --loss-log FILE",
         )
     return given
 

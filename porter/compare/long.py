@@ -137,13 +137,24 @@ def band(pair: Pair) -> Band | None:
     if len(again.steps) < 2 or len(curve.steps) < 2:
         return None
     noise, seen = Windows.of(again), Windows.of(curve)
-    usual = sorted(noise.apart)[len(noise.apart) // 2]
-    limits = [BAND * max(_near(noise, step), usual) for step in seen.steps]
+    limits = _limits(noise, seen)
     inside = sum(a <= limit for a, limit in zip(seen.apart, limits)) / len(limits)
     floor = pair.floor
     own, end = ends(again, floor), ends(curve, floor)
     spread = max(noise.apart[-max(1, len(noise.apart) // 10) :]) / max(abs(own.one), floor, 1e-300)
     return Band(inside, max(abs(own.end), spread), end.end, not any(noise.apart))
+
+
+def allowed(pair: Pair) -> list[tuple[int, float, float]]:
+    """(step, mean of the baseline, how far a candidate may be from it), where the baseline has noise of its own."""
+    again, curve = (finite(Pair(pair.baseline, other).loss) for other in (pair.rerun or pair.baseline, pair.candidate))
+    noise, seen = Windows.of(again), Windows.of(curve)
+    return [*zip(seen.steps, seen.one, _limits(noise, seen))] if any(noise.apart) else []
+
+
+def _limits(noise: Windows, seen: Windows) -> list[float]:
+    usual = sorted(noise.apart)[len(noise.apart) // 2]
+    return [BAND * max(_near(noise, step), usual) for step in seen.steps]
 
 
 def _near(windows: Windows, step: int) -> float:

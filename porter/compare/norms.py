@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from porter.compare.pair import Pair, relative
+from porter.compare.tolerance import TURNED
 from porter.compare.verdict import Fact, shown, some
 from porter.logs.records import GRADIENT, SCALE
 
@@ -16,28 +17,34 @@ _CEILING = 1e-3  # and norms that were clipped to the same length
 
 @dataclass
 class Local:
-    """`differ`: parameters whose norms do, the furthest first. `factor`: the one by which all of them do."""
+    """`differ`: parameters whose norms do, the furthest first; `turned`: those whose norms agree, and whose values do not.
+    `factor`: the one by which all of them differ."""
 
     compared: int
     differ: list[tuple[float, str, float, float]]
+    turned: list[str]
     factor: float | None
     last: str  # of those that differ, the one that the backward pass meets first
 
     def facts(self) -> list[Fact]:
-        apart, name, one, other = self.differ[0]
-        names = some([row[1] for row in self.differ])
-        values = {"n": len(self.differ), "all": self.compared, "names": names, "name": name}
-        facts = [Fact("norms.local", {**values, "one": shown(one), "other": shown(other), "apart": f"{apart:.2g}"})]
-        if self.last and len(self.differ) < self.compared:
+        facts = []
+        if self.differ:
+            apart, name, one, other = self.differ[0]
+            names = some([row[1] for row in self.differ])
+            values = {"n": len(self.differ), "all": self.compared, "names": names, "name": name}
+            facts = [Fact("norms.local", {**values, "one": shown(one), "other": shown(other), "apart": f"{apart:.2g}"})]
+        if self.turned:
+            values = {"n": len(self.turned), "all": self.compared, "names": some(self.turned)}
+            facts.append(Fact("norms.turned", values))
+        if self.last and len(self.differ) + len(self.turned) < self.compared:
             facts.append(Fact("norms.last", {"name": self.last}))
         return facts
 
 
 def local(pair: Pair, rank: int, step: int) -> Local | None:
     """None where one of the runs kept no norms of this step."""
-    one, other = (
-        run.ranks[rank].norms.get(at) for run, at in zip((pair.baseline, pair.candidate), (step, step - pair.shift))
-    )
+    sides = [(pair.baseline.ranks[rank], step), (pair.candidate.ranks[rank], step - pair.shift)]
+    one, other = (side.norms.get(at) for side, at in sides)
     if not one or not other:
         return None
     names = [name for name in one if name in other and math.isfinite(one[name])]
@@ -47,8 +54,21 @@ def local(pair: Pair, rank: int, step: int) -> Local | None:
     floor = tolerance * 1e-2 * whole
     rows = [(relative(one[name], other[name]), name, one[name], other[name]) for name in names]
     differ = [row for row in rows if row[0] > tolerance and not abs(row[2] - row[3]) <= floor]
-    last = differ[-1][1] if differ else ""
-    return Local(len(names), sorted(differ, key=lambda row: (-row[0], row[1])), _factor(rows, floor, tolerance), last)
+    apart = {row[1] for row in differ}
+    marks = [side.marks.get(at, {}) for side, at in sides]
+    turned = [
+        n for n in names if n not in apart and _is_turned(marks[0].get(n), marks[1].get(n), one[n], floor, tolerance)
+    ]
+    last = next((name for name in reversed(names) if name in apart or name in turned), "")
+    differ.sort(key=lambda row: (-row[0], row[1]))
+    return Local(len(names), differ, turned, _factor(rows, floor, tolerance), last)
+
+
+def _is_turned(one: float | None, other: float | None, norm: float, floor: float, tolerance: float) -> bool:
+    """Whether gradients of one norm are others."""
+    if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
+        return False
+    return abs(one - other) > max(min(TURNED * tolerance, 0.25) * norm, floor)
 
 
 def _factor(rows: list[tuple[float, str, float, float]], floor: float, tolerance: float) -> float | None:

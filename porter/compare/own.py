@@ -58,9 +58,8 @@ def _weights(rank: Rank, record: Json) -> None:
     for name, about in parameters.items() if isinstance(parameters, dict) else ():
         norm = number_of(about.get("norm")) if isinstance(about, dict) else None
         if norm is not None and len(rank.weights) < PARAMETERS:
-            rank.weights[name[:_NAME]] = Weight(
-                norm, _shape(about), str(about.get("dtype") or "").removeprefix("torch.")
-            )
+            dtype = str(about.get("dtype") or "").removeprefix("torch.")
+            rank.weights[name[:_NAME]] = Weight(norm, _shape(about), dtype, number_of(about.get("mark")))
 
 
 def _optimiser(rank: Rank, record: Json) -> None:
@@ -71,8 +70,8 @@ def _optimiser(rank: Rank, record: Json) -> None:
 
 def _modules(rank: Rank, record: Json) -> None:
     dropout = record.get("dropout")
-    rates = {name: number_of(p) for name, p in dropout.items()} if isinstance(dropout, dict) else {}
-    rank.modules = {**record, "dropout": {name: p for name, p in rates.items() if p is not None}}
+    if isinstance(dropout, dict):  # a later one knows more; one without a table knows nothing
+        rank.modules = {**record, "dropout": _numbers(dropout)}
 
 
 def _batch(rank: Rank, record: Json) -> None:
@@ -97,8 +96,14 @@ def _norms(rank: Rank, record: Json) -> None:
     step, gradients = step_of(record.get("step")), record.get("gradients")
     if step is None or not isinstance(gradients, dict) or (len(rank.norms) >= WITH_NORMS and step not in rank.norms):
         return
-    values = {name[:_NAME]: number_of(norm) for name, norm in gradients.items()}
-    rank.norms[step] = {name: norm for name, norm in values.items() if norm is not None}
+    rank.norms[step] = _numbers(gradients)
+    marks = record.get("marks")
+    rank.marks[step] = _numbers(marks) if isinstance(marks, dict) else {}
+
+
+def _numbers(table: Json) -> dict[str, float]:
+    values = {name[:_NAME]: number_of(value) for name, value in table.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _end(rank: Rank, record: Json) -> None:

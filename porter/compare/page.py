@@ -10,6 +10,7 @@ from functools import partial
 
 from markupsafe import Markup
 
+from porter.compare.long import allowed
 from porter.compare.pair import Pair, relative
 from porter.compare.show import document, nexts, sentence, speed_text, tolerance_text
 from porter.compare.verdict import Verdict, shown
@@ -70,9 +71,22 @@ def _chart(pair: Pair, kind: str, key: str) -> Json | None:
     lines = {role: line for role, line in lines.items() if line}
     if not lines or max(map(len, lines.values())) < 2:
         return None
-    within = scale([*lines.values()])
+    band = _band(pair, kind)
+    within = scale([*lines.values(), *([band] if band else [])])
     first, last, low, high = within
     return {
         "key": f"page.{key}", "wide": WIDE, "high": HIGH, "first": f"{first:g}", "last": f"{last:.12g}", "low": shown(low), "top": shown(high),
         "lines": [{"role": role, "points": polyline(line, within)} for role, line in lines.items()],
+        "band": polyline(band, within),
     }  # fmt: skip
+
+
+def _band(pair: Pair, kind: str) -> list[tuple[float, float]]:
+    """Around it, where a candidate lies within twice the noise of the baseline's rerun."""
+    limits = allowed(pair) if kind in (LOSS, "apart") else []
+    if kind == LOSS:
+        upper, lower = ([(step, mean + sign * limit) for step, mean, limit in limits] for sign in (1, -1))
+    else:
+        upper = [(step, limit / max(abs(mean), pair.floor, 1e-300)) for step, mean, limit in limits]
+        lower = [(step, 0.0) for step, _, _ in limits]
+    return [*upper, *reversed(lower)]

@@ -22,6 +22,7 @@ class Weight:
     norm: float
     shape: tuple[int, ...]
     dtype: str
+    mark: float | None = None  # a sum by place: another order or other signs of the same values change it
 
 
 class Batches:
@@ -56,6 +57,7 @@ class Rank:
     modules: Json | None = None
     batches: Batches = field(init=False)
     norms: dict[int, dict[str, float]] = field(default_factory=dict)
+    marks: dict[int, dict[str, float]] = field(default_factory=dict)  # of the same gradients
     series: dict[str, Series] = field(default_factory=dict)
     ended: bool = False
 

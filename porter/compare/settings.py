@@ -93,8 +93,9 @@ def _same(one: object, other: object) -> bool:
 
 
 def _modules(one: Json, other: Json, found: Settings) -> None:
-    if one.get("training") != other.get("training"):
-        found.randomness.append(Fact("modules.training", {"one": one.get("training"), "other": other.get("training")}))
+    modes = [about.get("training") for about in (one, other)]
+    if modes[0] != modes[1] and all(isinstance(mode, bool) for mode in modes):
+        found.randomness.append(Fact("modules.training", {"one": modes[0], "other": modes[1]}))
     mine, theirs = one["dropout"], other["dropout"]
     names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name, 0.0) != theirs.get(name, 0.0))
     if names:

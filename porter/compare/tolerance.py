@@ -16,6 +16,7 @@ from porter.logs.records import SCALE
 EARLY = 10  # steps in which a fault of one stage shows before rounding has grown
 GROWTH = 1.5  # of rounding, from one step to the next
 WEIGHTS = 1e-5  # of the norms of the same weights: a sum, in whatever precision
+TURNED = 5  # times what a norm may differ by, of the sum by place that comes with it: it averages nothing out
 SCHEDULE = 1e-6
 MEANS = 1e-6  # of inputs that two libraries rounded differently
 _SAME = {"float64": 1e-9, "float32": 5e-6, "float16": 3e-4, "bfloat16": 2e-3}
@@ -63,7 +64,7 @@ def tolerance(one: Run, other: Run, noise: float = 0.0) -> Tolerance:
 def _precisions(run: Run) -> list[str]:
     modules = run.first.modules or {}
     kinds = {str(modules.get("autocast") or "").removeprefix("torch."), *(w.dtype for w in run.first.weights.values())}
-    if any(value > 1 for value in run.first.series.get(SCALE, Series()).values[:1]):
+    if "autocast" not in modules and any(value > 1 for value in run.first.series.get(SCALE, Series()).values[:1]):
         kinds.add("float16")  # nothing else needs a scale
     return [kind for kind in kinds if kind in _ORDER]
 

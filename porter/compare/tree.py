@@ -11,7 +11,7 @@ import math
 from porter.compare import long, norms
 from porter.compare.evidence import Evidence, ranks_of
 from porter.compare.later import later
-from porter.compare.pair import Pair, is_alike, resolution
+from porter.compare.pair import Pair, is_alike, relative, resolution
 from porter.compare.partings import Parting
 from porter.compare.tolerance import tolerance
 from porter.compare.verdict import DIFFERENCE, UNSURE, Fact, Verdict, shown, some
@@ -61,11 +61,11 @@ def _mixed(e: Evidence) -> Verdict | None:
 
 
 def _randomness(e: Evidence) -> Verdict | None:
-    if not e.loss and not e.norm:
-        return None
-    if e.settings.randomness:
+    if e.settings.randomness:  # whatever the numbers say: of a small net, they may hardly part
         facts = [*e.settings.randomness, *([_loss_fact(e.loss)] if e.loss else [])]
         return Verdict(DIFFERENCE, "randomness", "randomness", evidence=facts)
+    if not e.loss and not e.norm:
+        return None
     seeds = {run.first.header.get("seed") for run in (e.pair.baseline, e.pair.candidate)}
     masks_agree = e.pair.tolerance.is_same_device and len(seeds) == 1 and None not in seeds
     if e.settings.dropout and not masks_agree:
@@ -82,6 +82,8 @@ def _forward(e: Evidence) -> Verdict | None:
     if e.loss is None or not e.is_first:
         return None
     facts = [_loss_fact(e.loss)]
+    if e.same_ranks and (verdict := _longer(e, e.loss, facts)):
+        return verdict
     if not e.same_ranks:
         return Verdict(UNSURE, "ranks", suspects=("data", "forward"), evidence=facts)
     if unknown := e.unknown():
@@ -90,6 +92,19 @@ def _forward(e: Evidence) -> Verdict | None:
     if len(e.loss.ranks) < len(e.pair.ranks):
         facts.append(Fact("loss.ranks", {"ranks": some([str(r) for r in e.loss.ranks], 8)}))
     return Verdict(DIFFERENCE, "forward", "forward", evidence=facts)
+
+
+def _longer(e: Evidence, loss: Parting, facts: list[Fact]) -> Verdict | None:
+    """The loss and all gradients by one factor: `(loss * scale).backward()`, a sum for a mean."""
+    rank = loss.ranks[0]
+    factor = loss.other / loss.one if loss.one and math.isfinite(loss.other) else 0.0
+    local = norms.local(e.pair, rank, loss.step)
+    whole = local.factor if local else None
+    if not whole or factor <= 0 or relative(factor, whole) > max(e.pair.tolerance.norm, 1e-3):
+        return None
+    why = norms.reason(e.pair, rank, whole)
+    told = [Fact("factor.loss", {"factor": shown(whole)}), *([why] if why else []), *facts]
+    return Verdict(DIFFERENCE, "loss-scaled", "scaling", evidence=told)
 
 
 def _dtypes(e: Evidence) -> list[Fact]:
@@ -115,7 +130,7 @@ def _backward(e: Evidence) -> Verdict | None:
         factor = local.factor if local else None
         if local and factor:
             return _scaled(e, rank, factor, local)
-        if local and local.differ:
+        if local and (local.differ or local.turned):
             facts = [*local.facts(), _agrees(e, first)]
             return Verdict(DIFFERENCE, "backward", "backward", evidence=facts)
     if e.norm is not None and e.norm.step == first:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from porter.compare.pair import Pair, relative
 from porter.compare.run import Weight
-from porter.compare.tolerance import WEIGHTS
+from porter.compare.tolerance import TURNED, WEIGHTS
 from porter.compare.verdict import Fact, shown, some
 
 _WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.")
@@ -23,16 +23,20 @@ class Weights:
     added: list[str] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     norms: list[tuple[float, str, float, float]] = field(default_factory=list)  # the furthest first
+    turned: list[str] = field(default_factory=list)  # of one norm, in another order or with other signs
     dtypes: list[str] = field(default_factory=list)
     dtype_names: tuple[str, str] = ("", "")
     is_all: bool = False  # of the matrices nearly each
 
     @property
     def differ(self) -> bool:
-        return bool(self.missing or self.added or self.shapes or self.norms)
+        return bool(self.missing or self.added or self.shapes or self.norms or self.turned)
 
     def facts(self) -> list[Fact]:
-        keyed = (("weights.missing", self.missing), ("weights.added", self.added), ("weights.shapes", self.shapes))
+        keyed = (
+            ("weights.missing", self.missing), ("weights.added", self.added), ("weights.shapes", self.shapes),
+            ("weights.turned", self.turned),
+        )  # fmt: skip
         facts = [Fact(key, {"n": len(names), "names": some(names)}) for key, names in keyed if names]
         if self.norms:
             _, name, one, other = self.norms[0]
@@ -66,9 +70,19 @@ def weights(pair: Pair) -> Weights:
         if (apart := relative(mine.norm, theirs.norm, 1e-12)) > allowed:
             found.norms.append((apart, name, mine.norm, theirs.norm))
             differing += len(mine.shape) > 1
+        elif is_turned(mine, theirs, allowed):
+            found.turned.append(name)
+            differing += len(mine.shape) > 1
     found.norms.sort(key=lambda row: (-row[0], row[1]))
     found.is_all = differing > 1 and differing >= _ALL * matrices
     return found
+
+
+def is_turned(one: Weight, other: Weight, allowed: float) -> bool:
+    """Whether values of one norm stand in another order, or have other signs."""
+    if one.mark is None or other.mark is None:
+        return False
+    return abs(one.mark - other.mark) > TURNED * allowed * max(abs(one.norm), abs(other.norm))
 
 
 def _plain(found: dict[str, Weight]) -> dict[str, Weight]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from porter.analysis.file import File
 from porter.instrument.backward import Backward, backwards, call_in, is_divided
+from porter.instrument.batches import batch_at
 from porter.instrument.marks import Line
 from porter.instrument.naming import (
-    batch_at,
     functions_around,
     is_optimizer,
     model_at,
@@ -104,7 +104,7 @@ def plan(file: File, around: bool) -> Plan:
         for other in found:
             if other is not step and _displaces(step, other):
                 earlier = [o for o in found if o.link[0].lineno < other.link[0].lineno]
-                _apart(file, _passes(other, losses, earlier), result, told, named=True)
+                _apart(file, _passes(other, losses, earlier), result, told, {}, named=True)
     return result
 
 
@@ -161,15 +161,28 @@ def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[
     place = mine[-1].link if step.closure and mine else _above_clipping(step, mine)
     together = len(names) == 1 and "" not in names and (bool(step.closure) or all(_leads(b, place) for b in mine))
     parts = [f"loss={names.copy().pop()}"] if together else []
-    if not together:
-        _apart(file, mine, result, told)
     model = step.engine or model_at(file, place, step.optimizer)
-    given = (("optimizer", step.optimizer), ("model", model), ("batch", batch_at(file, place)), ("scaler", step.scaler))
+    read: dict[Node, str] = {}
+    if not together:
+        read = {b.link[0]: batch_at(file, b.link, model) for b in _readers(mine, place)}
+        _apart(file, mine, result, told, read)
+    batch = "" if any(read.values()) else batch_at(file, place, model)
+    given = (("optimizer", step.optimizer), ("model", model), ("batch", batch), ("scaler", step.scaler))
     parts += [f"{name}={text}" for name, text in given if text]
     text = f"{RECORDER}.step({', '.join(parts)})"
     result.lines.append(Line(text, place[0], below=bool(step.closure)))
     if around:
         _mark_around(file, step, result)
+
+
+def _readers(mine: list[Backward], place: Link) -> list[Backward]:
+    """Of the passes of a step that has several, those that tell of a batch: of each round one."""
+    found: list[Backward] = []
+    for backward in mine:
+        same = Context.function(backward.link) == Context.function(place)
+        if same and all(_exclusive(backward.link, other.link) for other in found):
+            found.append(backward)
+    return found
 
 
 def _above_clipping(step: Step, mine: list[Backward]) -> Link:
@@ -206,7 +219,10 @@ def _deleted(backward: Node, place: Link) -> bool:
     return any(s.__class__ is ast.Delete for s in between)
 
 
-def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], named: bool = False) -> None:
+def _apart(
+    file: File, mine: list[Backward], result: Plan, told: set[Node], read: Mapping[Node, str], named: bool = False
+) -> None:
+    """`read`: the batches of passes."""
     for backward in mine:
         if backward.link[0] in told:
             continue
@@ -219,7 +235,8 @@ def _apart(file: File, mine: list[Backward], result: Plan, told: set[Node], name
         text = text_of(file, backward.loss)
         name = f', "{text}"' if named and constant(backward.loss) is None and '"' not in text else ""
         part = ", is_part=True" if not named and is_divided(text, backward) else ""
-        result.lines.append(Line(f"{RECORDER}.loss({text}{name}{part})", backward.link[0], below=True))
+        batch = f", batch={read[backward.link[0]]}" if read.get(backward.link[0]) else ""
+        result.lines.append(Line(f"{RECORDER}.loss({text}{name}{part}{batch})", backward.link[0], below=True))
 
 
 def _mark_around(file: File, step: Step, result: Plan) -> None:

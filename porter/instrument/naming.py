@@ -1,4 +1,4 @@
-"""What the model, the batch and the loss are called where a line goes: only names that are bound there."""
+"""What the model and the loss are called where a line goes: only names that are bound there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from porter.analysis.file import File
-from porter.python.evidence import call_name, target_name
+from porter.python.evidence import target_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
 from porter.training.context import Context
-from porter.training.frequency import counts_epochs
 from porter.training.loops import loops_around
 
 _OPTIMIZER = lazy(r"(?i)optim|(?:^|_)opt(?:_|\d*$)|[a-z]Opt$|^opt[A-Z_]|_?opt$|adam|sgd|lbfgs|solver$")
@@ -22,9 +21,7 @@ _NO_MODEL = lazy(
     r"(?i)crit|loss|optim|sched|scaler|tokenizer|loader|accelerat|^log|metric|meter|ema|teacher|dataset|self$"
 )
 _OF_MODEL = frozenset("train parameters zero_grad named_parameters state_dict module to cuda npu".split())
-_FETCHES = lazy(r"^next$|(?:^|_)(?:get|next|fetch|sample)_?(?:\w*_)?batch|^get_batch|next_batch")
 _COUNTS = lazy(r"(?:_\w*|[ijkn]|idx|index|it|iter\w*|step|epoch|batch_(?:idx|id|index|num|i))$")
-_DATA = lazy(r"(?i)batch|data|input|image|^imgs?$|^[xy]$|target|label|sample|token")
 _CALLED, _ASKED = "called", "asked"
 _PLAIN_CALLS = frozenset({"mean", "sum"})
 
@@ -134,54 +131,22 @@ def _model_in(call: Node) -> tuple[Node | None, str]:
     return node, sign
 
 
-def batch_at(file: File, place: Link) -> str:
-    """The names of what a step works on."""
-    for loop in loops_around(place):
-        if loop.__class__ is ast.For and not counts_epochs(loop) and (names := _targets(loop)):
-            return _tuple(names)
-    links = [link for link in file.buckets[ast.Assign] if _fetches(link[0].value) and runs_before(link, place)]
-    fetched = [link for link in links if Context.function(link) == Context.function(place)]
-    if fetched:
-        last = max((link[0] for link in fetched), key=lambda node: node.lineno)
-        return _tuple(list(_names(last.targets[0])))
-    functions = functions_around(place)
-    if functions and not loops_around(place):
-        return _tuple([name for name in parameters(functions[0]) if _DATA.search(name)])
-    return ""
+def is_model(node: Node) -> bool:
+    return bool(_MODEL.search(target_name(node)))
 
 
-def _targets(loop: ast.For) -> list[str]:
-    source: Node = loop.iter
-    target: Node = loop.target
-    words = {call_name(n.func) for n in walk(source) if n.__class__ is ast.Call}
-    if not words.isdisjoint({"range", "trange", "parameters", "items", "keys", "values"}) or is_optimizer(target):
-        return []
-    if "enumerate" in words and target.__class__ is ast.Tuple and len(target.elts) == 2:
-        target = target.elts[1]
-    return list(_names(target))
-
-
-def _fetches(value: Node) -> bool:
-    call = next((n for n in walk(value) if n.__class__ is ast.Call and _FETCHES.search(call_name(n.func))), None)
-    return call is not None
-
-
-def _names(target: Node) -> Iterator[str]:
+def names_in(target: Node) -> Iterator[str]:
     if target.__class__ is ast.Name and not _COUNTS.match(target.id):
         yield target.id
     for part in target.elts if target.__class__ in (ast.Tuple, ast.List) else ():
-        yield from _names(part)
-
-
-def _tuple(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})" if names else ""
+        yield from names_in(part)
 
 
 def optimizers_loop(receiver: Node, place: Link) -> Link | None:
     """`for optimizer in optimizers: optimizer.step()`: the loop, which is one step."""
     for above in ancestors(place):
         if above[0].__class__ is ast.For:
-            return above if getattr(receiver, "id", "") in {*_names(above[0].target)} else None
+            return above if getattr(receiver, "id", "") in {*names_in(above[0].target)} else None
         if above[0].__class__ in FUNCTIONS:
             break
     return None

@@ -34,7 +34,7 @@ def opened(name: str) -> Iterator[Readable]:
             yield _decoded(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(
-            f"{name}: damaged gzip data: {error}; unpack it by hand and diagnose what comes out",
+            f"{name}: damaged gzip data: {error}; unpack it by hand and give what comes out",
             f"{name}：gzip 数据损坏：{error}；请手动解压后再诊断",
         ) from None
 

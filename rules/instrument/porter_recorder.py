@@ -61,16 +61,20 @@ class _State:
         self.off = True  # until start()
         self.watched = False
         self.steps = 0
-        self.batches = 0
+        self.parts = 0  # batches since the last step
         self.samples = 0  # since the last step
         self.clock = None
         self.losses = []  # of backward passes since the last step
         self.named = {}
         self.model = None
         self.names = {}  # of parameters, by their identity
+        self.modules = None  # their record
+        self.hooks = []  # that look at autocast in the next forward pass
+        self.autocast = []  # the dtypes that they saw; None where it was off
         self.is_told_late = False  # a framework tells of a step when its gradients are gone
         self.stash = None  # what the optimiser's hook saw of them
         self.clip = None  # the norm that a framework computed
+        self.places = {}  # weights of a mark, by device and dtype
         self.queue = []  # records whose values are still on their way from the device
         self.file = None
         self.debugger = self.profiler = None
@@ -98,7 +102,7 @@ def _safe(function):
 
 
 @_safe
-def start(log=None, seed=None, norms=(), save_gradients=False, lr_zero=False, msprobe=None, profile=None, batches=3):
+def start(log=None, seed=None, norms=(), save_gradients=False, lr_zero=False, msprobe=None, profile=None, batches=10):
     """At the top of the program, before torch is imported."""
     _state.off = False
     log = os.environ.get("PORTER_RECORD") or log
@@ -168,7 +172,9 @@ def watch(model=None, optimizer=None):
         _put({"kind": "weights", "parameters": {n: _weight(p) for n, p in parameters}})
         if optimizer is not None:
             _put(_settings_of(optimizer))
-        _put(_modules(model))
+        _state.modules = _modules(model)
+        _put(dict(_state.modules))
+        _hook_autocast(model)
 
 
 def _run(device):
@@ -283,8 +289,30 @@ def _local(tensor):
 def _weight(parameter):
     import torch
 
-    norm = torch.linalg.vector_norm(_local(parameter).cpu().double().flatten())
-    return {"norm": norm.item(), "shape": list(parameter.shape), "dtype": str(parameter.dtype)[6:]}
+    values = _local(parameter).cpu().double().flatten()
+    about = {"norm": torch.linalg.vector_norm(values).item(), "mark": _mark(values).item()}
+    return dict(about, shape=list(parameter.shape), dtype=str(parameter.dtype)[6:])
+
+
+_PERIOD = 4099  # a prime: no size of a layer is a multiple of it
+
+
+def _mark(values):
+    """A sum of values by weights of their places. The norm stays the same in another order and with other signs: this does
+    not, and it is about as large."""
+    key = values.device, values.dtype
+    if key not in _state.places:
+        _state.places[key] = _places().to(values.dtype).to(values.device)
+    weights, whole = _state.places[key], values.numel() // _PERIOD * _PERIOD
+    rest = values[whole:]
+    total = (rest * weights[: rest.numel()]).sum()
+    return total + (values[:whole].view(-1, _PERIOD).sum(0) * weights).sum() if whole else total
+
+
+def _places():
+    import torch
+
+    return ((torch.arange(_PERIOD, dtype=torch.float64) * 0.6180339887498949) % 1 - 0.5) * 12**0.5
 
 
 def _settings_of(optimizer):
@@ -311,6 +339,51 @@ def _modules(model):
         if isinstance(probability, float) and probability > 0:
             dropout[_plain(name)] = probability
     return {"kind": "modules", "training": bool(getattr(model, "training", False)), "dropout": dropout}
+
+
+def _hook_autocast(model):
+    """The forward pass that comes next tells in which precision it computes: the first one may be over."""
+    model = model[0] if isinstance(model, (list, tuple)) and model else model
+    modules = list(model.modules()) if model is not None else []
+    if any(hasattr(m, "_orig_mod") or getattr(m, "_compiled_call_impl", None) is not None for m in modules):
+        return  # a hook would have it compiled anew
+    for module in modules:
+        is_large = any(parameter.dim() > 1 for parameter in module.parameters(recurse=False))
+        if is_large and not hasattr(module, "code"):  # which a scripted one has
+            _state.hooks.append(module.register_forward_pre_hook(_see_autocast))
+
+
+@_safe
+def _see_autocast(module, inputs):
+    device = next(module.parameters()).device.type
+    _state.autocast.append(_autocast(device))
+
+
+def _autocast(device):
+    """The dtype that autocast chooses now; None where it is off."""
+    import torch
+
+    if hasattr(torch, "get_autocast_dtype"):  # since torch 2.4
+        is_on, dtype = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
+    elif device == "cpu":
+        is_on, dtype = torch.is_autocast_cpu_enabled(), torch.get_autocast_cpu_dtype()
+    elif device == "cuda":
+        is_on, dtype = torch.is_autocast_enabled(), torch.get_autocast_gpu_dtype()
+    else:
+        library = getattr(torch, device)
+        is_on, dtype = library.is_autocast_enabled(), library.get_autocast_dtype()
+    return str(dtype)[6:] if is_on else None
+
+
+def _put_autocast():
+    """A record of the modules again, with what the hooks saw."""
+    if _state.autocast:
+        seen = [dtype for dtype in _state.autocast if dtype]
+        _put(dict(_state.modules, autocast=max(seen, key=seen.count) if seen else None))
+    if _state.autocast or _state.steps > 1:
+        for hook in _state.hooks:
+            hook.remove()
+        _state.hooks, _state.autocast = [], []
 
 
 class _Later:
@@ -347,11 +420,9 @@ def _put(record, later=None, fill=None):
     _flush(False)
 
 
-def _put_numbers(record, numbers):
-    """A record, and what of it or beside it are tensors of one element: `numbers` go into "losses" of a step."""
-    if numbers and "losses" not in record and record["kind"] == "step":
-        record["losses"] = numbers
-    places = [(part, name) for part in (record, numbers) for name in part if hasattr(part[name], "data_ptr")]
+def _put_numbers(record, *tables):
+    """A record, and what of it or in its tables are tensors of one element."""
+    places = [(part, name) for part in (record, *tables) for name in part if hasattr(part[name], "data_ptr")]
     waiting = []
     for part, name in places:
         if part[name].device.type == "cpu":
@@ -407,9 +478,10 @@ def _spelled(value):
 
 
 @_safe
-def loss(value, name=None, is_part=False):
-    """Of one backward pass: a step has the mean of its passes, or their sum where the program divides each by their
-    number (`is_part`). With a name, of another loss beside it."""
+def loss(value, name=None, is_part=False, batch=None):
+    """Of one backward pass, with what it read: a step has the mean of its passes, or their sum where the program divides
+    each by their number (`is_part`). With a name, of another loss beside it."""
+    _batch(batch)
     if name is None:
         _note(value, is_part)
     else:
@@ -432,6 +504,8 @@ def _note(value, is_part=False):
 def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_norm=None):
     """Once for each step of the optimiser, before it moves the weights."""
     watch(model, optimizer)
+    if _state.hooks and _state.steps:
+        _put_autocast()
     _note(loss)
     _batch(batch, max(len(_state.losses), 1))
     if not _moves(optimizer):
@@ -440,6 +514,7 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
     if _state.settings.get("log"):
         _record(_optimizers(optimizer), scaler or getattr(optimizer, "scaler", None), grad_norm)
     _state.losses, _state.named, _state.samples, _state.stash, _state.clip = [], {}, 0, None, None
+    _state.parts = 0
     _zero(optimizer)
 
 
@@ -455,16 +530,19 @@ def _record(optimizers, scaler, grad_norm):
     if losses:
         row["loss"] = sum(losses[1:], losses[0]) / (1 if _state.is_part else len(losses))
     row["lr"] = next((group.get("lr") for each in optimizers for group in each.param_groups), None)
-    total, norms = _state.stash or _gradients(optimizers, _factor(scaler, optimizers))
+    total, norms, marks = _state.stash or _gradients(optimizers, _factor(scaler, optimizers))
     row["grad_norm"] = next((norm for norm in (grad_norm, _state.clip, total) if norm is not None), None)
     row["loss_scale"] = getattr(scaler, "_scale", None)  # get_scale() would wait for it
     if _state.clock is not None:
         row["seconds"] = now - _state.clock
         row["samples_per_second"] = _state.samples / row["seconds"] if _state.samples else None
     _state.clock = now
-    _put_numbers({"kind": "step", **{name: value for name, value in row.items() if value is not None}}, _state.named)
+    row = {name: value for name, value in row.items() if value is not None}
+    if _state.named:
+        row["losses"] = _state.named
+    _put_numbers({"kind": "step", **row}, _state.named)
     if norms:
-        _put_numbers({"kind": "norms", "step": _state.steps, "gradients": norms}, norms)
+        _put_numbers({"kind": "norms", "step": _state.steps, "gradients": norms, "marks": marks}, norms, marks)
 
 
 def _factor(scaler, optimizers):
@@ -477,10 +555,11 @@ def _factor(scaler, optimizers):
 
 
 def _gradients(optimizers, factor=None, step=None):
-    """The norm of all local gradients, and of each where this step is asked for."""
+    """The norm of all local gradients; of each, with its mark, where this step is asked for."""
     import torch
 
-    step, wanted, norms, gradients = step or _state.steps, _state.settings.get("norms", ()), {}, {}
+    step, wanted, norms, marks, gradients = step or _state.steps, _state.settings.get("norms", ()), {}, {}, {}
+    is_wanted = wanted == "all" or step in wanted
     moved = [p for each in optimizers for group in each.param_groups for p in group["params"]]
     if not any(id(parameter) in _state.names for parameter in moved):  # it moves copies of the weights
         moved = [p for _, p in _parameters(_state.model)] or moved
@@ -492,14 +571,17 @@ def _gradients(optimizers, factor=None, step=None):
             norm = torch.linalg.vector_norm(local, dtype=exact)
             name = _state.names.get(id(parameter), f"parameter{len(norms)}")
             norms[name] = norm if factor is None else norm / factor.to(norm.device)
+            if is_wanted and local.is_floating_point():
+                mark = _mark(local.to(exact))
+                marks[name] = mark if factor is None else mark / factor.to(mark.device)
             gradients[name] = gradient
     if not norms:
-        return None, {}
+        return None, {}, {}
     if _state.settings.get("save_gradients") and step == 1:
         _save(gradients, factor)
     every = list(norms.values())
     total = torch.linalg.vector_norm(torch.stack([norm.to(every[0].device) for norm in every]))
-    return total, norms if wanted == "all" or step in wanted else {}
+    return (total, norms, marks) if is_wanted else (total, {}, {})
 
 
 def _save(gradients, factor):
@@ -539,10 +621,11 @@ def _batch(batch, times=1):
     """`times`: how many such batches there were."""
     found = list(_tensors(batch)) if _state.settings.get("log") else []
     _state.samples += times * next((tensor.shape[0] for _, tensor in found if tensor.dim()), 0)
-    if not found or _state.batches >= _state.settings["batches"]:
+    if not found or _state.steps >= _state.settings["batches"]:
         return
-    _state.batches += 1
-    rows = [{"path": path, "shape": list(t.shape), "dtype": str(t.dtype)[6:]} for path, t in found]
+    _state.parts += 1
+    more = f"#{_state.parts}" if _state.parts > 1 else ""
+    rows = [{"path": path + more, "shape": list(t.shape), "dtype": str(t.dtype)[6:]} for path, t in found]
     later = _Later([tensor for _, tensor in found], True)
     # what lies on the host already may be filled anew
     later.host = [copy.clone() if copy.data_ptr() == t.data_ptr() else copy for copy, (_, t) in zip(later.host, found)]

@@ -100,6 +100,22 @@ def test_the_page(porter):
     assert porter("compare", "a.jsonl", "forward.jsonl", "--rerun", "same.jsonl", "--format", "html").text == text
 
 
+def test_the_band_of_noise_is_drawn(porter):
+    """Around the baseline, and from zero on where the distance is drawn; none where the baseline repeats itself."""
+    losses = [loss + 0.02 * (-1) ** n for n, loss in enumerate(curve())]
+    written(porter.folder / "again.jsonl", records(losses))
+    made = {}
+    for rerun in ("again.jsonl", "same.jsonl"):
+        porter("compare", "a.jsonl", "forward.jsonl", "--rerun", rerun, "-o", "page.html")
+        text = (porter.folder / "page.html").read_text("utf-8")
+        made[rerun] = re.findall(r'<polygon class="band" points="([^"]+)"', text)
+        assert ("twice the noise of the baseline" in text) == (rerun == "again.jsonl")
+    around, above = ([tuple(map(float, point.split(","))) for point in band.split()] for band in made["again.jsonl"])
+    assert len(around) == len(above) == 80 and made["same.jsonl"] == []
+    assert all(upper[0] == lower[0] and upper[1] < lower[1] for upper, lower in zip(around[:40], reversed(around[40:])))
+    assert {y for _, y in above[40:]} == {120.0}
+
+
 def test_nothing_of_a_log_ends_the_page_or_hides(porter):
     evil = "</script><script>alert(1)</script>\u202e`{0}"
     for name, norms in (("evil.jsonl", 1.0), ("other.jsonl", 3.0)):

@@ -46,6 +46,13 @@ def test_weights_are_named(tmp_path, change, key):
     assert key in keys(judged(tmp_path, records(), records(weights={NAMES[3]: change})))
 
 
+@pytest.mark.parametrize(("mark", "stage"), [(-0.3, "weights"), (0.3000001, "")])
+def test_weights_in_another_order(tmp_path, mark, stage):
+    one, other = (records(weights={NAMES[1]: {"mark": value}}) for value in (0.3, mark))
+    verdict = judged(tmp_path, one, other)
+    assert verdict.stage == stage and ("weights.turned" in keys(verdict)) == bool(stage)
+
+
 def test_weights_that_are_missing(tmp_path):
     made = records()
     del made[1]["parameters"][NAMES[2]]
@@ -139,6 +146,23 @@ def test_dropout_and_the_mode(tmp_path, modules):
     assert told(verdict) == ("difference", "randomness", "randomness")
 
 
+@pytest.mark.parametrize("broken", [{"dropout": None}, {"dropout": "0.1"}, {"training": "yes"}, {"training": None}])
+def test_a_record_of_modules_that_says_nothing_is_no_difference(tmp_path, broken):
+    assert (
+        judged(
+            tmp_path, records(), [*records(), {"kind": "modules", "training": True, "dropout": {}, **broken}]
+        ).outcome
+        == "none"
+    )
+
+
+def test_dropout_that_hardly_shows(tmp_path):
+    """A small net with little dropout stays within what two devices may differ by."""
+    one = records(header={"device": "cuda"})
+    other = records(rounded(1e-3), modules={"dropout": {"drop": 0.1}}, header={"device": "npu"}, norms={NAMES[0]: 0.13})
+    assert judged(tmp_path, one, other).stage == "randomness"
+
+
 def test_dropout_on_both_devices_tells_nothing(tmp_path):
     modules = {"dropout": {"drop": 0.1}}
     one = records(modules=modules, header={"device": "cuda"})
@@ -197,6 +221,15 @@ def test_backward_names_the_parameters(tmp_path):
     assert [f.values["name"] for f in verdict.evidence if f.key == "norms.last"] == [NAMES[1]]
 
 
+@pytest.mark.parametrize(("mark", "stage"), [(-0.05, "backward"), (0.0499999, "")])
+def test_gradients_of_one_norm_with_other_signs(tmp_path, mark, stage):
+    moved = [LOSSES[0], *(rounded(1e-2)[1:] if stage else LOSSES[1:])]
+    verdict = judged(tmp_path, records(marks={}), records(moved, marks={NAMES[1]: mark}))
+    assert verdict.stage == stage
+    assert ("norms.turned" in keys(verdict)) == bool(stage)
+    assert [f.values["name"] for f in verdict.evidence if f.key == "norms.last"] == ([NAMES[1]] if stage else [])
+
+
 def test_backward_by_the_norm_of_the_whole(tmp_path):
     norms = [2.5, *[None] * 39]
     verdict = judged(tmp_path, records(without=("norms",)), records(without=("norms",), grad_norm=norms))
@@ -207,6 +240,15 @@ def test_a_gradient_of_nothing_but_rounding(tmp_path):
     """A bias in front of a norm has none."""
     one, other = ({NAMES[2]: norm} for norm in (1e-9, 3e-9))
     assert judged(tmp_path, records(norms=one), records(norms=other)).outcome == "none"
+
+
+@pytest.mark.parametrize("factor", [1024.0, 0.5])
+def test_a_loss_that_is_scaled_before_it_is_told(tmp_path, factor):
+    norms = {name: 0.1 * (n + 1) * factor for n, name in enumerate(NAMES)}
+    other = records([loss * factor for loss in LOSSES], norms=norms)
+    verdict = judged(tmp_path, records(), other)
+    assert told(verdict) == ("difference", "scaling", "loss-scaled") and "factor.loss" in keys(verdict)
+    assert judged(tmp_path, records(), records([loss * factor for loss in LOSSES])).stage == "forward"
 
 
 @pytest.mark.parametrize(

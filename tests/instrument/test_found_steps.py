@@ -168,8 +168,8 @@ SHAPES = {
     "accumulates": (
         SCALED,
         {
-            "        if (step + 1) % 4 == 0:": "loss(loss, is_part=True)",
-            "            torch.nn.utils": "step(optimizer=optimizer, model=model, batch=batch, scaler=scaler)",
+            "        if (step + 1) % 4 == 0:": "loss(loss, is_part=True, batch=batch)",
+            "            torch.nn.utils": "step(optimizer=optimizer, model=model, scaler=scaler)",
         },
     ),
     "closure": (CLOSURE, {"        return loss": "step(loss=loss, optimizer=optimizer, model=net)"}),
@@ -414,6 +414,43 @@ for idx in range(9):
         'loss(path_loss, "path_loss")',
         "step(loss=g_loss, optimizer=g_optim, batch=real)",
     }
+
+
+ASSEMBLED = """\
+import torch
+from nets import Net, encoder
+
+model = Net().to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(9):
+    {body}
+    loss = criterion(model(x{more}), target)
+    optimizer.zero_grad()
+    loss.backward()
+    {last}optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "last", "batch"),
+    [
+        ("x, target = images[order[step]].to(device), labels[step].to(device)", "", "", "(x, target)"),
+        ("x = torch.tensor([words(t) for t in texts]).to(device)\n    target = x.roll(1)", "", "", "(x, target)"),
+        ("x, target = batch()", "", "", "(x, target)"),
+        ("noise = torch.randn(4)\n    x = (data[step] + noise).to(device)", ", noise", "", "(noise, x)"),
+        ("x = encoder(images[step])", "", "", ""),  # rounded otherwise by another device
+        ("x = model.stem(images[step])", "", "", ""),
+        ("if step:\n        x = images[step]", "", "", ""),  # not bound in each round
+        ("x = images[step]", "", "del x\n    ", ""),
+        ("x = images[step]\n    x = encoder(x)", "", "", ""),
+    ],
+)
+def test_a_batch_that_the_loop_puts_together(porter, body: str, more: str, last: str, batch: str) -> None:
+    write(porter.folder, {"train.py": ASSEMBLED.format(body=body, more=more, last=last)})
+    assert porter("instrument", "train.py", "--loss-log", "l.jsonl", "--inplace").code == 0
+    calls = inserted((porter.folder / "train.py").read_text("utf-8")).values()
+    assert any(call.endswith(f"model=model{f', batch={batch}' if batch else ''})") for call in calls), calls
+    assert ("batch=" in str(calls)) == bool(batch)
 
 
 def test_a_trainer_whose_class_is_chosen_when_it_runs(porter) -> None:

@@ -138,8 +138,9 @@ def test_the_records_say_what_the_run_is(put_in) -> None:
         and optimizer["groups"][0]["parameters"] == 4
     )
     assert modules == {"kind": "modules", "training": True, "dropout": {"1": 0.1}}
+    assert of("modules", rows)[1:] == [{**modules, "autocast": None}]  # what the second forward pass showed
     batches, steps = of("batch", rows), of("step", rows)
-    assert [row["step"] for row in batches] == [1, 2, 3] and len(steps) == 8
+    assert [row["step"] for row in batches] == [*range(1, 9)] and len(steps) == 8
     assert [part["path"] for part in batches[0]["inputs"]] == ["0", "1"]
     assert batches[0]["inputs"][0].keys() == {"path", "shape", "dtype", "hash", "mean"}
     [norms] = of("norms", rows)
@@ -147,6 +148,69 @@ def test_the_records_say_what_the_run_is(put_in) -> None:
     assert norms["step"] == 1 and steps[0]["grad_norm"] == pytest.approx(total) and total > 0.1  # before it was clipped
     assert rows[-1] == {"kind": "end", "steps": 8}
     assert (folder / "base" / "run1.gradients.pt").is_file()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_autocast_is_seen_in_the_forward_pass(put_in, dtype: str) -> None:
+    forward = "loss = nn.functional.cross_entropy(model(x), y)"
+    inside = f"with torch.autocast('cpu', torch.{dtype}):\n            out = model(x)\n        "
+    folder = put_in(
+        PLAIN.replace(forward, inside + forward.replace("model(x)", "out.float()")), "--loss-log", "log.jsonl"
+    )
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert of("modules", records(folder / "log.jsonl"))[-1]["autocast"] == dtype
+
+
+def test_a_mark_tells_another_order_and_other_signs(put_in) -> None:
+    text = PLAIN.replace("optimizer =", "exec(sys.argv[1]) if sys.argv[1:] else None\noptimizer =", 1)
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "1")
+    runs = []
+    for change in (
+        "",
+        "model[0].weight.data = model[0].weight.data.flip(0)",
+        "model[0].weight.register_hook(torch.neg)",
+    ):
+        assert run(folder, *([change] if change else [])).returncode == 0
+        rows = records(folder / "log.jsonl")
+        runs.append((of("weights", rows)[0]["parameters"]["0.weight"], *of("norms", rows)))
+    (weight, norms), (flipped, _), (_, negated) = runs
+    assert (
+        flipped["norm"] == pytest.approx(weight["norm"])
+        and abs(flipped["mark"] - weight["mark"]) > 0.1 * weight["norm"]
+    )
+    assert negated["gradients"] == norms["gradients"]
+    assert negated["marks"]["0.weight"] == -norms["marks"]["0.weight"] and norms["marks"]["0.weight"]
+    assert negated["marks"]["2.weight"] == norms["marks"]["2.weight"]
+
+
+def test_as_many_batches_as_are_asked_for(put_in) -> None:
+    folder = put_in(PLAIN, "--loss-log", "log.jsonl", "--batches", "2")
+    assert run(folder).returncode == 0
+    assert [row["step"] for row in of("batch", records(folder / "log.jsonl"))] == [1, 2]
+
+
+def test_each_pass_of_a_step_has_its_batch(put_in) -> None:
+    text = (
+        HEAD.format(optimizer="SGD(model.parameters(), lr=0.1)", shuffle="False")
+        + """\
+batches = iter(loader)
+for step in range(2):
+    optimizer.zero_grad()
+    for _ in range(2):
+        x, y = next(batches)
+        loss = nn.functional.cross_entropy(model(x), y) / 2
+        loss.backward()
+    optimizer.step()
+"""
+    )
+    folder = put_in(text, "--loss-log", "log.jsonl")
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    seen = [
+        (row["step"], *(part["path"] for part in row["inputs"])) for row in of("batch", records(folder / "log.jsonl"))
+    ]
+    assert seen == [(1, "0", "1"), (1, "0#2", "1#2"), (2, "0", "1"), (2, "0#2", "1#2")]
 
 
 def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
