@@ -74,7 +74,7 @@ def look(path: str, source: Source, session: Session, again: Again | None = None
     links = candidates(file, again and near(file, again))
     units: dict[tuple[int, int], Unit] = {}
     if links:
-        from porter.python.units import unit_of  # needs libcst, which costs more than all of this
+        from porter.python.units import SPARE, unit_of  # needs libcst, which costs more than all of this
     if again is None:
         file.failures.guard("inventory", 1, lambda: add_methods(file))
         for rule in session.rules.of_index:
@@ -85,6 +85,8 @@ def look(path: str, source: Source, session: Session, again: Again | None = None
             units.setdefault((unit.start, unit.end), unit)
     for _, unit in sorted(units.items()):
         analysis.walk(unit)
+    if links:
+        SPARE.settle()
     return analysis
 
 
@@ -153,6 +155,7 @@ class Analysis:
         self._unsafe += unsafe
         self._auto += auto
         self._review += review
+        piece.give_back()
 
     @staticmethod
     def _pair(outcomes: list[Outcome], unsafe: list[Outcome]) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
-from porter.project.imports import Import, Project, imports
+from porter.project.imports import Import, Project
 from porter.python.graphs import reached
 from porter.python.trees import parse
 
@@ -27,17 +27,24 @@ _BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
 
 
 class IdleFiles:
-    """`sources`: the Python files of a project; `others`: what else may name one."""
+    """`sources`: the Python files of a project; `others`: what else may name one; `may_say`: whether a file may say a word."""
 
-    def __init__(self, sources: Sequence[str], others: Sequence[str], text: Text) -> None:
+    def __init__(
+        self,
+        sources: Sequence[str],
+        others: Sequence[str],
+        text: Text,
+        project: Project,
+        may_say: Callable[[str, bytes], bool],
+    ) -> None:
         self._sources, self._others, self._text = sources, others, text
-        self._reads: dict[str, list[Import]] = {}
+        self._project, self._read, self._may_say = project, project.read, may_say
 
     def has(self, path: str) -> bool:
         if path in self._live or not self._is_among_used(path):
             return False
         leading = reached([path], lambda file: self._importers.get(file, ()))
-        return not any(self._named(stem) for stem in sorted({*map(_stem, leading)} - {"__init__"}))
+        return not any(self._named(stem) for stem in sorted({*map(stem_of, leading)} - {"__init__"}))
 
     @cached_property
     def _live(self) -> set[str]:
@@ -46,8 +53,7 @@ class IdleFiles:
 
     @cached_property
     def _imports(self) -> dict[str, set[str]]:
-        project = Project(self._sources, self._read)
-        return {path: {*self._imported_by(project, path)} - {path} for path in self._sources}
+        return {path: {*self._imported_by(path)} - {path} for path in self._sources}
 
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
@@ -59,7 +65,7 @@ class IdleFiles:
 
     def _starts(self, path: str) -> bool:
         """Whether a file may run by itself. A module of a package that is no program is run by nobody but who imports it."""
-        stem = _stem(path)
+        stem = stem_of(path)
         if stem in _ASKED_FOR or is_test(path) or SIDE.search(path) or b"__main__" in self._text(path):
             return True
         if stem.startswith("__"):
@@ -73,8 +79,8 @@ class IdleFiles:
     def _set(self) -> frozenset[str]:
         return frozenset(self._sources)
 
-    def _imported_by(self, project: Project, path: str) -> Iterator[str]:
-        for file in (*project.files(path), *self._unresolved(project, path)):
+    def _imported_by(self, path: str) -> Iterator[str]:
+        for file in (*self._project.files(path), *self._unresolved(path)):
             yield file
             folder = file
             while "/" in folder:  # a package runs before what is in it
@@ -82,10 +88,10 @@ class IdleFiles:
                 if f"{folder}/__init__.py" in self._set:
                     yield f"{folder}/__init__.py"
 
-    def _unresolved(self, project: Project, path: str) -> Iterator[str]:
+    def _unresolved(self, path: str) -> Iterator[str]:
         """What an import may mean that leads to no file of the project for certain: all files of that name."""
         for statement in self._read(path):
-            if not project.named(path, statement.module):
+            if not self._project.named(path, statement.module):
                 for word in {*statement.module.split("."), *(name for name, _ in statement.names)}:
                     yield from self._by_stem.get(word, ())
 
@@ -95,11 +101,6 @@ class IdleFiles:
         for path in self._sources:
             found.setdefault(_parts(path)[1], []).append(path)
         return found
-
-    def _read(self, path: str) -> list[Import]:
-        if path not in self._reads:
-            self._reads[path] = list(imports(self._text(path)))
-        return self._reads[path]
 
     def _is_among_used(self, path: str) -> bool:
         """Whether a program imports others of its folder, or of one above: else it may be there for somebody else."""
@@ -138,9 +139,9 @@ class IdleFiles:
         plain = stem.encode()
 
         def names(path: str) -> bool:
-            text = self._text(path)
-            if plain not in text:
+            if not self._may_say(path, plain):
                 return False
+            text = self._text(path)
             if kind_of(path) == PYTHON:
                 return quoted.search(text) is not None
             return (spelled if path.endswith(_PROSE) else whole).search(text) is not None
@@ -148,7 +149,7 @@ class IdleFiles:
         return any(map(names, self._sources)) or any(map(names, self._others))
 
 
-def _stem(path: str) -> str:
+def stem_of(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".py")
 
 

@@ -72,6 +72,7 @@ class Project:
     def __init__(self, paths: Iterable[str], read: Callable[[str], list[Import]]):
         self.read = read
         self._modules = {module_of(path): path for path in sorted(paths, reverse=True)}  # a package before a module
+        self._imported: dict[str, set[str]] = {}
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._handed: dict[tuple[str, str], set[str]] = {}
         self._ends: dict[str, list[str]] = {}
@@ -82,6 +83,11 @@ class Project:
 
     def files(self, path: str) -> set[str]:
         """The files that one imports, with those from which what it imports is handed on."""
+        if path not in self._imported:
+            self._imported[path] = self._imported_by(path)
+        return self._imported[path]
+
+    def _imported_by(self, path: str) -> set[str]:
         files: set[str] = set()
         for statement in self.read(path):
             joint = "" if statement.module.endswith(".") else "."

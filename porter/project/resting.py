@@ -46,13 +46,13 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
     """The results with what is said of unused code made notes, that name what is unused; `once`: of a code and its message,
     whether the first place of a file speaks for all."""
-    return [_rested(result, uses, once) for result in results]
+    rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
+    rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
+    uses.will_ask(result.path for result, told in rows if told)
+    return [_rested(result, told, uses, once) if told else result for result, told in rows]
 
 
-def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
-    told = [f for f in result.findings if _matters_where_it_runs(f)]
-    if not told or kind_of(result.path) != PYTHON:
-        return result
+def _rested(result: FileResult, told: list[Finding], uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     if uses.is_idle(result.path):
         return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
     apple = AppleCode(uses.text(result.path))

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
-from porter.project.idle_files import IdleFiles
-from porter.project.imports import imports
-from porter.project.meant_names import MeantNames, is_comment
+from porter.project.idle_files import IdleFiles, stem_of
+from porter.project.imports import Import, Project, imports
+from porter.project.meant_names import MeantNames, is_comment, whole_word
+from porter.project.said_words import SaidWords
 from porter.regex import lazy
 
 Read = Callable[[str], bytes]
@@ -22,10 +23,13 @@ _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
 # names that are made at run time: of what a file itself holds, and of any module
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
+_ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
+_SPREAD = lazy(rb"\b(\w+)\.__dict__")
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
 # what is looked for first, as most files have none of it
 _LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
 _STARRED = lazy(rb"import[ \t]+\*")
+_NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # at the margin
 _TEXTS = frozenset({".md", ".rst", ".txt"})
 _SHORT = 32_768  # bytes
 _TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
@@ -38,6 +42,13 @@ class Uses:
         self._list, self._read, self._known = files, read, dict[str, bytes]()
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
+        self._read_imports: dict[str, list[Import]] = {}
+        self._said = SaidWords(self.text)
+
+    def will_ask(self, homes: Iterable[str]) -> None:
+        """The files that are asked about, and about the names that they define."""
+        names = {name for home in homes for name in _NAMED.findall(self.text(home))}
+        self._said.will_ask(names.union(map(str.encode, map(stem_of, self._sources))))
 
     @cached_property
     def _files(self) -> list[str]:
@@ -53,7 +64,16 @@ class Uses:
 
     @cached_property
     def _meant(self) -> MeantNames:
-        return MeantNames(self._sources, self.text)
+        return MeantNames(self._sources, self.text, self._project)
+
+    @cached_property
+    def _project(self) -> Project:
+        return Project(self._sources, self._imports)
+
+    def _imports(self, path: str) -> list[Import]:
+        if path not in self._read_imports:
+            self._read_imports[path] = list(imports(self.text(path)))
+        return self._read_imports[path]
 
     def is_idle(self, home: str) -> bool:
         """Whether nothing runs a file, for certain: a heap of data is not looked through."""
@@ -62,14 +82,14 @@ class Uses:
     @cached_property
     def _idle(self) -> IdleFiles:
         others = [path for path in self._files if kind_of(path) != PYTHON]
-        return IdleFiles(self._sources if len(others) <= _TEXTS_AT_MOST else (), others, self.text)
+        sources = self._sources if len(others) <= _TEXTS_AT_MOST else ()
+        return IdleFiles(sources, others, self.text, self._project, self._said.may_say)
 
     def is_taken(self, home: str) -> bool:
         """Whether another file imports this one: else nobody knows for whom it is there."""
         folder, _, name = home.rpartition("/")
         word = (folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")).encode()
-        near = self._near_first(self._sources, _folder(home))
-        return any(p != home and word in self.text(p) and self._meant.takes(p, home) for p in near)
+        return any(p != home and word in self.text(p) for p in self._meant.takers(home))
 
     def text(self, path: str) -> bytes:
         """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
@@ -121,25 +141,38 @@ class Uses:
         """Whether anything in a file may be used by a name that is made at run time."""
         folder, _, stem = home.removesuffix(".py").rpartition("/")
         top = home.partition("/")[0]
-        near = (p for p in self._sources if "/" not in p or p.partition("/")[0] == top)
-        if any(_says(text := self.text(p), _LOADS) and _LOADED.search(text) for p in near):
+        if any("/" not in p or p.partition("/")[0] == top for p in self._loading):
             return True
-        words = [word.encode() for word in {stem, *folder.split("/")} if word]
-        asked, starred = _looked_up_of(words), _starred(stem.encode())
-        texts = [text for p in self._sources if p != home and any(map((text := self.text(p)).__contains__, words))]
-        found = any(_says(text, _LOOKS_UP) and asked.search(text) for text in texts) or any(
-            _STARRED.search(text) and starred.search(text) and _LOOKED_UP.search(text) for text in texts
+        names, starred = {name.encode() for name in (stem, *folder.split("/"))}, _starred(stem.encode())
+        found = any(p != home and not names.isdisjoint(modules) for p, modules in self._looking_up.items()) or any(
+            p != home and starred.search(self.text(p)) for p in self._starring
         )
         return found or _LOOKED_UP.search(self.text(home)) is not None
+
+    @cached_property
+    def _loading(self) -> list[str]:
+        """Where modules are loaded by names that are made at run time."""
+        return [p for p in self._sources if _says(text := self.text(p), _LOADS) and _LOADED.search(text)]
+
+    @cached_property
+    def _looking_up(self) -> dict[str, set[bytes]]:
+        """Where names are looked up in something, and what that is called."""
+        texts = ((p, self.text(p)) for p in self._sources)
+        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in texts if _says(text, _LOOKS_UP)}
+
+    @cached_property
+    def _starring(self) -> list[str]:
+        """Where all names of a module are imported, and names are looked up."""
+        return [p for p in self._sources if _STARRED.search(text := self.text(p)) and _LOOKED_UP.search(text)]
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether a name stands in another file, in code that is no comment, or may: a heap of data is not looked through.
         What is near comes first."""
-        word = name.encode()
-        whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))  # plain letters first: found in a tenth of the time
+        word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
         for path in self._near_first(others, _folder(home)):
-            if path != home and word in (text := self.text(path)):
+            if path != home and self._said.may_say(path, word):
+                text = self.text(path)
                 if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
                     if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
                         return True
@@ -167,7 +200,8 @@ class Uses:
 
     def _near_first(self, paths: list[str], folder: str) -> list[str]:
         if folder not in self._sorted:
-            self._sorted = {folder: sorted(paths, key=lambda path: not path.startswith(folder))}
+            near = [path for path in paths if path.startswith(folder)]
+            self._sorted = {folder: [*near, *(path for path in paths if not path.startswith(folder))]}
         return self._sorted[folder]
 
 
@@ -177,12 +211,6 @@ def _says(text: bytes, words: Iterable[bytes]) -> bool:
 
 def _folder(path: str) -> str:
     return path[: path.rfind("/") + 1]
-
-
-def _looked_up_of(modules: Iterable[bytes]) -> re.Pattern[bytes]:
-    """`getattr(models, name)`, `models.__dict__`"""
-    names = b"|".join(map(re.escape, modules))
-    return re.compile(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(?:%s)[ \t]*[,)]|\b(?:%s)\.__dict__" % (names, names))
 
 
 def _starred(module: bytes) -> re.Pattern[bytes]:

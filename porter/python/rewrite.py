@@ -18,7 +18,7 @@ from porter.finding import DECIDED, SHARED, Change, apply
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.quotes import fitting
-from porter.python.units import Piece, Unit
+from porter.python.units import SPARE, Piece, Unit
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -273,7 +273,8 @@ def _hold(walk: _Walk, changes: list[Change], text: str) -> None:
     unit, old = walk.piece.unit, walk.file.source.utf8
     line, codes = walk.line, walk.codes
     try:
-        cst.parse_module(text)
+        if text not in SPARE:  # where it is, LibCST has accepted it
+            SPARE.keep(text, cst.parse_module(text))
     except cst.ParserSyntaxError:
         raise Broken("reparse", line, error="LibCST", codes=codes) from None
     moved = tuple(Change(c.start - unit.start, c.end - unit.start, c.new) for c in changes)

@@ -17,6 +17,7 @@ from libcst._nodes.internal import CodegenState
 from porter.python.blocks import once, within
 from porter.python.index import Link, Node
 from porter.python.source import Source
+from porter.python.spare_trees import SpareTrees
 from porter.python.trees import fits_libcst
 from porter.regex import lazy
 
@@ -123,6 +124,12 @@ class _Positions(CodegenState):
         self.inner: dict[int, tuple[int, int]] = {}
         self._stack: list[int] = []
 
+    @classmethod
+    def of(cls, module: cst.Module) -> _Positions:
+        state = cls(module)
+        module._codegen(state)
+        return state
+
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Without the whitespace and brackets that it owns."""
         return self.inner.get(id(node)) or self.outer[id(node)]
@@ -172,9 +179,7 @@ class _Mark:
 
 def positions(module: cst.Module) -> Callable[[cst.CSTNode], tuple[int, int]]:
     """A function from node to (start, end) in the module's text, in characters."""
-    state = _Positions(module)
-    module._codegen(state)
-    return state.span
+    return _Positions.of(module).span
 
 
 def _deeper(unit: Unit, limit: int) -> bool:
@@ -192,6 +197,9 @@ def _deeper(unit: Unit, limit: int) -> bool:
     return False
 
 
+SPARE = SpareTrees[_Positions]()
+
+
 class Piece:
     """A unit as LibCST sees it. `span` is what a reader would mark, `reach` what the node owns."""
 
@@ -203,11 +211,12 @@ class Piece:
         if not text.isascii():  # where each character begins in the file
             self._starts = list(accumulate((len(c.encode("utf-8")) for c in text), initial=unit.start))
         self.text = unit.prefix + text + unit.suffix
-        self.module = cst.parse_module(self.text)
-        state = _Positions(self.module)
-        self.module._codegen(state)
-        self.exact = "".join(state.tokens) == self.text
-        self._state = state
+        self.module, known = SPARE.take(self.text) or (cst.parse_module(self.text), None)
+        self._state = known or _Positions.of(self.module)
+        self.exact = "".join(self._state.tokens) == self.text
+
+    def give_back(self) -> None:
+        SPARE.give_back(self.text, self.module, self._state)
 
     def _offset(self, index: int) -> int:
         index -= len(self.unit.prefix)
@@ -230,6 +239,5 @@ class Piece:
 
     def render(self, module: cst.Module) -> tuple[str, dict[int, tuple[int, int]]]:
         """The text of a rewritten tree and where its nodes lie in it, by id and prefix included."""
-        state = _Positions(module)
-        module._codegen(state)
+        state = _Positions.of(module)
         return "".join(state.tokens), state.outer

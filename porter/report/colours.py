@@ -20,6 +20,23 @@ KINDS = (
     ("Name.Builtin", "b"),
 )
 
+# pygments finds a lexer by going over the patterns of all it has, and over every package that is installed
+LEXERS = {
+    "python": "py pyi pyw",
+    "bash": "bash ksh sh",
+    "yaml": "yaml yml",
+    "json": "json",
+    "toml": "toml",
+    "ini": "cfg ini",
+    "cuda": "cu cuh",
+    "cpp": "c++ cc cpp cxx h++ hh hpp hxx",
+    "c": "c h",
+    "make": "mak mk",
+    "text": "txt",
+    "": "conf containerfile dockerfile hip in ipynb jsonc lsf pbs sbatch slurm",  # of which pygments knows none
+}
+_BY_SUFFIX = {suffix: name for name, suffixes in LEXERS.items() for suffix in suffixes.split()}
+
 
 def coloured(path: str, rows: tuple[str, ...]) -> list[str]:
     """The run lengths of every row; rows that are together in the file see each other's open strings."""
@@ -70,11 +87,16 @@ def _coloured(suffix: str, rows: tuple[str, ...]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _lexer(suffix: str) -> Any:
-    from pygments.lexers import get_lexer_for_filename
+    name = _BY_SUFFIX.get(suffix or "py")
+    if name == "":
+        return None
+    from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_for_filename(f"x.{suffix or 'py'}", stripnl=False, ensurenl=False)
+        if name:
+            return get_lexer_by_name(name, stripnl=False, ensurenl=False)
+        return get_lexer_for_filename(f"x.{suffix}", stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
 
