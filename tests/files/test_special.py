@@ -33,7 +33,7 @@ def test_a_pipe_is_no_file_of_a_project(tmp_path):
     make(tmp_path, "a.py")
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "named.py").symlink_to("pipe.py")
-    assert everything(tmp_path) == ["a.py"]
+    assert everything(tmp_path) == ["a.py"] and discover([tmp_path], root=tmp_path) == [File("a.py")]
     assert discover([tmp_path / "named.py"], root=tmp_path) == [File("named.py", "special")]
 
 

@@ -240,7 +240,13 @@ def test_an_index_byte_by_byte(tmp_path, data, names):
 
 
 @pytest.mark.parametrize(
-    ("bitmap", "names"), [(b"", ["a.py", "b.py"]), (struct.pack(">IIQQ", 2, 2, 1 << 33, 1), ["b.py"])]
+    ("bitmap", "names"),
+    [
+        (b"", ["a.py", "b.py"]),
+        (struct.pack(">IIQQ", 2, 2, 1 << 33, 1), ["b.py"]),
+        (struct.pack(">IIQ", 2, 1, 0), ["a.py", "b.py"]),
+    ],
+    ids=["none", "the first", "one that ends early"],
 )
 def test_the_other_half_of_an_index(tmp_path, bitmap, names):
     """Which entries of it are gone is a bitmap; where nothing is gone, there is none."""
