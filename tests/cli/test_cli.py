@@ -584,6 +584,7 @@ def test_every_code_can_be_explained_in_both_languages(porter):
             assert got.code == 0 and rule["title"][lang] in got.text
 
 
+@pytest.mark.slow
 def test_completion(porter):
     done = process(cwd=porter.folder, _PORTER_COMPLETE="complete_bash", COMP_WORDS="porter mi", COMP_CWORD="1")
     assert done.stdout.split() == [b"migrate"]

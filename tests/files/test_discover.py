@@ -196,6 +196,7 @@ def test_names_that_are_no_utf8(tmp_path):
     assert printable(found[2]) == "new\\nline.py"
 
 
+@pytest.mark.slow
 @POSIX
 def test_what_cannot_be_looked_at_is_an_entry():
     with common_folder() as folder:
