@@ -18,6 +18,7 @@ from types import CodeType
 
 import pytest
 import typer.main
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 from jinja2 import Environment
 
@@ -37,18 +38,27 @@ _NOT_QUICK = {"needs_torch", "needs_compiler", "needs_chromium", "virtual_npu"}
 
 
 @pytest.fixture(scope="session", autouse=True)
-def commands_are_built_once() -> Iterator[None]:
-    """typer builds all of them anew on each call, which costs more than most of what the tests ask. Chinese help is written
-    into what it built, so that each language has its own."""
-    build = functools.cache(lambda app, lang, build=typer.main.get_command: build(app))
+def all_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One fixture for all of it: each that every test asks for costs a second of all tests together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", lambda app: build(app, outcome._language()))
-        patch.setattr(help, "localise", functools.cache(help.localise))
+        _build_commands_once(patch)
+        _compile_templates_once(patch)
+        # journals are sealed with a secret of the tests, never with the user's
+        patch.setenv("PORTER_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        # no power fails while they run: what has to be flushed, and when, is asked of the calls
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def templates_are_compiled_once() -> Iterator[None]:
+def _build_commands_once(patch: pytest.MonkeyPatch) -> None:
+    """typer builds all of them anew on each call, which costs more than most of what the tests ask. Chinese help is written
+    into what it built, so that each language has its own."""
+    build = functools.cache(lambda app, lang, build=typer.main.get_command: build(app))
+    patch.setattr(typer.main, "get_command", lambda app: build(app, outcome._language()))
+    patch.setattr(help, "localise", functools.cache(help.localise))
+
+
+def _compile_templates_once(patch: pytest.MonkeyPatch) -> None:
     """A page compiles the templates that it is made of, which takes longer than to fill them."""
     compile, known = Environment.compile, {}
 
@@ -57,17 +67,7 @@ def templates_are_compiled_once() -> Iterator[None]:
             known[of] = compile(world, *of)
         return known[of]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Environment, "compile", once)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Journals are sealed with a secret of the tests, never with the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PORTER_STATE_DIR", str(tmp_path_factory.mktemp("state")))
-        yield
+    patch.setattr(Environment, "compile", once)
 
 
 @pytest.fixture(scope="session")
@@ -164,6 +164,19 @@ def _program(what: str, *names: str) -> str:
         if found := shutil.which(name):
             return found
     pytest.skip(f"{what} is not on PATH (looked for {', '.join(names)})")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A process of xdist tells the one that counts of a test that passed once, and not of its setup and teardown as well:
+    to send and to count a report takes as long as half of the tests."""
+    if not hasattr(item.config, "workerinput") or item.config.option.durations is not None:
+        return None  # --durations shows them
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 _traced: list = []

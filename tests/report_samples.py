@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from command_line import Porter, write
 
 ORDINARY = {
@@ -59,6 +61,12 @@ HOSTILE = {
     "wide.py": "import torch\nx = '" + "y" * 100_000 + "'; torch.cuda.synchronize()\n",
     "=cmd|x.py": "import torch\ntorch.cuda.synchronize()  # porter: ignore[PRT101] =1+1 <b>|pipe\n",
 }
+
+
+def document_of(folder: Path, files: dict[str, str]) -> dict:
+    """What `porter analyze` says of them, for a fixture of many tests that only read it."""
+    with pytest.MonkeyPatch.context() as patch:
+        return json.loads(made(patch, folder / "r", files)("analyze", ".", "--format", "json").out)
 
 
 def made(patch, folder: Path, files: dict) -> Porter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ PAGES = sorted(
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """As GitHub makes them of headings, and those that a page names itself."""
     text = page.read_text("utf-8")

@@ -27,10 +27,6 @@ class HostOps:
         self._python = 0
         self.missed = 0
 
-    @property
-    def has_stacks(self) -> bool:
-        return self._python > 0
-
     def add(self, thread: object, name: int, start: int, end: int, number: int = -1) -> None:
         if len(self._columns[0]) - self._python >= MOST:
             self.missed += 1

@@ -12,6 +12,7 @@ from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.python.trees import Parse
 from porter.python.walks import walk
 from porter.regex import lazy
+from porter.rulebook.table import hint
 
 # options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
 _READERS = (b"HfArgumentParser", b"jsonargparse", b"simple_parsing", b"argparse_dataclass", b"LightningCLI")
@@ -24,10 +25,7 @@ _VALUES = {
 _LAUNCHERS = lazy(rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b")
 _TRAINING = lazy(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
 _LONGEST = 2_000  # of a line: nobody starts a program further out
-_SIDE = lazy(
-    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
-    r"|test|eval|infer|bench|data|setup|install"
-)
+_SIDE = hint("beside-the-training")
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
 _NAMES_TRAINING = lazy(r"(?i)train|tune")
 _TRAINS = lazy(r"(?i)train|tune|launch|run")

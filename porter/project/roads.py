@@ -36,15 +36,14 @@ from porter.project.loads_torch import is_quoted, launches, loads, may_load, nam
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
 _SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
-_SPEAKS_OF_DEVICES = lazy(
-    rb"(?i)cuda|nccl|\bnpu|torch_npu|xpu|device|\.to\(|accelerat|lightning|deepspeed|horovod|megatron|trainer|colossal|mmengine"
-)
+_SPEAKS_OF_DEVICES = lazy(b"(?i)" + any_of("speaks-of-devices").encode())
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")

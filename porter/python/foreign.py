@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 from porter.python.uses import packages_of
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.python.file import File
     from porter.python.source import Source
 
 # a file that cannot start without one of these is for another accelerator, or for a server that knows none but GPUs
-_ELSEWHERE = frozenset(
-    """intel_extension_for_pytorch torch_xla habana_frameworks torch_mlu torch_musa triton_python_backend_utils
-    tensorrt pycuda""".split()
-)
+_ELSEWHERE = hints("imported-for-another-accelerator")
 # `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
 _PATCHES = lazy(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import BODIES, place, within
 from porter.python.evidence import OTHER_LIBRARIES
 from porter.python.index import Link, Node, ancestors
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -17,11 +18,7 @@ if TYPE_CHECKING:
 
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 
-_TENSOR_METHODS = frozenset(
-    """cuda cpu to float half double long int bool bfloat16 detach contiguous clone view reshape permute transpose unsqueeze squeeze
-    expand repeat requires_grad_ pin_memory type new_zeros new_ones new_tensor new_empty new_full eval train parameters state_dict
-    flatten mean sum softmax matmul backward""".split()
-)
+_TENSOR_METHODS = hints("method-of-torch")
 _LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # arrays have them, too
 _OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})

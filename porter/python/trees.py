@@ -75,6 +75,8 @@ def fits(text: str | bytes, most: int = MOST) -> bool:
     if len(text) <= most:
         return True
     text = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    if "\0" in text:
+        return True  # the parser turns it down before it reads a word
     # at most, and in a fraction of the time: a line has an end, a step in and a step out beside its words and signs
     if len(_PARTS.findall(text)) + 3 * text.count("\n") + 2 * text.count("{") + 4 <= most:
         return True

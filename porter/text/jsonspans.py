@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from porter.errors import Unreadable
@@ -31,17 +30,6 @@ class Node:
     def get(self, key: str) -> Node | None:
         """The last member of that name, as parsers take it."""
         return next((value for name, value in reversed(self.members) if name.value == key), None)
-
-    def walk(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Node]]:
-        """Every value that is neither object nor array, with the keys that lead to it."""
-        if self.kind == "object":
-            for name, value in self.members:
-                yield from value.walk((*path, str(name.value)))
-        elif self.kind == "array":
-            for item in self.items:
-                yield from item.walk(path)
-        else:
-            yield path, self
 
 
 def parse(text: str, unread: frozenset[str] = frozenset()) -> Node:

@@ -34,10 +34,10 @@ _TOOLKIT = lazy(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"
 _FOREIGN = lazy(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = lazy(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
 _APPLES = lazy(r"(?i)(?:^|[/_.-])mlx[^/]*$")  # a list for a machine of Apple's
-# what only an environment for another accelerator holds
+# what only an environment for another accelerator holds, whatever else it asks for
 _ELSEWHERE = (
-    r"(?:intel[-_]extension[-_]for[-_]pytorch|oneccl[-_]bind[-_]pt|torch[-_]xla|habana[-_]torch[-_]plugin"
-    r"|torch[-_]neuronx?|torch[-_]mlu|torch[-_]musa|mlx(?:[-_](?:lm|vlm))?)(?![-_\w])(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
+    rf"(?:{any_of('package-of-another-accelerator')})(?![-_\w])"
+    r"(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
 )
 _INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
 _DOCUMENTS = lazy(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from porter.python.evidence import call_name, other_library
 from porter.python.index import Link, Node, owner_of, walk
 from porter.python.signs import sign
+from porter.rulebook.table import hints
 from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
@@ -35,19 +36,10 @@ _FREE = frozenset(
 )  # no kernel
 _FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_fn names".split())
 _NUMBERS = frozenset("size numel nelement __len__ len".split())
-_SAID = frozenset(
-    """print info warning warn debug error log exception critical write isinstance type id hasattr format str repr bool dim
-    ndimension is_contiguous get_device cpu numpy item tolist add_scalar add_histogram record_stream is_floating_point""".split()
-)
-_REDUCED = frozenset(
-    """sum mean max min any all prod std var norm amax amin logsumexp argmax argmin count_nonzero nansum nanmean median
-    bincount histc equal allclose""".split()
-)
+_SAID = hints("computes-nothing")
+_REDUCED = hints("answer-of-one-size")
 _LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
-_WRITES = frozenset(
-    """scatter scatter_add scatter_reduce index_add index_copy index_fill index_put put masked_scatter masked_fill copy
-    scatter_max scatter_mean""".split()
-)  # what they return is shaped like the tensor that they write to
+_WRITES = hints("shaped-like-its-receiver")
 _OF_ARRAYS = frozenset(
     "astype explode to_numpy groupby iterrows itertuples tobytes to_list".split()
 )  # no tensor has these

@@ -15,21 +15,17 @@ from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, owner_of
 from porter.regex import lazy
+from porter.rulebook.table import any_of, hints
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 FILE = "file"
 _WRITTEN = "numpy.save"  # what writes by a method of the value is called so
-_LIBRARIES = frozenset({"scipy", "sklearn", "skimage", "cv2", "PIL", "networkx", "pandas"})
-_WRITERS = frozenset(
-    """numpy.save numpy.savez numpy.savez_compressed numpy.savetxt torch.save torchaudio.save torchvision.utils.save_image
-    pickle.dump json.dump cv2.imwrite soundfile.write scipy.io.savemat scipy.io.wavfile.write skimage.io.imsave
-    imageio.imwrite imageio.imsave imageio.v2.imwrite imageio.v3.imwrite matplotlib.pyplot.imsave
-    safetensors.torch.save_file""".split()
-)
+_LIBRARIES = hints("computes-on-the-host")
+_WRITERS = hints("writes-a-file")
 _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`
-_WORDS = lazy(rb"\b(?:scipy|sklearn|skimage|cv2|PIL|networkx|pandas|save\w*|dump|imwrite|imsave|write|tofile)\b")
+_WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("computes-on-the-host").encode())
 _THROUGH = frozenset("zip enumerate list tuple reversed sorted tqdm dict PIL.Image.fromarray".split())
 _INSIDE = (ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.BinOp, ast.UnaryOp, ast.IfExp)
 _HOPS = 5  # names and functions that a value goes through

@@ -11,14 +11,13 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
+from porter.rulebook.table import hint
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names as AnyNames
     from porter.training.scene import Scene
 
-_MOVES = lazy(
-    r"(?i)^(?:to|cuda|npu)$|(?:move|copy|send|put|batch|data|tensors?)_?to_?(?:device|gpu|cuda|npu)|^to_?(?:device|gpu|cuda|npu)$"
-)
+_MOVES = hint("moves-to-a-device")
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
 _KEEPING = frozenset(

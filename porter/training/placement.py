@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.regex import lazy
+from porter.rulebook.table import hints
 from porter.training.buffers import registered
 from porter.values.value import Value
 from porter.values.values import Body
@@ -26,35 +27,16 @@ if TYPE_CHECKING:
 _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_FACTORIES = frozenset(
-    """zeros ones empty full rand randn randint randperm arange linspace logspace eye tensor as_tensor Tensor FloatTensor IntTensor
-    LongTensor BoolTensor DoubleTensor HalfTensor ByteTensor from_numpy scalar_tensor normal tril_indices triu_indices""".split()
-)
+_FACTORIES = hints("makes-a-tensor")
 _OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
 _GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # which may be made of what lies on the device
-_ASKING = frozenset(
-    """size dim ndimension numel nelement item tolist stride data_ptr get_device element_size is_contiguous is_floating_point is_complex
-    is_tensor is_storage is_grad_enabled finfo iinfo device Size Generator is_autocast_enabled get_default_dtype equal allclose
-    is_nonzero is_scripting is_tracing is_compiling is_in_onnx_export len int float bool str isinstance hasattr range type id
-    get_rank get_world_size is_initialized is_available device_count current_device keys format startswith endswith
-    count_parameters get_autocast_dtype result_type promote_types""".split()
-)
+_ASKING = hints("answers-with-a-number")
 _ATTRIBUTES = frozenset(
     "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
 )
 _SAME = frozenset("T mT H data grad real imag values indices".split())
-_OF_TENSORS = frozenset(
-    """eq ne gt lt ge le logical_not logical_and logical_or logical_xor masked_fill unsqueeze detach new_zeros new_ones new_full
-    new_tensor new_empty gather scatter index_select masked_select isnan isinf isfinite float half bfloat16 double long int bool byte
-    to type_as permute contiguous view expand expand_as requires_grad_ size numel dim ndimension unbind chunk narrow topk fill_ zero_
-    add_ mul_ div_ sub_ copy_ softmax log_softmax sigmoid bmm mm matmul masked_fill_ backward nonzero device is_cuda grad requires_grad
-    t flatten repeat_interleave index_add_ scatter_ cpu cuda""".split()
-)
-_SHARED = frozenset(
-    """any all sum max min mean std var argmax argmin abs prod norm clamp clip round floor ceil pow square sqrt exp log clone cumsum
-    reshape squeeze transpose flatten repeat sort argsort argwhere amax amin count_nonzero aminmax unique nanmean median quantile
-    select split roll flip""".split()
-)
+_OF_TENSORS = hints("method-of-tensors-alone")
+_SHARED = hints("method-of-tensors-and-arrays")
 _MADE = frozenset(
     "linear layer_norm group_norm rms_norm softmax gelu silu sigmoid dropout matmul einsum module tanh relu".split()
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.rulebook.table import hints
 from porter.training.value_uses import FACTORIES
 from porter.values.value import Value
 from porter.values.views import base
@@ -9,10 +10,7 @@ from porter.values.views import base
 _PREDICATES = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
-_LIKE = frozenset(
-    """zeros_like ones_like full_like rand_like randn_like empty_like clone detach abs log log1p exp clamp clip round floor ceil
-    softplus leaky_relu elu requires_grad_ nan_to_num bernoulli masked_fill""".split()
-)
+_LIKE = hints("shaped-like-its-argument")
 _FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_full new_empty".split())
 _UNARY = frozenset(
     "square rsqrt sqrt sigmoid neg exp tanh silu relu gelu softmax dropout written not masked_fill".split()

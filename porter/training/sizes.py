@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import Link, Node
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.values.shapes import KINDS, Misfit, misfits
 
 if TYPE_CHECKING:
@@ -20,9 +21,7 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 # who makes the weights fit pads the vocabulary himself; an adaptive softmax cuts it up
-_PADDED = lazy(
-    rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
-)
+_PADDED = lazy(any_of("pads-the-vocabulary").encode())
 _GIVEN = lazy(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
 _Misfits: TypeAlias = "list[tuple[str, Misfit, tuple[int, int]]]"  # and where
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)

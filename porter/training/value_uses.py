@@ -12,16 +12,14 @@ from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
 from porter.python.walks import children
 from porter.regex import lazy
+from porter.rulebook.table import hints
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
     from porter.python.names import Names
     from porter.training.protocols import AnyScene
 
-SIZED = frozenset(
-    """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
-    repeat tile narrow split unfold""".split()
-)
+SIZED = hints("wants-a-size")
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )

@@ -8,11 +8,9 @@ from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, walk
 from porter.python.waits import READS
+from porter.rulebook.table import hints
 
-_QUIET = frozenset(
-    """min max float int bool str round abs len print isinstance range enumerate zip items keys values get append update format
-    extend join detach""".split()
-)
+_QUIET = hints("gives-no-work")
 _MOST = 40  # statements that are looked at above a wait
 
 

@@ -416,6 +416,7 @@ def test_nothing_to_do(data: bytes) -> None:
 REFUSED: dict[str, tuple[bytes, str, int]] = {  # name -> (bytes, key of PRT002, line)
     "open bracket": (b"import torch\n\nx.cuda(\n", "syntax", 3),
     "null byte": (b"import torch\nx.cuda()\x00\n", "syntax", 1),
+    "more null bytes than a file may have words": (b"import torch\nx.cuda()\n" + bytes(450_001), "syntax", 1),
     "unknown codec": (b"# coding: nonsense\nimport torch\n", "encoding", 1),
     "a codec that is no text encoding": (b"# coding: base64\nimport torch\nx.cuda()\n", "encoding", 1),
     "not UTF-8": (b"import torch\n# \xff\nx.cuda()\n", "encoding", 1),

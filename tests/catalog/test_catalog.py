@@ -119,6 +119,7 @@ def test_same_wheels_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     assert not any(str(tmp_path).encode() in gzip.decompress(data) for data in files)
 
 
+@pytest.mark.slow
 def test_building_says_what_is_wrong(tmp_path: Path) -> None:
     ours, theirs = pair(tmp_path)
     (tmp_path / "torch_npu-9.3.0-cp311-cp311-linux_x86_64.whl").write_bytes(b"no archive")

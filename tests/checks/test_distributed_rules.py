@@ -34,15 +34,16 @@ def test_names_of_torch_npu_distributed_exist(version):
     assert catalogue(version).has(f"{package}.{name}")
 
 
-@pytest.mark.parametrize("name", sorted(table.load().variables))
-def test_every_variable_is_seen(name):
+def test_every_variable_is_seen():
     """A file that does nothing but set it passes the gate, and the string is found where it stands."""
-    line = f'import os\n\nos.environ["{name}"] = "0"\n'.encode()
-    assert GATE.search(line), "the gate would leave the file unread"
-    found = variables(File("a.py", Source(line), open_session()))
-    assert [v.name for v in found.values()] == [name]
-    (finding,) = analyse("a.py", line, open_session()).findings
-    assert finding.code in ("PRT801", "PRT802", "PRT803") and dict(finding.values)["old"] == name
+    session = open_session()
+    for name in table.load().variables:
+        line = f'import os\n\nos.environ["{name}"] = "0"\n'.encode()
+        assert GATE.search(line), f"{name}: the gate would leave the file unread"
+        found = variables(File("a.py", Source(line), session))
+        assert [v.name for v in found.values()] == [name]
+        told = [(f.code, dict(f.values)["old"]) for f in analyse("a.py", line, session).findings]
+        assert len(told) == 1 and told[0] in {(code, name) for code in ("PRT801", "PRT802", "PRT803")}, (name, told)
 
 
 def test_an_unknown_variable_is_seen():

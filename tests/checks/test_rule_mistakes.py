@@ -155,6 +155,7 @@ def test_what_there_is_to_ask_for():
     assert {kind for rule in registry.load().all for kind in rule.literals} == LITERALS
 
 
+@pytest.mark.slow
 def test_the_rules_that_there_are_cost_no_search():
     """Every hook asks: what looks into sources is loaded for a mistake alone."""
     asked = (

@@ -53,8 +53,21 @@ def test_version_before_anything_is_imported(tmp_path):
         assert heavy not in modules
 
 
-def test_version_among_other_options(porter):
-    assert porter("-V", "analyze").out == f"porter {__version__}\n".encode()
+def test_version_alone_and_among_other_options(porter):
+    for args in (["--version"], ["-V"], ["-V", "analyze"]):
+        assert porter(*args).out == f"porter {__version__}\n".encode()
+
+
+def test_an_interrupt_while_porter_is_still_being_imported(porter, monkeypatch):
+    class Slow:
+        def find_spec(self, name, *_):
+            if name == "porter.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "porter.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Slow(), *sys.meta_path])
+    answer = porter("analyze", ".")
+    assert (answer.code, answer.out, answer.err) == (130, b"", "")
 
 
 def _modules(args, folder):
@@ -571,6 +584,7 @@ def test_every_code_can_be_explained_in_both_languages(porter):
             assert got.code == 0 and rule["title"][lang] in got.text
 
 
+@pytest.mark.slow
 def test_completion(porter):
     done = process(cwd=porter.folder, _PORTER_COMPLETE="complete_bash", COMP_WORDS="porter mi", COMP_CWORD="1")
     assert done.stdout.split() == [b"migrate"]

@@ -41,30 +41,35 @@ def test_there_are_some_of_each() -> None:
     assert len(ADVICE) > 50 and len(WRITTEN) > 20 and len(CODES) > 20 and len(TEXTS.npu.variables()) > 50
 
 
-@pytest.mark.parametrize("name", sorted({*WRITTEN, *TEXTS.npu.variables()}))
-def test_every_variable_that_porter_writes_has_a_page(name: str) -> None:
+def both(name: str) -> tuple[str, str]:
+    english, chinese = (plain(other_page(name, TEXTS, page)) for page in (ENGLISH, CHINESE))
+    return english, chinese
+
+
+def test_every_variable_that_porter_writes_has_a_page() -> None:
     """`porter env` writes them, and variables of the GPU side become them."""
-    english, chinese = (plain(other_page(name, TEXTS, page)) for page in (ENGLISH, CHINESE))
-    if not english:  # of both sides, or no variable of an NPU: it has a page as what is ported
-        assert TEXTS.api(name) is not None
-        return
-    assert english.startswith(f"{name}  is read on the NPU side\n") and chinese.startswith(f"{name}  ")
-    assert english != chinese
+    for name in sorted({*WRITTEN, *TEXTS.npu.variables()}):
+        english, chinese = both(name)
+        if not english:  # of both sides, or no variable of an NPU: it has a page as what is ported
+            assert TEXTS.api(name) is not None, name
+            continue
+        assert english.startswith(f"{name}  is read on the NPU side\n") and chinese.startswith(f"{name}  "), name
+        assert english != chinese, name
 
 
-@pytest.mark.parametrize("name", ADVICE)
-def test_every_advice_has_a_page(name: str) -> None:
-    english, chinese = (plain(other_page(name, TEXTS, page)) for page in (ENGLISH, CHINESE))
-    assert english.startswith(f"{name}: ") and "known from: " in english and "{value}" not in english
-    assert chinese != english
+def test_every_advice_has_a_page() -> None:
+    for name in ADVICE:
+        english, chinese = both(name)
+        assert english.startswith(f"{name}: ") and "known from: " in english and "{value}" not in english, name
+        assert chinese != english, name
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_error_code_has_a_page(code: str) -> None:
+def test_every_error_code_has_a_page() -> None:
     """One that `porter diagnose` knows says there what it says here."""
-    english, chinese = (plain(other_page(code, TEXTS, page)) for page in (ENGLISH, CHINESE))
-    assert english.startswith(f"{code}  ") and "What to do" in english and "porter diagnose" in english
-    assert chinese.startswith(f"{code}  ") and chinese != english
+    for code in CODES:
+        english, chinese = both(code)
+        assert english.startswith(f"{code}  ") and "What to do" in english and "porter diagnose" in english, code
+        assert chinese.startswith(f"{code}  ") and chinese != english, code
 
 
 def test_a_variable(porter: Porter) -> None:

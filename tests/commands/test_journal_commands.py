@@ -84,6 +84,7 @@ def test_commands_that_read_never_write(porter, journal):
             assert told == [], (command, got.err)
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("action", [["undo"], ["migrate", ".", "--inplace"], ["migrate", "setup.py", "--inplace"]])
 def test_the_next_command_that_writes_mends(porter, action):
@@ -101,6 +102,7 @@ def test_the_next_command_that_writes_mends(porter, action):
     assert not (porter.folder / ".porter").exists()
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("kept", [True, False])
 def test_no_copy_of_a_tree_that_is_half_written(porter, kept):

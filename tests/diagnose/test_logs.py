@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
 import tomli
-
-from porter.diagnose.conclude import Diagnosis, conclude
-from porter.diagnose.match import matchers, meanings_of
-from porter.diagnose.scan import Scan
-from porter.logs.reading import blocks
-from porter.rulebook.table import load
-from porter.rulebook.texts import Texts
+from diagnose_logs import diagnosed
 
 LOGS = Path(__file__).with_name("logs")
 TABLE = tomli.loads((LOGS / "table.toml").read_text(encoding="utf-8"))["log"]
 LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledgers" / "diagnose.jsonl"
-TEXTS = Texts()
-
-
-@cache
-def known():
-    return matchers(meanings_of(TEXTS, load().packages))
-
-
-def diagnosed(text: bytes) -> Diagnosis:
-    return conclude(Scan(known()).read(blocks(io.BytesIO(text))), TEXTS, None)
 
 
 def verdict(file: str) -> str:

@@ -637,6 +637,7 @@ def test_what_somebody_writes_during_the_run(in_memory, path):
     assert saved > 10
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_read_only_folder_can_be_filled_again():
     with common_folder() as folder:
@@ -655,6 +656,7 @@ def test_a_read_only_folder_can_be_filled_again():
         assert contents(folder / "out") == {"b.py": b"import torch\n", "locked/a.py": b"two"}
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_folder_that_cannot_be_written_to_gets_one_line():
     with common_folder() as folder:
@@ -692,6 +694,7 @@ def test_nobody_else_reads_a_file_before_it_has_its_mode(in_memory):
     assert set(seen.read_text().split()) == {"600"}
 
 
+@pytest.mark.slow
 @POSIX
 def test_no_room_for_one_of_the_files(tmp_path):
     """The line says which; nothing half is left, and the next run goes on."""

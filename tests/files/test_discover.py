@@ -176,6 +176,12 @@ def test_symlinks(tmp_path):
     assert discover([root / "evil.py", root / "again.py"], root=root) == [File("evil.py", "outside"), File("real.py")]
     assert names(root, "again.py", "real.py") == ["real.py"]
     assert discover([outside / "evil.py"], root=root)[0].error == "outside"
+    (root / "folder.py").symlink_to("pkg")
+    assert discover([root / "folder.py"], root=root) == [File("pkg/x.py")]
+    make(root, "env/pyvenv.cfg", "env/lib/z.py")
+    (root / "environment.py").symlink_to("env/lib/z.py")
+    assert names(root) == ["data.txt", "pkg/x.py", "real.py"], "what stands in an environment is not the project's"
+    assert names(root, "environment.py") == ["env/lib/z.py"]
 
 
 @POSIX
@@ -190,6 +196,7 @@ def test_names_that_are_no_utf8(tmp_path):
     assert printable(found[2]) == "new\\nline.py"
 
 
+@pytest.mark.slow
 @POSIX
 def test_what_cannot_be_looked_at_is_an_entry():
     with common_folder() as folder:

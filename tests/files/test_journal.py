@@ -98,6 +98,7 @@ def test_what_is_not_written(tmp_path, via):
     assert (root / "read.py").read_bytes() == (tmp_path / "outside.py").read_bytes() == b"import torch\n"
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_folder_without_write_permission():
     with common_folder() as folder:
@@ -227,6 +228,7 @@ with Transaction('.') as run:
 )
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("when, key", [("early", "journal"), ("late", "rolled-back")])
 def test_no_room_for_one_of_the_files(tmp_path, when, key):
@@ -240,6 +242,7 @@ def test_no_room_for_one_of_the_files(tmp_path, when, key):
     migrate(tmp_path, {"src/m00.py": b"fine"})
 
 
+@pytest.mark.slow
 def test_two_at_a_time(tmp_path):
     make(tmp_path, "a.py", "b.py")
     second = ROUND + "try:\n    Transaction('.').__enter__()\nexcept Exception as e:\n    print(e)\n"
@@ -257,6 +260,7 @@ def test_two_at_a_time(tmp_path):
     assert python(second, cwd=tmp_path).stdout == ""
 
 
+@pytest.mark.slow
 @POSIX
 def test_two_at_a_time_where_the_file_system_has_no_locks(tmp_path):
     make(tmp_path, "a.py")
@@ -411,6 +415,7 @@ def test_kill_before_every_single_step(in_memory, action):
     assert step > 10
 
 
+@pytest.mark.slow
 def test_recover_says_in_one_line_what_it_did(tmp_path):
     make(tmp_path, "a.py", "b.py", "c.py", text="old")
     interrupted(tmp_path, {name: b"new" for name in ("a.py", "b.py", "c.py")})
@@ -422,6 +427,7 @@ def test_recover_says_in_one_line_what_it_did(tmp_path):
     assert recover(tmp_path) is None
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_pool_started_while_the_lock_is_held_does_not_keep_it(tmp_path):
     make(tmp_path, "a.py")

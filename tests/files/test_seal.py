@@ -420,6 +420,7 @@ def test_a_run_without_undo_is_all_or_nothing_all_the_same(root):
     assert tree(root) == {"a.py": b"old", "b.py": b"mine"}
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_run_without_undo_that_was_killed_is_told(root):
     interrupted(root, {"a.py": b"new", "b.py": b"new"}, replaced=1, kept=False)

@@ -212,6 +212,51 @@ def test_a_hostile_index(tmp_path):
     assert names(root) == ["a.py"]
 
 
+def fourth(cut: bytes, name: bytes) -> bytes:
+    """An entry of an index of version 4: how much of the name before is cut off, and what follows."""
+    return bytes(24) + struct.pack(">I", 0o100644) + bytes(32) + struct.pack(">H", len(name)) + cut + name + b"\0"
+
+
+def index_of(version: int, *entries: bytes, magic: bytes = b"DIRC") -> bytes:
+    return magic + struct.pack(">II", version, len(entries)) + b"".join(entries) + bytes(20)
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (index_of(2, entry(b"a.py"), entry(b"b.py")), ["a.py", "b.py"]),
+        (index_of(2, entry(b"a.py"), magic=b"DIRK"), []),
+        (index_of(5, entry(b"a.py")), []),
+        (index_of(4, fourth(b"\0", b"ab.py"), fourth(b"\4", b"c.py")), ["ab.py", "ac.py"]),
+        (index_of(4, fourth(b"\0", b"ab.py"), fourth(b"\6", b"c.py")), []),  # more than there is
+        (index_of(4, fourth(b"\0", b"ab.py"), fourth(b"\xff\xff\xff\xff\x7f", b"c.py")), []),  # no number of a name
+    ],
+    ids=["as it should be", "another magic", "a later version", "names cut", "names cut too far", "a vast number"],
+)
+def test_an_index_byte_by_byte(tmp_path, data, names):
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".git/index").write_bytes(data)
+    assert read_names(str(tmp_path)) == names
+
+
+@pytest.mark.parametrize(
+    ("bitmap", "names"),
+    [
+        (b"", ["a.py", "b.py"]),
+        (struct.pack(">IIQQ", 2, 2, 1 << 33, 1), ["b.py"]),
+        (struct.pack(">IIQ", 2, 1, 0), ["a.py", "b.py"]),
+    ],
+    ids=["none", "the first", "one that ends early"],
+)
+def test_the_other_half_of_an_index(tmp_path, bitmap, names):
+    """Which entries of it are gone is a bitmap; where nothing is gone, there is none."""
+    git(tmp_path, "init", "-q")
+    (tmp_path / f".git/sharedindex.{'01' * 20}").write_bytes(index_of(2, entry(b"a.py"), entry(b"b.py")))
+    link = b"\1" * 20 + bitmap
+    (tmp_path / ".git/index").write_bytes(index_of(2)[:-20] + b"link" + struct.pack(">I", len(link)) + link + bytes(20))
+    assert read_names(str(tmp_path)) == names
+
+
 def test_the_index_is_read_where_something_is_ignored_and_once(tmp_path, monkeypatch):
     make(tmp_path, "a.py", "b/c.py")
     git(tmp_path, "init", "-q")

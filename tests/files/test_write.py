@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import os
 import stat
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from files_world import POSIX, common_folder, make
 
 from porter.files.errors import FilesError
+from porter.files.read import digest, opened
 from porter.files.write import create, write
 
 STEPS = ("open", "fsync", "replace", "chmod", "chown", "unlink")
@@ -125,6 +128,56 @@ def test_what_runs_by_itself_is_never_written(tmp_path, path):
     assert caught.value.key == "protected" and (tmp_path / path).read_text() == "import torch\n"
 
 
+def key_of(act) -> str:
+    with pytest.raises(FilesError) as told:
+        act()
+    assert told.value.text("en") != told.value.text("zh")
+    return told.value.key
+
+
+@POSIX
+def test_what_cannot_be_written_says_why(tmp_path):
+    make(tmp_path, "a.py", "sub/b.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    assert key_of(lambda: write(tmp_path, "gone.py", b"new")) == "vanished"
+    assert key_of(lambda: write(tmp_path, "pipe.py", b"new")) == "special"
+    assert key_of(lambda: write(tmp_path, "../a.py", b"new")) == "outside"
+    assert key_of(lambda: write(tmp_path, "a.py/b.py", b"new")) == "unreadable"
+    assert key_of(lambda: write(tmp_path, "a.py", b"new", before=digest(b"another"))) == "changed"
+    (tmp_path / "a.py").chmod(0o444)
+    assert key_of(lambda: write(tmp_path, "a.py", b"new")) == "read-only"
+    assert (tmp_path / "a.py").read_text() == "import torch\n"
+
+
+@POSIX
+@pytest.mark.parametrize(("number", "key"), [(errno.EROFS, "read-only-folder"), (errno.EMFILE, "unwritable")])
+def test_a_folder_that_takes_no_new_file(tmp_path, monkeypatch, number, key):
+    make(tmp_path, "a.py")
+    real = os.open
+
+    def refusing(file, flags, *mode, **options):
+        if flags & os.O_EXCL:
+            raise OSError(number, os.strerror(number))
+        return real(file, flags, *mode, **options)
+
+    monkeypatch.setattr(os, "open", refusing)
+    assert key_of(lambda: write(tmp_path, "a.py", b"new")) == key
+    assert os.listdir(tmp_path) == ["a.py"] and (tmp_path / "a.py").read_text() == "import torch\n"
+
+
+def test_a_fault_of_the_disk_is_told_and_one_of_the_contents_is_the_readers(tmp_path):
+    make(tmp_path, "a.gz")
+    with pytest.raises(gzip.BadGzipFile), opened(tmp_path / "a.gz", "a.gz") as (stream, size):
+        assert size == 13
+        gzip.open(stream).read()
+
+    def broken():
+        with opened(tmp_path / "a.gz", "a.gz"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    assert key_of(broken) == "unreadable"
+
+
 @POSIX
 def test_a_file_that_changed_at_the_last_moment_stays(tmp_path, monkeypatch):
     """While the new bytes were on their way to the disk an editor has saved the file."""
@@ -134,8 +187,6 @@ def test_a_file_that_changed_at_the_last_moment_stays(tmp_path, monkeypatch):
     def slow(descriptor):
         (tmp_path / "a.py").write_bytes(b"mine")
         real(descriptor)
-
-    from porter.files.read import digest
 
     monkeypatch.setattr(os, "fsync", slow)
     with pytest.raises(FilesError, match=r"a\.py: changed since it was analysed"):

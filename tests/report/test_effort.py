@@ -8,7 +8,7 @@ import json
 
 import pytest
 from command_line import write
-from report_samples import made
+from report_samples import document_of, made
 from test_screen import CALLS, KERNEL, SETUP
 
 from porter.engine.together import paths_of
@@ -61,9 +61,9 @@ def porter(tmp_path, monkeypatch):
     return made(monkeypatch, tmp_path / "r", {**FILES, "pyproject.toml": PROJECT})
 
 
-@pytest.fixture
-def document(porter):
-    return read(porter)
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    return document_of(tmp_path_factory.mktemp("effort"), {**FILES, "pyproject.toml": PROJECT})
 
 
 def read(porter, *args: str) -> dict:

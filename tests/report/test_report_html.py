@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 from command_line import git
-from report_samples import HOSTILE, ORDINARY, made
+from report_samples import HOSTILE, ORDINARY, document_of, made
 
 from porter.finding import SEVERITIES, STATUSES
 from porter.report import render_document
@@ -48,9 +48,9 @@ def porter(tmp_path, monkeypatch):
     return made(monkeypatch, tmp_path / "r", ORDINARY)
 
 
-@pytest.fixture
-def document(porter):
-    return json.loads(porter("analyze", ".", "--format", "json").out)
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    return document_of(tmp_path_factory.mktemp("html"), ORDINARY)
 
 
 class Page(HTMLParser):

@@ -104,7 +104,8 @@ def test_every_kind_of_file_has_words():
     assert all(opening()[kind] for kind in KINDS)
 
 
-@pytest.mark.parametrize("code", Texts().codes())
-def test_the_example_of_a_rule_is_read(code):
-    before = Texts().rule(code).before.encode()
-    assert not before or GATE.search(before) or any(concerns(kind, before) for kind in KINDS_OF_TEXT)
+def test_the_example_of_a_rule_is_read():
+    texts = Texts()
+    befores = {code: texts.rule(code).before.encode() for code in texts.codes()}
+    unread = [code for code, before in befores.items() if before and not GATE.search(before)]
+    assert [code for code in unread if not any(concerns(kind, befores[code]) for kind in KINDS_OF_TEXT)] == []

@@ -8,7 +8,6 @@ What is not answered yet says so in a file open-fires.txt, why; what is told fal
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -19,24 +18,20 @@ from typing import NamedTuple
 import pytest
 import tomli
 from command_line import Porter
+from diagnose_logs import diagnosed
 
 from porter.advice.rank import Advice, advise
 from porter.advice.world import gather
 from porter.analysis.analyse import analyse, kind, may_concern
 from porter.analysis.session import open_session
-from porter.diagnose.conclude import conclude
-from porter.diagnose.match import matchers, meanings_of
-from porter.diagnose.scan import Scan
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
 from porter.engine.together import lines_of
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.script_texts import SPEAKS
 from porter.finding import FileResult, Finding
-from porter.logs.reading import blocks
 from porter.reach.fact_file import make
 from porter.reach.known import read
-from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
 from porter.run.run import run
@@ -92,9 +87,7 @@ def told(path: Path, scratch: Path) -> list[Told]:
 
 def _diagnosed(path: Path) -> Iterator[Told]:
     lines = [MARKED.sub("", line) for line in path.read_text().splitlines()]
-    known = matchers(meanings_of(TEXTS, load().packages))
-    diagnosis = conclude(Scan(known).read(blocks(io.BytesIO("\n".join(lines).encode()))), TEXTS, None)
-    for answer in diagnosis.answers:
+    for answer in diagnosed("\n".join(lines)).answers:
         text = " ".join(part["en"] for part in (answer.title, answer.why, answer.cure))
         for line in {0, answer.evidence[0].line}:
             yield Told("", line, f"cause {answer.name}", text)

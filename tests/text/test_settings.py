@@ -54,6 +54,26 @@ def ported(name: str, text: str, session: Session = HERE, unsafe: bool = False) 
     return apply(text.encode(), result.review if unsafe else result.auto).decode()
 
 
+@pytest.mark.parametrize(
+    ("after", "alike"),
+    [
+        ('{"a": "npu", "b": 1}', True),
+        ('{"a": "npu", "b": 2}', False),
+        ('{"a": "npu"}', False),
+        ('{"a": {"x": "npu"}, "b": 1}', False),
+        ('{"a": 3, "b": 1}', False),
+    ],
+    ids=["what was edited", "another value", "one is gone", "one went down", "no string any more"],
+)
+def test_nothing_but_what_was_edited_may_differ(after, alike):
+    before, then = (json_text.read(Document("a.json", text.encode(), "", HERE, "#")) for text in (COUNTED, after))
+    before.edited.add(0)
+    assert json_text.same(before, then) is alike
+
+
+COUNTED = '{"a": "cuda", "b": 1}'
+
+
 def entries(module, name: str, text: str) -> list[tuple[tuple[str, ...], str]]:
     document = Document(name, text.encode(), "", HERE, "#")
     read = module.read(document)

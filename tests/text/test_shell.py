@@ -233,6 +233,12 @@ def test_a_dockerfile_is_never_edited_unseen():
     )
 
 
+def test_a_dockerfile_that_ends_in_the_middle_of_a_line_and_one_that_names_an_argument():
+    text = "FROM python:3.11\nARG CUDA_LAUNCH_BLOCKING\nRUN python t.py && \\\n  nvidia-smi \\"
+    found = [(f.line, f.code, f.status) for f in analyse("Dockerfile", text.encode(), ABOUT).findings]
+    assert found == [(2, "PRT801", "review"), (4, "PRT002", "manual")], "what stands there is told, not lost"
+
+
 DOCKER = (
     "FROM nvidia/cuda:12\n", "ENV A=1 CUDA_LAUNCH_BLOCKING=1 \\\n  B='x y'\n", "RUN a && \\\n# é cuda\n  nvidia-smi\n", "\n",
     "RUN pip install torch==2.1.0+cu118 \\\n\n  numpy\n", "ARG CUDA_HOME\n", "COPY . .\n", "# cuda\n", "RUN <<EOF\nnvidia-smi\nEOF\n",

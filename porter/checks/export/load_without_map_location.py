@@ -12,10 +12,9 @@ from porter.python.evidence import constant
 from porter.python.host_loads import is_never_reached, may_be_none
 from porter.python.index import parents
 from porter.regex import lazy
+from porter.rulebook.table import hint
 
-CHECKPOINT = lazy(
-    r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|[_\s])net|restore|load_path|embedding"
-)
+CHECKPOINT = hint("name-of-a-checkpoint")
 MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 STATE = lazy(r"(?i)state_?dict")

@@ -9,14 +9,12 @@ from porter.python.assigned import values_of
 from porter.python.blocks import once, within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_USES = frozenset(
-    """size shape device dtype view reshape permute transpose dim ndim new_zeros new_ones new_tensor contiguous unsqueeze squeeze
-    flatten to float mean sum""".split()
-)
+_USES = hints("used-as-a-tensor")
 _NUMBERS = frozenset("size shape dim ndim numel item tolist dtype device stride".split())
 _JOINS = frozenset("cat concat stack where matmul bmm mul add sub div maximum minimum hstack vstack".split())
 _MOVES = frozenset("to cuda npu type_as cpu numpy tolist".split())

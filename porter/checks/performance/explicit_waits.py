@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.assigned import values_of
 from porter.python.index import Link, Node
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -20,10 +21,7 @@ _MAKERS = frozenset(
     for name in ("Stream", "Event", "ExternalStream", "current_stream", "default_stream")
 )
 # the wait is what a clock needs, or what makes a copy to the host complete
-_WANTS_IT = lazy(
-    rb"perf_counter|monotonic|elapsed|timeit|[Tt]imer|\btime\(|clock|profil|bench|latency|throughput|\btic\b|_time\b"
-    rb"|non_blocking=True[^\n]*cpu|cpu[^\n]*non_blocking=True|copy_\([^\n]*non_blocking|data_ptr|share_memory|offload|debug"
-)
+_WANTS_IT = lazy(any_of("wants-to-wait").encode())
 _WAITS_BY_NAME = lazy(r"(?i)sync|wait|time|tic|toc|offload|prefetch|preload|capture|warm_?up")
 
 

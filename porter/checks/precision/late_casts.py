@@ -11,6 +11,7 @@ from porter.python.assigned import values_of
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node
 from porter.regex import lazy
+from porter.rulebook.table import hints
 from porter.training.placement import DEVICE
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
-_MAKERS = frozenset(
-    f"numpy.{name}"
-    for name in """zeros ones empty linspace logspace eye identity random.rand random.randn random.random random.uniform
-    random.normal random.standard_normal random.random_sample""".split()
-)
+_MAKERS = hints("makes-float64")
 # of a Python number they give a number of numpy, which torch.tensor takes as float64
 _OF_NUMBERS = frozenset(f"numpy.{name}" for name in "log log2 log10 log1p exp exp2 expm1 sqrt sin cos tan tanh".split())
 _CASTS = frozenset({"float", "half", "bfloat16"})

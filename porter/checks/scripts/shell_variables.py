@@ -14,7 +14,7 @@ from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
-from porter.rulebook.table import Tables, Variable
+from porter.rulebook.table import Tables, Variable, hints
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
@@ -27,10 +27,7 @@ _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset"
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
 # they look for the name as a text, or show it
-QUIET = frozenset(
-    "echo printf grep egrep fgrep sed awk gawk perl cat logger log info warn warning error err die fail usage fatal "
-    "tee print msg say write_log log_info log_error git".split()
-)
+QUIET = hints("says-a-text")
 
 
 _SHOWN = 8  # names in a message

@@ -9,15 +9,13 @@ from porter.engine.facts import Variables
 from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.regex import lazy
-from porter.rulebook.table import Tables
+from porter.rulebook.table import Tables, hint
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.text.settings.entries import ITEM, Entry, Settings
 
 _NAME = lazy(r"[A-Z][A-Z0-9_]+$")
 _SET = lazy(r"([A-Z][A-Z0-9_]+)=([^\r\n]*)")
-_ENVIRONMENT = lazy(
-    r"(?i)(?:^|[._-]|container|remote|build|job|runtime)env(?:s|iron(?:ment)?s?)?(?:_?(?:vars?|variables|dict|map|overrides))?$"
-)
+_ENVIRONMENT = hint("key-of-an-environment")
 Span: TypeAlias = tuple[int, int]
 
 

@@ -30,7 +30,7 @@ from porter.python.index import Link, Node, parents
 from porter.python.names import Names
 from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
 from porter.regex import lazy
-from porter.rulebook.table import Sink
+from porter.rulebook.table import Sink, hints
 
 _VENDOR = lazy(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = lazy(r"cuda:\d+$")
@@ -53,11 +53,8 @@ OPTIONS = {
 PUT = ("append", "add", "insert", "extend")  # into a list or a set
 ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # calls with the name of an attribute
 PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
-_NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS}.union(  # calls whose strings are names, paths or texts
-    """str isinstance append add remove discard insert replace split find index count write encode set_defaults format
-    __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension set_title set_xlabel set_ylabel text legend
-    add_parser add_scalar section register""".split()
-)
+# calls whose strings are names, paths or texts
+_NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS, *hints("takes-names-and-texts")}
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 # libraries whose functions with a device are known, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})

@@ -4,20 +4,14 @@ data or for NPUs already (NOTHING)."""
 from __future__ import annotations
 
 from porter.regex import lazy
+from porter.rulebook.table import any_of, hint
 from porter.text import packages
 from porter.text.document import Document
 from porter.text.settings.entries import MOST, Settings
 
 NOTHING, PIPELINE, PROJECT = "nothing", "pipeline", "project"
-_DATA = lazy(
-    r"(?i)(?:^|/)(?:package(?:-lock)?|composer|tokenizer\w*|vocab|merges|special_tokens_map|dataset_infos?|trainer_state|"
-    r"[\w.-]*\.index|[\w.-]*(?:results?|metrics|history|[._-]logs?|golden)[\w.-]*)\.json$"
-    r"|\.lock$|(?:^|/)(?:\.pre-commit-config|mkdocs|codecov|_config|\.readthedocs|pnpm-lock|conda-lock)\.ya?ml$"
-    r"|(?:^|/)(?:results?|outputs?|logs?|wandb|goldens?|golden_values)/.*\.json$"
-)
-_PIPELINE = lazy(
-    r"(?:^|/)\.(?:github|circleci|buildkite|gitlab|lightning)/|(?:^|/)\.?(?:gitlab-ci|travis|azure-pipelines)[\w.-]*$"
-)
+_DATA = hint("settings-that-are-data")
+_PIPELINE = lazy(any_of("settings-of-a-pipeline"))
 
 
 def scope(document: Document, settings: Settings) -> str:
