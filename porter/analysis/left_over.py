@@ -133,11 +133,12 @@ def _attributes(file: File) -> Iterator[Link]:
     if file.source.words.isdisjoint((b"cuda", b"is_cuda")):
         return
     counted = {link[0] for links in file.apis.values() for link in links}  # each by the name that it starts with
+    held = _holders(file)
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
         called = above.__class__ is ast.Call and above.func is node
-        held = getattr(node.value, "id", getattr(node.value, "attr", ""))  # `self.torch.cuda.f` as well
-        if node.attr == "is_cuda" or node.attr == "cuda" and (called or held == "torch"):
+        named = getattr(node.value, "id", "") == "torch" or getattr(node.value, "attr", "") in held
+        if node.attr == "is_cuda" or node.attr == "cuda" and (called or named):
             put = node.ctx.__class__ is not ast.Load and file.names.resolve(node, link)  # `torch.Tensor.is_cuda = ...`
             if (
                 not put
@@ -145,3 +146,13 @@ def _attributes(file: File) -> Iterator[Link]:
                 and file.receivers.judge(file.source.span(node)[1]) not in (OTHER, OWN)
             ):
                 yield link
+
+
+def _holders(file: File) -> frozenset[str]:
+    """Attributes that hold torch: `self.torch = torch`, behind which `self.torch.cuda.f` is torch's."""
+    assigned = ((target, link) for link in file.buckets[ast.Assign] for target in link[0].targets)
+    return frozenset(
+        target.attr
+        for target, link in assigned
+        if target.__class__ is ast.Attribute and file.names.resolve(link[0].value, link) == "torch"
+    )

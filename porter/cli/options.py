@@ -80,7 +80,9 @@ Force = Annotated[bool, typer.Option("--force-exclude", help="Also leave out fil
 TargetText = Annotated[
     str | None, typer.Option(help="Port for torch_npu=VERSION,soc=A2; default: the repository's torch pin.")
 ]
-Style = Annotated[str | None, typer.Option(help="rename (default) or portable.")]
+Style = Annotated[
+    str | None, typer.Option(help="rename (default): for NPUs; portable: one code base for GPUs and NPUs.")
+]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
 LangOfAll = Annotated[str | None, typer.Option("--lang", envvar="PORTER_LANG", help="en (default) or zh.")]
 Lang = Annotated[str | None, typer.Option("--lang", callback=_nearest_lang, help="en (default) or zh.")]

@@ -132,11 +132,11 @@ class IdleFiles:
 
     def _named(self, stem: str) -> bool:
         """Whether a string of a program names it, a text as a file or as a module, or settings in any way."""
-        word = re.escape(stem.encode())
+        plain = stem.encode("utf-8", "surrogateescape")
+        word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
         whole = re.compile(rb"\b%s\b" % word)
-        plain = stem.encode()
 
         def names(path: str) -> bool:
             if not self._may_say(path, plain):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
+
+from porter.regex import lazy
 
 _OTHERS = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 _OFTEN = 4  # names; so many letters are found in the time in which a text is read into words
-_WORD = re.compile(rb"\w+")
+_WORD = lazy(rb"\w+")
 
 
 class SaidWords:
@@ -19,7 +20,7 @@ class SaidWords:
 
     def will_ask(self, names: Iterable[bytes]) -> None:
         """Of other names, and of those that are no words, the letters are looked for."""
-        self._names = self._names.union(filter(_WORD.fullmatch, names))
+        self._names = self._names.union((name for name in names if _WORD.fullmatch(name)))
         self._said.clear()
 
     def may_say(self, path: str, name: bytes) -> bool:

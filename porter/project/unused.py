@@ -35,6 +35,11 @@ _SHORT = 32_768  # bytes
 _TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
 
 
+def _bytes(name: str) -> bytes:
+    """Of a name in a path, which may be no Unicode."""
+    return name.encode("utf-8", "surrogateescape")
+
+
 class Uses:
     """Where names stand in the files of a project, which are read when they are asked for."""
 
@@ -48,7 +53,7 @@ class Uses:
     def will_ask(self, homes: Iterable[str]) -> None:
         """The files that are asked about, and about the names that they define."""
         names = {name for home in homes for name in _NAMED.findall(self.text(home))}
-        self._said.will_ask(names.union(map(str.encode, map(stem_of, self._sources))))
+        self._said.will_ask(names.union(_bytes(stem_of(path)) for path in self._sources))
 
     @cached_property
     def _files(self) -> list[str]:
@@ -88,7 +93,7 @@ class Uses:
     def is_taken(self, home: str) -> bool:
         """Whether another file imports this one: else nobody knows for whom it is there."""
         folder, _, name = home.rpartition("/")
-        word = (folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")).encode()
+        word = _bytes(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
         return any(p != home and word in self.text(p) for p in self._meant.takers(home))
 
     def text(self, path: str) -> bytes:
@@ -120,7 +125,7 @@ class Uses:
         return self._programs[key]
 
     def _has_programs(self, folder: str, package: str) -> bool:
-        word, inside = package.encode(), (f"{folder}{package}/", f"{folder}src/{package}/")
+        word, inside = _bytes(package), (f"{folder}{package}/", f"{folder}src/{package}/")
         return any(
             path.startswith(folder) and not path.startswith(inside) and not is_test(path) and not SIDE.search(path)
             and word in (text := self.text(path)) and b"__main__" in text

@@ -132,11 +132,11 @@ def places_of(porter: Porter, code: str) -> dict[str, str]:
     return {f"{f['path']}:{f['line']}": f["values"].get("places", "") for f in found if f["code"] == code}
 
 
-def test_a_folder_of_job_scripts_asks_for_gpus_once(porter: Porter) -> None:
+def test_the_job_scripts_of_a_program_ask_for_gpus_once(porter: Porter) -> None:
     job = "#!/bin/bash\n#SBATCH --gres=gpu:{}\npython train.py\n"
     jobs = {"jobs/a.sh": 4, "jobs/b.sh": 4, "jobs/c.sh": 8, "more/a.sh": 4}
     write(porter.folder, {"porter.toml": "", **{path: job.format(count) for path, count in jobs.items()}})
-    assert places_of(porter, "PRT821") == {"jobs/a.sh:2": "jobs/b.sh:2", "jobs/c.sh:2": "", "more/a.sh:2": ""}
+    assert places_of(porter, "PRT821") == {"jobs/a.sh:2": "jobs/b.sh:2, jobs/c.sh:2, more/a.sh:2"}
 
 
 def test_copies_of_one_script_set_a_variable_once(porter: Porter) -> None:
