@@ -150,9 +150,9 @@ def _attributes(file: File) -> Iterator[Link]:
 
 def _holders(file: File) -> frozenset[str]:
     """Attributes that hold torch: `self.torch = torch`, behind which `self.torch.cuda.f` is torch's."""
-    assigned = ((target, link) for link in file.buckets[ast.Assign] for target in link[0].targets)
+    stored = (link for link in file.buckets[ast.Attribute] if link[0].ctx.__class__ is ast.Store)
     return frozenset(
-        target.attr
-        for target, link in assigned
-        if target.__class__ is ast.Attribute and file.names.resolve(link[0].value, link) == "torch"
+        link[0].attr
+        for link in stored
+        if link[1][0].__class__ is ast.Assign and file.names.resolve(link[1][0].value, link[1]) == "torch"
     )

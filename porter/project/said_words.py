@@ -20,7 +20,7 @@ class SaidWords:
 
     def will_ask(self, names: Iterable[bytes]) -> None:
         """Of other names, and of those that are no words, the letters are looked for."""
-        self._names = self._names.union((name for name in names if _WORD.fullmatch(name)))
+        self._names = self._names.union(name for name in names if _WORD.fullmatch(name))
         self._said.clear()
 
     def may_say(self, path: str, name: bytes) -> bool:
