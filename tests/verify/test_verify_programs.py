@@ -90,7 +90,8 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def world(request, tmp_path_factory) -> World:
-    wanted = {item.callspec.params["program"].name for item in request.session.items if "world" in item.fixturenames}
+    ours = [item for item in request.session.items if item.module is request.module and "world" in item.fixturenames]
+    wanted = {item.callspec.params["program"].name for item in ours}
     return World(tmp_path_factory.mktemp("programs"), wanted)
 
 
