@@ -1,4 +1,4 @@
-"""`porter COMMAND --help --lang zh`: the help of every command and option in Chinese, from rules/words/cli.toml.
+"""The help of every command and option in Chinese, from rules/words/cli.toml, where --lang zh or PORTER_LANG=zh asks for it.
 
 The English stands in the code, where the options are: it must be there before anything is read. A text of the command line
 is found by its English.

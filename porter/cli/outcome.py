@@ -37,7 +37,7 @@ def outcome(command: Any) -> int:
             return INTERRUPTED
         if hasattr(error, "format_message"):  # what typer and click raise for a wrong command line
             return _say(_usage(error), USAGE)
-        if "PORTER_DEBUG" in os.environ:
+        if "PORTER_DEBUG" in os.environ:  # engine/refusals.py asks the same of a rule that fails
             raise
         place = f"{type(error).__name__}: {error}"
         message = {

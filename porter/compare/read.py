@@ -1,4 +1,4 @@
-"""A file, or a folder of the files of all ranks, as a Run: which format it is, is found in what it holds."""
+"""A file, or a folder of the files of all ranks, as a Run: its format is found in what it holds. Only event files are known by their name, and tables also by .csv or .tsv."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from porter.logs.clean import shown
 from porter.rulebook.texts import RuleText, Texts, fill
 
 KINDS = ("cause", "effect", "hint")
-# errors that only report another one
+# errors that only report another one, or an end: left out beside a named cause or a rank that waits
 _REPORTS = frozenset(
     """ChildFailedError ProcessRaisedException ProcessExitedException CalledProcessError RayTaskError ActorDiedError
     WorkerCrashedError KeyboardInterrupt SystemExit BrokenPipeError ConnectionResetError SignalException""".split()

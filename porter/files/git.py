@@ -38,7 +38,7 @@ SECONDS = 60
 
 def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
     """Those of `paths` (POSIX, below `root`) whose bytes are not in the git index: changed, in conflict, or unknown to
-    git. Staged changes are fine. A file that differs in line ends only (autocrlf) is not dirty. Outside of a
+    git. Staged changes are fine. A file with CRLF that the index has with LF (autocrlf) is not dirty. Outside of a
     repository, and without git on this machine, none is. Raises FilesError("git") where git refuses to answer.
     """
     top = os.path.realpath(root)

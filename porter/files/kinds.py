@@ -30,7 +30,7 @@ _REQUIREMENTS = lazy(r"(?:.*[._-])?(?:req[a-z]{2,5}m[a-z]{1,3}ts?|constraints?|r
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 # Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.
 LARGEST = dict.fromkeys((JSON, REQUIREMENTS), 1_000_000) | dict.fromkeys((YAML, SHELL, MAKEFILE, DOCKERFILE), 2_000_000)
-LARGEST_OF_OTHERS = 4_000_000
+LARGEST_OF_OTHERS = 4_000_000  # a Python file is analysed up to files.read.LIMIT
 
 
 def kind_of(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The document as tables of words: what text and page both show."""
+"""The document as sections: tables and notes in words. show.py makes text and page of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The torch and torch_npu a repository asks for, read from its requirement files as text; nothing of it is run."""
+"""The torch and torch_npu a repository asks for, and the torch_npu to port for. Its lists (requirements, pyproject.toml,
+setup.py, conda, cog) are read as text; nothing of it is run."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from porter.rulebook.errors import Check, Kinds
 GRADES = ("V", "E")  # sources or documents say so | people met it so, in public threads
 KINDS = ("cause", "effect", "hint")  # what went wrong | what follows from something else | what slows or degrades
 _NAME = lazy(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-SERIES = (
+SERIES = (  # the causes that diagnose/symptoms.py yields; a cause with one of them has it as its name
     "nan-loss",
     "loss-scale",
     "flat-loss",

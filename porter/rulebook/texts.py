@@ -1,4 +1,4 @@
-"""All that porter says about its findings, in every language, from rules/*.toml."""
+"""What porter says about findings, rules, APIs, variables and packages, in every language, from rules/*.toml."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning,
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second is LOMO's, which steps in it
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = lazy(r"(?i)epoch")
+_OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$")
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = lazy(r"no_grad|inference_mode")
@@ -112,7 +113,11 @@ def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
     terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     equal = [term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq]]
     pairs = [pair for t in equal for pair in ((t.left, t.comparators[0]), (t.comparators[0], t.left))]
-    found = ((_counter(side), other) for side, other in pairs if type(constant(other)) is int or _is_length(other))
+    found = (
+        (_counter(side), other)
+        for side, other in pairs
+        if type(constant(other)) is int or _is_length(other) or _is_option(other)
+    )
     return tuple(
         (name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name
     )
@@ -130,6 +135,11 @@ def _is_length(node: Node) -> bool:
     if node.__class__ is ast.BinOp and node.op.__class__ is ast.Sub and type(constant(node.right)) is int:
         node = node.left
     return node.__class__ is ast.Call and call_name(node.func) == "len"
+
+
+def _is_option(node: Node) -> bool:
+    """`args.start_epoch`, `opt.update_until`: one number for all of a run."""
+    return node.__class__ is ast.Attribute and _OPTIONS.search(getattr(node.value, "id", "")) is not None
 
 
 def asks_for_one_round(test: Node, link: Link) -> bool:

@@ -1,4 +1,5 @@
-"""What takes on the host a value that was read back from the device: a library that computes there, a file.
+"""Who takes the value that `.cpu()`, `.numpy()` or `.tolist()` copied to the host: a library that computes there, or a
+file. numpy only passes it on. PRT630 asks.
 
 A value is followed through arrays, names, loops and, to a file, out of the function: `return x.cpu().numpy()`.
 """
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 FILE = "file"
-_WRITTEN = "numpy.save"  # what writes by a method of the value is called so
+_WRITTEN = "numpy.save"  # a write by a method is reported under this name; it has to be one of _WRITERS
 _LIBRARIES = hints("computes-on-the-host")
 _WRITERS = hints("writes-a-file")
 _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`

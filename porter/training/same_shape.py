@@ -1,4 +1,5 @@
-"""Which tensors of a function have the same shape, whatever it is: what is made element by element keeps it."""
+"""Which tensors of a function have the same shape, whatever it is: what is made element by element keeps it. Also which of
+them lie on the host. training/masks.py asks; rules ask masks.py."""
 
 from __future__ import annotations
 

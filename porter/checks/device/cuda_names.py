@@ -20,7 +20,7 @@ from porter.rulebook.table import Move, Tables
 
 
 class CudaNames(Rule):
-    code = "PRT104"
+    code = "PRT104"  # of what is unknown or absent; the others have the code of their row, or PRT101, PRT109, PRT110
     prefixes = {"torch.cuda"}
 
     def __init__(self, tables: Tables) -> None:
@@ -86,7 +86,8 @@ class CudaNames(Rule):
         return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
-        """In the arguments of a call of torch.cuda that stays: half a port of one expression is none."""
+        """Whether it is an argument of a call of torch.cuda that stays. The edit is then for review: half a port of one
+        expression is none."""
         link = file.link(original)
         child = link and link[0]
         for up in ancestors(link):

@@ -1,4 +1,5 @@
-"""Arguments that are called something else on the other side, or stand elsewhere: `get_device_name(device=0)`."""
+"""Arguments that the other side calls something else (`get_device_name(device=0)`), has elsewhere, or lacks; and stars
+that may hide one."""
 
 from __future__ import annotations
 

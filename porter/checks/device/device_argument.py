@@ -35,7 +35,8 @@ def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
 
 
 def index_of(call: cst.Call, file: RuleFile) -> str | None:
-    """Of an index that `x.cuda(rank)` is given: known | likely | nothing, where it may be None; None without one."""
+    """Asked where `certainty_of` answers None. Of the index that `x.cuda(rank)` is given: 'known', 'likely', or 'nothing'
+    where it may be None; None without an argument."""
     given = _given(call)
     if given is None:
         return None

@@ -1,4 +1,5 @@
-"""`subprocess.run(["nvidia-smi", ...])`: NVIDIA's command-line tool."""
+"""Calls of nvidia-smi, and names that are set to such a command. Only `nvidia-smi` alone, which a shell runs and whose
+output nobody reads, is edited."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ RUNS = frozenset(
     [f"subprocess.{name}" for name in PROCESSES]
     + ["os.system", "os.popen", "shutil.which", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec"]
 )
-READ = frozenset({"shutil.which", "subprocess.check_output", "subprocess.getoutput", "os.popen"})  # for what it answers
+SHELLS = frozenset({"os.system", "asyncio.create_subprocess_shell"})  # a shell takes the text
+MAYBE = frozenset(f"subprocess.{name}" for name in ("run", "call", "check_call", "Popen"))  # with shell=True
+PIPES = frozenset({"capture_output", "stdout", "stderr"})
 
 
 class NvidiaSmi(Rule):
@@ -34,12 +37,7 @@ class NvidiaSmi(Rule):
             return None
         values = (("new", f"{OURS} info"),)
         new = quoted(command, f"{OURS} info") if getattr(command, "raw_value", "") == TOOL else None
-        if (
-            new is None
-            or name in READ
-            or name in ("subprocess.run", "subprocess.Popen", "subprocess.call")
-            and len(original.args) == 1
-        ):
+        if new is None or not _is_shown(name or "", original):
             return Hit(command, "run", values=values)
         first = updated.args[0].with_changes(value=new)
         return Hit(command, "plain", new=updated.with_changes(args=[first, *updated.args[1:]]), values=values)
@@ -47,6 +45,13 @@ class NvidiaSmi(Rule):
     @staticmethod
     def _assigned(original: cst.Assign) -> Hit | None:
         return Hit(original.value, "run", values=(("new", f"{OURS} info"),)) if _starts(original.value) else None
+
+
+def _is_shown(name: str, call: cst.Call) -> bool:
+    """Whether a shell takes the text of the command, and nobody reads what it prints."""
+    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    shell = getattr(given.get("shell"), "value", "") == "True"
+    return (name in SHELLS or name in MAYBE and shell) and PIPES.isdisjoint(given) and not any(a.star for a in call.args)
 
 
 def _starts(command: cst.BaseExpression) -> bool:

@@ -1,4 +1,5 @@
-"""`torch.from_numpy(np.zeros(n)).to(device)`: numpy's numbers are float64 unless it is told otherwise."""
+"""`torch.from_numpy(np.zeros(n)).to(device)`: numpy's numbers are float64 unless it is told otherwise. Where a
+cast stands behind the move, the edit puts it in front, for review."""
 
 from __future__ import annotations
 

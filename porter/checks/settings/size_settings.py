@@ -13,6 +13,8 @@ from porter.values.shapes import misfits
 
 _APART = lazy(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?)/|(?:^|/)test_")
 
+_PADS = "pad_vocab_size_multiple"
+
 
 class SizeSettings(TextRule):
     code = "PRT640"
@@ -27,8 +29,11 @@ class SizeSettings(TextRule):
         for entry in settings.entries:
             if not entry.quoted and entry.value.isdecimal() and len(entry.value) < 20 and entry.path:
                 groups.setdefault(entry.owner, {})[entry.path[-1].rpartition(".")[2].lower().replace("-", "_")] = entry
+        is_padded = any(_PADS in group for group in groups.values())
         for group in groups.values():
             for key, misfit in misfits({key: int(entry.value) for key, entry in group.items()}).items():
+                if is_padded and key.startswith("vocab"):
+                    continue  # the program pads it when it builds the model
                 entry = group[key]
                 values = misfit.values(entry.name)
                 yield Hit((entry.start, entry.end), misfit.why, code="PRT640", values=values, optional=True)

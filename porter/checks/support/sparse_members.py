@@ -47,7 +47,7 @@ def _members(file: RuleFile) -> frozenset[str]:
 
 @once_for_file
 def _handed(file: RuleFile) -> frozenset[str]:
-    """Those of them that stand among the arguments of a call of the project's own."""
+    """Those of them that stand among the arguments of a call whose function no import names: `self.layer(x, self.graph)`."""
     members = _members(file)
     handed: set[str] = set()
     for call in file.buckets[ast.Call] if members else ():

@@ -58,7 +58,7 @@ class Text:
     """A string that no command runs: what a variable holds, or an argument."""
 
     word: Word
-    command: str  # "" where it is the value of a variable
+    command: str  # its name; "" where it is the value of a variable, or stands in no command
 
 
 @dataclass
@@ -68,12 +68,14 @@ class Script:
     names: list[Name] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
-    broken: list[tuple[int, int]] = field(default_factory=list)  # lines of which the grammar could make nothing
+    broken: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # lines that the grammar cannot read and that hold a word porter knows
     heredocs: list[tuple[int, int]] = field(default_factory=list)
     images: list[tuple[int, int, str]] = field(default_factory=list)  # of a Dockerfile
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
     ran: set[int] = field(default_factory=set)  # where strings begin that were parsed as shell themselves
-    damaged: int = 0  # the first line that the grammar does not understand
+    damaged: int = 0  # the first line that the grammar does not understand; 0 where it understands all
     safe: bool = True  # edits may be made without a look
 
     def may_edit(self, document: Document) -> bool:

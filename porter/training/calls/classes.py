@@ -1,4 +1,4 @@
-"""The classes of a project and what they derive from, by names and imports."""
+"""The classes of a project and what they derive from, by names alone: imports are not asked."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _CALLED = re.compile(
 
 
 def package(error, trace, root):
-    """`transformers 5.24.0`, or an empty text."""
+    """`transformers 5.24.0`, `library ` with a space where no version is known, or an empty text."""
     if isinstance(error, (AttributeError, TypeError)) and _is_on_the_way(trace, root):
         return _with_version("torch_npu")
     if isinstance(error, AttributeError):
