@@ -51,7 +51,9 @@ def _is_shown(name: str, call: cst.Call) -> bool:
     """Whether a shell takes the text of the command, and nobody reads what it prints."""
     given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
     shell = getattr(given.get("shell"), "value", "") == "True"
-    return (name in SHELLS or name in MAYBE and shell) and PIPES.isdisjoint(given) and not any(a.star for a in call.args)
+    return (
+        (name in SHELLS or name in MAYBE and shell) and PIPES.isdisjoint(given) and not any(a.star for a in call.args)
+    )
 
 
 def _starts(command: cst.BaseExpression) -> bool:

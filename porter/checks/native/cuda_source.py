@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats.native import HEADERS, Native
 
 _SHOWN = 4
+_BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?)/")
+_STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
 
 
 class CudaSource(TextRule):
@@ -49,6 +52,8 @@ class CudaSource(TextRule):
         texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
+        if not (texts["callers"] or native.exports) and _BESIDE.search(document.path) and _STARTS.search(document.text):
+            why = "program"
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
         severity = "slow" if document.path in facts.native.spared else ""
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
