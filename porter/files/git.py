@@ -42,7 +42,7 @@ def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
     repository, and without git on this machine, none is. Raises FilesError("git") where git refuses to answer.
     """
     top = os.path.realpath(root)
-    program = find_git(top)
+    program = _find_git(top)
     if program is None:
         return []
     real = {path: os.path.realpath(os.path.join(top, *path.split("/"))) for path in paths}
@@ -54,7 +54,7 @@ def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
         if repository is None:
             continue
         if repository not in indexes:
-            indexes[repository] = read_index(program, repository)
+            indexes[repository] = _read_index(program, repository)
         index = indexes[repository]
         if index is None:
             continue
@@ -64,7 +64,7 @@ def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
     return sorted(differing)
 
 
-def find_git(root: str) -> str | None:
+def _find_git(root: str) -> str | None:
     """git from PATH, never one that lies in the current directory or in the tree that is looked at."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(folder) and not (os.path.realpath(folder) + os.sep).startswith(root.rstrip(os.sep) + os.sep):
@@ -75,7 +75,7 @@ def find_git(root: str) -> str | None:
     return None
 
 
-def read_index(program: str, repository: str) -> dict[str, str] | None:
+def _read_index(program: str, repository: str) -> dict[str, str] | None:
     """path -> object id of the regular files in the index; a file in conflict has none. None: this is no repository,
     or one whose data lies elsewhere and is gone."""
     environment = {k: v for k, v in os.environ.items() if k.upper() in KEPT} | OWN
@@ -120,10 +120,10 @@ def _same(file: str, oid: str) -> bool:
     data = beginning(file, LIMIT + 1)
     if data is None or len(data) > LIMIT:
         return False
-    return blob(data, oid) == oid or (b"\r\n" in data and blob(data.replace(b"\r\n", b"\n"), oid) == oid)
+    return _blob(data, oid) == oid or (b"\r\n" in data and _blob(data.replace(b"\r\n", b"\n"), oid) == oid)
 
 
-def blob(data: bytes, like: str) -> str:
+def _blob(data: bytes, like: str) -> str:
     """git's name for `data`, in the hash that the id `like` is written in."""
     digest = hashlib.sha1(usedforsecurity=False) if len(like) == 40 else hashlib.sha256()
     digest.update(b"blob %d\0" % len(data))

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 from porter.catalog.read.verdict import (
     KINDS,
     LIMITED,
-    MOVED,
     SEVERITY,
-    SILENT,
-    SUPPORTED,
-    VALUE,
     Support,
     Verdict,
 )
@@ -22,11 +18,9 @@ from porter.rulebook.words import speaker
 say = speaker("report")
 
 if TYPE_CHECKING:
-    from porter.catalog.read.verdict import Support
     from porter.report.model import Report
 
-TOLD = KINDS[: KINDS.index(LIMITED)]  # of which the names are listed
-QUIET = (SUPPORTED, SILENT, MOVED, VALUE)  # nothing to tell one by one
+TOLD = KINDS[: KINDS.index(LIMITED)]  # worse than "within limits": their names are listed, the others are only counted
 
 
 def support(report: Report) -> Json:
@@ -128,6 +122,6 @@ def folded(report: Report) -> list[tuple[str, str]]:
     """Kind and names: one line for all APIs that share a verdict, those that nobody has to read left out."""
     names: dict[str, list[str]] = {}
     for row in sorted(report.apis, key=lambda row: row.name):
-        if row.verdict and row.verdict.kind not in QUIET:
+        if row.verdict and row.verdict.kind in TOLD:
             names.setdefault(row.verdict.kind, []).append(row.name)
     return [(kind, ", ".join(names[kind])) for kind in TOLD if kind in names]

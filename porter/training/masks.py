@@ -10,7 +10,7 @@ from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.training.frequency import is_beside
-from porter.training.same_shape import covers, is_moved_to_host, made_on_host
+from porter.training.same_shape import BOOLEAN, covers, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from porter.values.values import Body
     from porter.values.views import Users
 
-_COMPARISONS = frozenset(
-    "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
-)
 _ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
 _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -37,7 +34,7 @@ def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
     if kind is ast.BinOp and node.op.__class__ in (ast.BitAnd, ast.BitOr):
         return is_mask(node.left, scene, link, depth) or is_mask(node.right, scene, link, depth)
     if kind is ast.Call:
-        return call_name(node.func) in _COMPARISONS
+        return call_name(node.func) in BOOLEAN
     if kind is ast.Tuple:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:

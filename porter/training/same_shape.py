@@ -8,7 +8,8 @@ from porter.training.value_uses import FACTORIES
 from porter.values.value import Value
 from porter.values.views import base
 
-_PREDICATES = frozenset(
+# calls that give booleans
+BOOLEAN = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
 _LIKE = hints("shaped-like-its-argument")
@@ -66,7 +67,7 @@ class _Shapes:
         name = _last(value)
         if name in _FILLED:
             return [tensor for tensor in map(_sized_by, value.args[:2]) if tensor is not None][:1]
-        return [value.args[0]] if name in _LIKE or name in _PREDICATES and len(value.args) == 1 else []
+        return [value.args[0]] if name in _LIKE or name in BOOLEAN and len(value.args) == 1 else []
 
     def broadcast(self, value: Value) -> set[Value]:
         """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
@@ -76,7 +77,7 @@ class _Shapes:
             if value not in visited:
                 visited.add(value)
                 shapes.add(self.single(value))
-                if value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES:
+                if value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in BOOLEAN:
                     todo += value.args if value.op != "masked_fill" else value.args[:1]
         return shapes
 
@@ -105,7 +106,7 @@ def is_boolean(value: Value) -> bool:
         elif value.op == "compare":
             if not {"In", "NotIn", "Is", "IsNot"}.isdisjoint(value.info):
                 return False
-        elif value.op != "call" or _last(value) not in _PREDICATES:
+        elif value.op != "call" or _last(value) not in BOOLEAN:
             return False
     return True
 

@@ -16,8 +16,7 @@ _TABLES = ("torch.overrides", "torch._dynamo.trace_rules", "torch.utils._dtype_a
 # Made by the extension library as it is loaded.
 _OPEN = ("torch.sparse", "torch.cuda.sparse")
 _SIGNS = (b"__getattr__", b"globals", b"import *", b"sys.modules")
-# Not what training code is written against, and larger than all the rest.
-_LEFT_OUT = ("torch.testing._", "torch.onnx._", "torch.utils.benchmark.examples")
+_LEFT_OUT = "torch.utils.benchmark.examples"  # not what training code is written against
 
 
 def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str, str]]:
