@@ -145,7 +145,9 @@ def _flat(settings: Settings, text: str) -> Iterator[Setting]:
 
 def _as_table(settings: list[Setting]) -> list[Setting]:
     """added_tokens.json, which has a token for a key and its id for a value, as settings of a tokeniser have them."""
-    if not settings or not all(len(s.path) == 1 and s.value.isdecimal() and s.name[:1] in "<[" for s in settings):
+    if not settings or not all(
+        len(s.path) == 1 and s.value.isdecimal() and s.name.startswith(("<", "[")) for s in settings
+    ):
         return settings
     return [Setting((_ADDED, s.value, "content"), s.name, s.name, s.line) for s in settings]
 

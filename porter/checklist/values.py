@@ -90,7 +90,7 @@ def plain(text: str) -> str:
     """Numbers and truths in one spelling, whatever they are of."""
     low = text.strip().strip("'\"").lower()
     try:
-        number = float(low.replace("_", "")) if low[:1].isdigit() or low[:1] in "-+." else math.nan
+        number = float(low.replace("_", "")) if low[:1].isdigit() or low.startswith(("-", "+", ".")) else math.nan
     except ValueError:
         number = math.nan
     if math.isfinite(number):

@@ -56,16 +56,22 @@ def test_the_old_tree_is_gone_before_the_port_is_read(monkeypatch: pytest.Monkey
     """Two trees of a file full of edits are twice the memory."""
     alive = []
 
+    def modules() -> list[object]:
+        return [o for o in gc.get_objects() if isinstance(o, (ast.Module, cst.Module))]
+
     class Counting(promises.Source):
         def __init__(self, data: bytes):
-            alive.append([type(o).__name__ for o in gc.get_objects() if isinstance(o, (ast.Module, cst.Module))])
+            alive.append([type(tree).__name__ for tree in modules() if id(tree) not in before])
             super().__init__(data)
 
     gc.collect()
+    before = {id(tree) for tree in modules()}
     monkeypatch.setattr(promises, "Source", Counting)
+    long = b"a" * 3_000  # trees of short statements are kept, a few of them: python/spare_trees.py
     result = analyse(
         "a.py",
-        b"import torch\nx.cuda()\nm = AutoModel.from_pretrained(p, attn_implementation='flash_attention_3')\n",
+        b"import torch\ny = (x.cuda(), '%s')\n"
+        b"m = AutoModel.from_pretrained(p, attn_implementation='flash_attention_3', note='%s')\n" % (long, long),
         open_session(),
     )
     assert result.auto and result.review != result.auto

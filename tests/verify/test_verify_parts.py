@@ -176,7 +176,7 @@ def test_records_of_several_ranks_and_a_line_cut_off(tmp_path):
     (tmp_path / "1-11.jsonl").write_text(
         row("loss", value=(0.2).hex())
         + row("operator", "aten::add", operator)
-        + row("error", "E", "text")
+        + row("error", "E", {"text": "text", "about": ""})
         + '{"kind": "lo'
     )
     found = read(tmp_path)

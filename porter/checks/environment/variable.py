@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from porter.engine.nodes import quoted
+from porter.checks.environment.variable_edits import beside, in_command, renamed_in
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.python.evidence import constant
-from porter.python.index import walk
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken
 
@@ -30,19 +27,21 @@ class EnvironmentVariable(Rule):
 
     def visit(self, original: cst.BaseString | cst.Arg, updated: Any, file: RuleFile) -> Answer:
         literal = file.literal(original)
-        if literal is None or literal.kind != "variable":
-            return None
-        if (literal.role == "keyword") != isinstance(original, cst.Arg):
+        if (
+            literal is None
+            or literal.kind != "variable"
+            or (literal.role == "keyword") != isinstance(original, cst.Arg)
+        ):
             return None
         if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to:
             taken = is_taken(row, literal.value)  # else the variable is better left out
-            renamed = partial(_in_command, name=literal.name) if literal.role == "command" else _renamed
+            renamed = partial(in_command, name=literal.name) if literal.role == "command" else renamed_in
             new = renamed(updated, row.to) if taken else None
         if new is not None and not file.style.one_world:
-            return self._beside(original, literal, row, file)
+            return beside(self._hit(original, literal, literal.certain, row, None, ()), literal, row, file)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
         readers = file.facts.variables.reader(literal.name) if literal.set else ()
@@ -51,18 +50,6 @@ class EnvironmentVariable(Rule):
             values = (("count", more), ("old", literal.name))
             return Hit(original, "elsewhere", code="PRT803", values=values) if more else None
         return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
-
-    def _beside(self, node: cst.CSTNode, literal: VariableName, row: Any, file: RuleFile) -> Hit | None:
-        """A statement that sets a variable, and the same one below it for the other kind of device."""
-        hit = self._hit(node, literal, literal.certain, row, None, ())
-        text = file.source.utf8[slice(*file.source.span(file.statement))].decode()
-        plain = (
-            file.statement.__class__ in (ast.Assign, ast.Expr) and "\n" not in text and text.count(literal.name) == 1
-        )
-        if hit is None or not literal.set or literal.role != "key" or not plain:
-            return hit
-        safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
-        return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe)
 
     def _hit(
         self,
@@ -101,35 +88,6 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
     return False
 
 
-def _works(statement: Any) -> bool:
-    """Whether it computes what may differ, or take its time, when it is computed twice."""
-    calls = (node for node in walk(statement.value) if node.__class__ is ast.Call)
-    names = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in calls}
-    return not names <= {"str", "join", "map", "setdefault", "putenv", "format", "int"}
-
-
 def _is_only_asked(literal: VariableName) -> bool:
     """`os.environ.get("CUDA_HOME")`, where `os.environ["CUDA_HOME"]` raises"""
     return not literal.set and literal.role == "key" and not isinstance(literal.link[1][0], ast.Subscript)
-
-
-def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
-    if isinstance(node, cst.Arg):
-        return node.with_changes(keyword=node.keyword and node.keyword.with_changes(value=to))
-    return quoted(node, to) if isinstance(node, cst.SimpleString) else None
-
-
-def _in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
-    """`f"CUDA_VISIBLE_DEVICES={gpu} python train.py"`"""
-
-    def ported(text: cst.SimpleString | cst.FormattedStringText) -> Any:
-        return text.with_changes(value=re.sub(rf"(?<!\w){name}=", f"{to}=", text.value))
-
-    if isinstance(node, cst.SimpleString):
-        new: cst.CSTNode = ported(node)
-        return new
-    if not isinstance(node, cst.FormattedString):
-        return None
-    return node.with_changes(
-        parts=[ported(part) if isinstance(part, cst.FormattedStringText) else part for part in node.parts]
-    )

@@ -1,0 +1,53 @@
+"""How a variable is written for NPUs: under its other name, or in a portable port in a second statement below."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import Any
+
+from porter.engine.nodes import quoted
+from porter.engine.rule import Hit, cst
+from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Variable as VariableName
+from porter.python.index import walk
+
+_PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
+
+
+def beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> Hit | None:
+    text = file.source.utf8[slice(*file.source.span(file.statement))].decode()
+    is_plain = file.statement.__class__ in (ast.Assign, ast.Expr) and "\n" not in text and text.count(literal.name) == 1
+    if hit is None or not literal.set or literal.role != "key" or not is_plain:
+        return hit
+    safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
+    return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe)
+
+
+def _works(statement: Any) -> bool:
+    """Whether it computes what may differ, or take its time, when it is computed twice."""
+    calls = (node for node in walk(statement.value) if node.__class__ is ast.Call)
+    return not {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in calls} <= _PLAIN
+
+
+def renamed_in(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
+    if isinstance(node, cst.Arg):
+        return node.with_changes(keyword=node.keyword and node.keyword.with_changes(value=to))
+    return quoted(node, to) if isinstance(node, cst.SimpleString) else None
+
+
+def in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
+    """`f"CUDA_VISIBLE_DEVICES={gpu} python train.py"`"""
+
+    def ported(text: cst.SimpleString | cst.FormattedStringText) -> Any:
+        return text.with_changes(value=re.sub(rf"(?<!\w){name}=", f"{to}=", text.value))
+
+    if isinstance(node, cst.SimpleString):
+        new: cst.CSTNode = ported(node)
+        return new
+    if not isinstance(node, cst.FormattedString):
+        return None
+    return node.with_changes(
+        parts=[ported(part) if isinstance(part, cst.FormattedStringText) else part for part in node.parts]
+    )
