@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,11 +94,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 alone_values = named(line=line, new=row.to or "", old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
                 continue
-            safely = safe and name not in written
-            if document.session.target.style == "portable":
-                yield from _beside(script, name, row, places, safely)
-            else:
-                yield from _renamed(name, row, places, safely)
+            hits = _renamed(name, row, places, safe and name not in written)
+            yield from _beside(script, hits, row, places) if document.session.target.style == "portable" else hits
     yield from _unknown(unknown)
 
 
@@ -201,22 +198,19 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
         yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=edits, safe=certain, **weight)
 
 
-def _beside(script: Script, name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:
+def _beside(script: Script, hits: Iterable[Hit], row: Variable, places: list[Place]) -> Iterator[Hit]:
     """Where the variable is set, the other one behind it, with the same value: both kinds of device find theirs."""
-    for hit in _renamed(name, row, places, safe):
+    for hit in hits:
         place = next(p for p in places if p.start == hit.at[0])
-        value, new = place.value, row.to or ""
         if place.role == "read":
             continue  # it has the same value
-        plain = (
-            place.role == "set" and value is not None and not set(value.text) & set("`\n") and "$(" not in value.text
-        )
-        if not hit.edits or value is None or not plain or row.value == "bytes-to-mb":
+        value = place.value if place.role == "set" and hit.edits and row.value != "bytes-to-mb" else None
+        if value is None or set(value.text) & set("`\n") or "$(" in value.text:
             yield replace(hit, edits=(), safe=False)
             continue
-        before = script.text[place.start : value.start]
-        twin = f" {before}{value.text}".replace(name, new)
-        yield replace(hit, edits=((value.end, value.end, twin),))
+        twin = script.text[place.start : value.start] + value.text
+        twin = twin.replace(script.text[place.start : place.end], row.to or "")
+        yield replace(hit, edits=((value.end, value.end, f" {twin}"),))
 
 
 def _given(place: Place) -> str | None:
