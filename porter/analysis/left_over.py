@@ -32,6 +32,7 @@ _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
 _WORDS = PATHS | ATTRIBUTES
+_MODULE_HELD = lazy(rb"\w\.\w+\.cuda\.")  # `self.torch.cuda.f`
 
 
 def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
@@ -133,7 +134,7 @@ def _attributes(file: File) -> Iterator[Link]:
     if file.source.words.isdisjoint((b"cuda", b"is_cuda")):
         return
     counted = {link[0] for links in file.apis.values() for link in links}  # each by the name that it starts with
-    held = _holders(file)
+    held = _holders(file) if _MODULE_HELD.search(file.source.utf8) else frozenset()
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
         called = above.__class__ is ast.Call and above.func is node

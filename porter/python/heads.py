@@ -101,17 +101,17 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
     wanted = list(dict.fromkeys(lines))
     written = b"\n".join((*(change.new for change in made), *map(str.encode, wanted)))
     used = {match.decode() for match in _WRITTEN.findall(written)}
-    found = head(file)
-    if found is None or not used:
+    found = head(file) if used or wanted else None
+    if found is None:
         return []
     used |= {TYPE} if used else set()
     lines_of = head_lines(found.torch, file.target.torch)
     texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
-    if texts and not found.is_imported:
-        texts = ["import torch", "", *texts]
     texts += wanted
     if not texts:
         return []
+    if not found.is_imported:
+        texts = [f"import {found.torch}", "", *texts]
     return [_insert(file, _last_import(file, found), texts)]
 
 

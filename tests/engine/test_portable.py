@@ -183,6 +183,11 @@ def main(x: torch.Tensor):
     )
 
 
+def test_a_name_that_torch_accelerator_has_needs_no_other() -> None:
+    code = "import torch\nfrom torch.cuda import synchronize\n\nsynchronize()\n"
+    assert ported(code) == "import torch\n\nsynchronize = torch.accelerator.synchronize\n\nsynchronize()\n"
+
+
 @pytest.mark.parametrize(
     "line",
     [
