@@ -9,6 +9,7 @@ from porter.regex import lazy
 from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
 from porter.rulebook.table import LANGUAGES, Stanza
+from porter.rulebook.toml_stanzas import placed
 
 CHAPTERS = ("precision", "performance")
 GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; seen in public work; our inference
@@ -49,7 +50,7 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"names": what is looked for in the files, "advice": ..., "index": ...}`, of (name, bytes) pairs."""
     stanzas: dict[str, list[Stanza]] = {kind: [] for kind in STANZAS}
     for name, data in files:
-        for kind, where, stanza in _stanzas(name, data):
+        for kind, where, stanza in placed(name, data, STANZAS):
             _check(kind, where, stanza)
             stanzas[kind].append(stanza | {"where": where})
     _names_once(stanzas)
@@ -74,21 +75,6 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
         "advice": {kind: plain[kind] for kind in ("source", "model", "advice")},
         "index": {kind: plain[kind] for kind in ("guide", "entry")},
     }
-
-
-def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, Stanza]]:
-    import tomli
-
-    try:
-        parsed = tomli.loads(data.decode("utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RuleError(f"{name}: {error}") from None
-    for kind, stanzas in parsed.items():
-        if kind not in STANZAS or not isinstance(stanzas, list):
-            raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in STANZAS)}")
-        for number, stanza in enumerate(stanzas, 1):
-            title = stanza.get("id") or stanza.get("name") or number
-            yield kind, f"{name}: [[{kind}]] {title}", stanza
 
 
 def _check(kind: str, where: str, stanza: Stanza) -> None:

@@ -11,6 +11,7 @@ from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
 from porter.rulebook.schema import languages
 from porter.rulebook.table import Stanza
+from porter.rulebook.toml_stanzas import placed
 
 CHAPTERS = (
     "structure", "moe", "optimiser", "weights", "precision", "parallel", "data", "tokeniser", "environment", "generation",
@@ -41,7 +42,7 @@ def key_of(name: str) -> str:
 def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     stanzas: dict[str, list[Stanza]] = {kind: [] for kind in STANZAS}
     for name, data in files:
-        for kind, where, stanza in _stanzas(name, data):
+        for kind, where, stanza in placed(name, data, STANZAS):
             _check(kind, where, stanza)
             stanzas[kind].append({**stanza, "where": where})
     items = {item["id"]: item for item in stanzas["item"]}
@@ -75,20 +76,6 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
             "aside": "|".join(name for stanza in plain["aside"] for name in stanza["names"]),
         }
     }
-
-
-def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, Stanza]]:
-    import tomli
-
-    try:
-        parsed = tomli.loads(data.decode("utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RuleError(f"{name}: {error}") from None
-    for kind, stanzas in parsed.items():
-        if kind not in STANZAS or not isinstance(stanzas, list):
-            raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in STANZAS)}")
-        for number, stanza in enumerate(stanzas, 1):
-            yield kind, f"{name}: [[{kind}]] {stanza.get('id') or stanza.get('name') or number}", stanza
 
 
 def _check(kind: str, where: str, stanza: Stanza) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
+from porter.rulebook.toml_stanzas import placed
 
 # stanza -> its keys
 _STANZAS = {
@@ -27,21 +28,11 @@ _PATTERNS = {"aside": "pattern", "without": "pattern", "sharded": "pattern", "jo
 
 def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"stanzas": {kind: rows}}` of (name, bytes) pairs."""
-    import tomli
-
     found: dict[str, list[Section]] = {kind: [] for kind in _STANZAS}
     for name, data in files:
-        try:
-            parsed = tomli.loads(data.decode("utf-8"))
-        except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise RuleError(f"{name}: {error}") from None
-        for kind, rows in parsed.items():
-            if kind not in _STANZAS or not isinstance(rows, list):
-                raise RuleError(f"{name}: unknown stanza {kind!r}")
-            for number, row in enumerate(rows, 1):
-                where = f"{name}: [[{kind}]] {number}"
-                _check(kind, row, where)
-                found[kind].append(row)
+        for kind, where, row in placed(name, data, _STANZAS):
+            _check(kind, row, where)
+            found[kind].append(row)
     return {"stanzas": dict(found)}
 
 

@@ -29,11 +29,12 @@ _BUILDERS = {
         "schema_diagnose.py",
         "schema_report.py",
         "tabulate.py",
+        "toml_stanzas.py",
     ),
     "porter.rulebook.schema_words": ("schema.py", "schema_words.py"),
-    "porter.advice.schema": ("../advice/schema.py",),
-    "porter.checklist.schema": ("../checklist/schema.py", "schema.py"),
-    "porter.checkpoint.schema": ("../checkpoint/schema.py",),
+    "porter.advice.schema": ("../advice/schema.py", "toml_stanzas.py"),
+    "porter.checklist.schema": ("../checklist/schema.py", "schema.py", "toml_stanzas.py"),
+    "porter.checkpoint.schema": ("../checkpoint/schema.py", "toml_stanzas.py"),
 }
 Section: TypeAlias = "dict[str, Any]"  # of what a folder says
 _LARGEST = 64_000_000

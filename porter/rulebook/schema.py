@@ -14,6 +14,7 @@ from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, pattern, setting
 from porter.rulebook.schema_versions import version, versions
 from porter.rulebook.table import FLAGS, LANGUAGES, STATUSES, Stanza
+from porter.rulebook.toml_stanzas import stanzas
 
 PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
 _CODE = lazy(r"PRT\d{3}")
@@ -245,21 +246,12 @@ KINDS |= kernel(_string, _message, _or_list)
 
 def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:
     """(kind, where, stanza) for every stanza of one file, each checked for itself."""
-    import tomli
-
-    try:
-        parsed = tomli.loads(data.decode("utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RuleError(f"{name}: {error}") from None
     checked = []
-    for kind, stanzas in parsed.items():
-        if kind not in KINDS or not isinstance(stanzas, list):
-            raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in KINDS)}")
-        for number, stanza in enumerate(stanzas, 1):
-            title = next((stanza[key] for key in _TITLES if key in stanza), "unnamed")
-            where = f"{name}: [[{kind}]] {number} ({title[0] if isinstance(title, list) and title else title})"
-            _check(kind, stanza, where)
-            checked.append((kind, where, stanza))
+    for kind, number, stanza in stanzas(name, data, KINDS):
+        title = next((stanza[key] for key in _TITLES if key in stanza), "unnamed")
+        where = f"{name}: [[{kind}]] {number} ({title[0] if isinstance(title, list) and title else title})"
+        _check(kind, stanza, where)
+        checked.append((kind, where, stanza))
     return checked
 
 
