@@ -58,9 +58,18 @@ def reading(name: str, imports: Mapping[str, str] | None = None) -> Iterator[Non
         yield
     except Damaged as error:
         raise _hostile(name, imports) or refused(name, error.key, **error.values) from None
-    except (ValueError, OverflowError, EOFError, struct.error, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        ValueError,
+        OverflowError,
+        EOFError,
+        struct.error,
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+    ) as error:
+        # the last one is zipfile's: a compression that it does not know, and which torch never writes
         raise _hostile(name, imports) or refused(name, "damaged", why=brief(error)) from None
-    except (RecursionError, MemoryError, NotImplementedError):
+    except (RecursionError, MemoryError):
         raise _hostile(name, imports) or refused(name, "large") from None
 
 
