@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections import defaultdict
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import porter.checks
@@ -99,7 +99,7 @@ class Rules:
         return Texts()
 
 
-@lru_cache(maxsize=4)
+@cache
 def load(soc: str = DEFAULT_SOC) -> Rules:
     """The rules for one chip: what is not about it is never asked for."""
     tables, rules = table.load(), []

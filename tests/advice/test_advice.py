@@ -252,6 +252,7 @@ def test_a_hint_is_marked(porter_of):
     assert {row["grade"] for row in rows} > {"I"}
 
 
+@pytest.mark.slow
 def test_the_command(porter_of):
     porter = porter_of(
         {"setup.py": "", "train.py": LOOP + "torch.manual_seed(1)\n", "run.sh": "python train.py --lr 1\n"}

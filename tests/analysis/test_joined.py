@@ -244,6 +244,7 @@ FIELDS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_field_its_type_and_the_list_it_is_looked_up_in(project):
     porter = project(FIELDS)
     before = read(porter)
@@ -256,6 +257,7 @@ def test_a_field_its_type_and_the_list_it_is_looked_up_in(project):
     assert 'append("npu")' in after["devices.py"] and '== "npu"' in after["train.py"]
 
 
+@pytest.mark.slow
 def test_other_programs_of_the_project_are_none_of_its_business(project):
     """Two programs with an option of one name share nothing, unless one imports the other."""
     other = PROGRAM.replace('choices=["nccl", "gloo"])', 'choices=["nccl", "gloo"])  # porter: ignore[PRT209] kept')
@@ -327,6 +329,7 @@ def test_a_command_line_made_of_a_dict_moves_with_the_option(project):
     assert {status for key, status in found.items() if key[0] == "test_it.py"} == {"review"}
 
 
+@pytest.mark.slow
 def test_review_is_shared_and_unsafe_applies_all_or_none(project):
     """One place is for a person to look at: then all are."""
     porter = project({"train.py": PROGRAM, "run.sh": "python /opt/other/train.py --backend nccl\n"})

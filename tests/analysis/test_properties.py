@@ -63,6 +63,7 @@ def holds(data: bytes, session: Session) -> FileResult:
     return result
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(120), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_promises_with_the_core_rules(data: bytes) -> None:
@@ -118,6 +119,7 @@ def loads(before: str, after: str) -> bool:
     return before.replace("d.type == 'cuda'", "d.type == 'npu'") != after
 
 
+@pytest.mark.slow
 def test_the_nests_are_worth_it() -> None:
     made = [m for m in map(nest, range(1300)) if m]
     assert len(made) >= 1000

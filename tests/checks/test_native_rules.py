@@ -79,6 +79,7 @@ ASKING = {  # what more than the import has to be said
 NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`
 
 
+@pytest.mark.slow
 def test_every_package_is_seen():
     session = open_session()
     for name in SPOKEN:

@@ -42,6 +42,7 @@ def asked() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_rules_ask_nothing_else() -> None:
     said = asked()
     assert said[""] == members(rule_file.RuleFile)

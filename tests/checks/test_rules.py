@@ -163,6 +163,7 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_error_speaks_both_languages():
     errors = ("UserError", "CatalogueError")
     for path, tree in _naming(*errors):
@@ -185,6 +186,7 @@ def test_code_that_is_shown_has_no_words_in_one_language_alone():
     ]
 
 
+@pytest.mark.slow
 def test_every_message_that_the_code_names():
     texts, said = Texts(), _said()
     assert {code for _, code, _, _ in said} >= {"PRT001", "PRT002", "PRT003"}

@@ -128,6 +128,7 @@ def test_nothing_of_a_log_ends_the_page_or_hides(porter):
     assert "alert(1)" in text and "<script>alert" not in text and "\u202e" not in text
 
 
+@pytest.mark.slow
 def test_a_long_curve_is_thinned_with_its_jumps(porter):
     losses = curve(5000)
     other = [*losses[:3000], 9.0, *losses[3001:]]

@@ -442,6 +442,7 @@ def porter(tmp_path_factory):
         yield Porter(patch, folder)
 
 
+@pytest.mark.slow
 def test_the_command(porter):
     done = porter("diagnose", "log")
     assert (done.code, done.err) == (0, "")
@@ -455,6 +456,7 @@ def test_the_command(porter):
     assert done.code == 0 and "src/train.py:4: PRT130" in done.text and "原因" in done.text
 
 
+@pytest.mark.slow
 def test_the_command_where_nothing_is_known(porter):
     done = porter("diagnose", "unknown")
     assert (done.code, done.err) == (1, "")

@@ -37,6 +37,7 @@ SHAPES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(st.lists(st.tuples(SHAPES, st.lists(NUMBERS, min_size=8, max_size=8)), max_size=12))
 def test_any_numbers_are_read_the_same(lines):

@@ -220,6 +220,7 @@ def names_over(files: list[Path]) -> tuple[int, int, int]:
     return looked, chains, unclear
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_names_of_generated_modules(data: bytes) -> None:

@@ -39,6 +39,7 @@ def test_letters(pattern: str, runs: list[bytes]) -> None:
     assert letters(pattern) == runs
 
 
+@pytest.mark.slow
 def test_what_is_ruled_out_does_not_match() -> None:
     rules = open_session().rules
     texts = [text for rule in rules.all for text in ((rule.text,) if isinstance(rule.text, str) else rule.text)]

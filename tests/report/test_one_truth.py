@@ -89,6 +89,7 @@ def all_names(opened: Session) -> set[str]:
 NAMES = sorted(ruled_names(session("2.7.1.post11", "A2")))
 
 
+@pytest.mark.slow
 @given(st.sampled_from(NAMES), st.sampled_from(TARGETS))
 @settings(max_examples=examples(400), deadline=None)
 def test_no_page_contradicts_a_finding(name: str, target: tuple[str, str]) -> None:
@@ -211,6 +212,7 @@ def test_the_gravest_of_a_rule() -> None:
 IMPORTS = sorted(name for name in TABLES.packages if name.isidentifier())
 
 
+@pytest.mark.slow
 def test_no_page_of_a_package_contradicts_its_import() -> None:
     """A page of a package that runs, alone or with a plugin, and whose import is no finding, has no rule below it."""
     opened = session("2.7.1.post11", "A2")
@@ -224,6 +226,7 @@ def test_no_page_of_a_package_contradicts_its_import() -> None:
         assert text.row.status != "plugin" or text.message or opened.rules.texts.npu.steps(package), package
 
 
+@pytest.mark.slow
 def test_no_page_of_a_variable_contradicts_where_it_is_set() -> None:
     opened = session("2.7.1.post11", "A2")
     for name in TABLES.variables:

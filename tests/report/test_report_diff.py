@@ -147,6 +147,7 @@ def read_back(patch: bytes, data: bytes) -> bytes:
     return b"".join(out + old[at:])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(600), deadline=None)
 @given(st.data())
 def test_any_edits(data):

@@ -253,6 +253,7 @@ def test_a_record_that_porter_did_not_write(porter, record):
     assert "not empty" in refused(porter)
 
 
+@pytest.mark.slow
 def test_a_page_that_somebody_changed(porter):
     porter("analyze", ".", "--output", "site/")
     page = porter.folder / "site" / page_name("train.py")

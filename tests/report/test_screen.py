@@ -54,6 +54,7 @@ def test_a_kernel_and_the_calls_that_end_in_it_are_one_cause(porter):
     assert "no NPU runs the CUDA kernel warp_kernel" in " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_findings(porter):
     found = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
     due = [f for f in found if not f["optional"]]
@@ -75,6 +76,7 @@ def test_it_fits_on_a_screen_and_every_place_is_at_the_beginning_of_its_line(por
     assert {"porter analyze . -v", "porter migrate . --inplace"} <= {line.rpartition("  ")[2] for line in lines}
 
 
+@pytest.mark.slow
 def test_all_shows_every_place(porter):
     found = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
     everything = porter("analyze", ".", "--all").text

@@ -14,6 +14,7 @@ from porter.rulebook.table import any_of, hint, hints, load
 KINDS = sorted(load().hints)
 
 
+@pytest.mark.slow
 def test_each_kind_is_asked_for_and_each_that_is_asked_for_is_there():
     code = "".join(path.read_text("utf-8") for path in Path(porter.__file__).parent.rglob("*.py"))
     asked = set(re.findall(r"\b(?:hints?|any_of)\(\s*[\"']([a-z-]+)[\"']\s*\)", code))

@@ -31,6 +31,7 @@ def new(porter, *args: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_everything_known(porter):
     got = porter("analyze", ".", "--baseline", "base.json")
     assert got.code == 0 and "Known from the baseline: 3" in got.text

@@ -82,6 +82,7 @@ def test_a_worker_that_dies_takes_one_file_with_it(many, monkeypatch, tmp_path):
     assert [f for f in got.files if f is not dead] == list(want.files)
 
 
+@pytest.mark.slow
 def test_files_that_vanish_between_listing_and_reading(many, monkeypatch):
     from porter.run import run as module
 

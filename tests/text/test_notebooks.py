@@ -502,6 +502,7 @@ def test_places_are_those_of_the_file():
     assert {name: lines[line - 1].strip() for name, _, line in apis}["torch.cuda.init"] == '"torch.cuda.init()\\n"'
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_lines_and_not_faster(monkeypatch):
     """Each edit is placed once, and nothing is done for every pair of edit and line."""
     from porter.text.notebooks import writer
@@ -606,6 +607,7 @@ def notebooks(draw):
     return pieces, wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(notebooks())
 def test_any_notebook(made):
