@@ -1,7 +1,7 @@
 """What a version is, wherever one is written: `packaging` reads it, imported only where there is one to read.
 
-What it does not know stands here: 2.7.* and 8.3.RC1.alpha003, which are read as far as they are versions, poetry's `^`, conda's
-`=`. The text may be anything; none of it raises.
+What it does not know stands here: 2.7.* and 8.3.RC1.alpha003, which are read as far as they are versions, poetry's `^` and `~`, conda's
+`=`. No function raises, whatever the text is. Only `sure` does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-OPERATOR = r"(?:===|==|~=|\^|>=|<=|!=|=|>|<)"
+OPERATOR = r"(?:===|==|~=|~|\^|>=|<=|!=|=|>|<)"
 _LIMIT = lazy(rf"({OPERATOR})\s*(\d[\w.*+]*)")
-_FROM = ("===", "==", "~=", "^", "=", ">=", ">")
-_EXACT = ("===", "==", "~=", "^", "=")
+_FROM = ("===", "==", "~=", "~", "^", "=", ">=", ">")  # operators that set a lower bound
+_EXACT = ("===", "==", "~=", "~", "^", "=")  # operators that name one version
 _BEGINNING = lazy(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a version
 _MOST = 100  # limits of one requirement
@@ -62,7 +62,7 @@ def release(text: str, width: int = 0) -> tuple[int, ...]:
 
 
 def base(text: str) -> str:
-    """Without what follows the numbers: the torch that a torch_npu is made for. What is no version stays as it is."""
+    """The version without post, dev and local part; of a torch_npu, the torch it is made for. What is no version stays as it is."""
     version = parse(text)
     return version.base_version if version else text
 
@@ -84,7 +84,7 @@ def limits(spec: str) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def pinned(spec: str) -> tuple[int, ...]:
-    """The version that a requirement names, or begins from; () where it only sets bounds. 2.* is none."""
+    """The version that a requirement names, or begins from; () where it only sets bounds, and for one number: ==2.*."""
     return next((numbers for operator, numbers in limits(spec) if operator in _EXACT and len(numbers) > 1), ())
 
 
@@ -94,8 +94,8 @@ def at_least(spec: str, least: str) -> bool:
 
 
 def allows(spec: str, text: str) -> bool:
-    """Whether a requirement takes a version, whatever its builds and post releases are called: who writes ==2.7, or
-    !=2.7, means all of 2.7."""
+    """Whether a requirement takes a version. Builds and post releases do not count: ==2.7 takes 2.7.1, 2.7.1.post2 and
+    2.7.0+cpu, and !=2.7 none of them."""
     numbers = ".".join(map(str, release(text)))
     return bool(numbers) and _specifiers(spec).contains(numbers, prereleases=True)
 
@@ -116,8 +116,11 @@ def _specifiers(spec: str) -> SpecifierSet:
 
 def _as_pip_has_it(operator: str, numbers: tuple[int, ...]) -> str:
     text = ".".join(map(str, numbers))
-    if operator == "^":  # of poetry: up to the next number before the dots
-        return f">={text},=={numbers[0]}.*"
+    if operator == "^":  # of poetry: the first number that is not 0 stays
+        stays = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1) + 1
+        return f">={text},=={'.'.join(map(str, numbers[:stays]))}.*"
+    if operator == "~":  # of poetry: the first two numbers stay
+        return f">={text},=={'.'.join(map(str, numbers[:2]))}.*"
     if operator == "~=" and len(numbers) == 1:
         return f">={text}"
     if operator == "!=":

@@ -35,7 +35,7 @@ def test_no_text_raises(text):
     assert len(release(text, 3)) == (3 if numbers else 0)
     assert len(base(text)) <= len(text)
     begins(text, "2.7"), begins("2.7", text), pinned(f"=={text}"), limits(f">={text}")
-    for operator in ("==", "!=", "~=", "^", "=", "===", "<", ">", "<=", ">="):
+    for operator in ("==", "!=", "~=", "~", "^", "=", "===", "<", ">", "<=", ">="):
         allows(operator + text, "2.7.1"), allows(f"{operator}2.7", text)
     assert time.process_time() - began < 2
 
@@ -81,6 +81,7 @@ def test_a_version_begins_with_another(text, starts, others):
         ("==2.7.1+cu118", (2, 7, 1)),
         ("=2.13", (2, 13)),
         ("^2.1.0", (2, 1, 0)),
+        ("~2.1", (2, 1)),
         ("~=2.4,!=2.4.1", (2, 4)),
         ("==2.7.*", (2, 7)),
         ("==2.*", ()),
@@ -110,6 +111,9 @@ def test_what_a_requirement_pins(spec, numbers):
         ("~=2", "3.0", "1.13"),
         ("^2.1.0", "2.13.0", "3.0"),
         ("^2.1.0", "2.1", "2.0.1"),
+        ("^0.22", "0.22.1", "0.23"),
+        ("~2.1", "2.1.2", "2.2"),
+        ("~2", "2.13", "3.0"),
         (">=2.7rc2", "2.7.1", "2.6"),
         ("", "2.7.1", "newest"),
         ("*", "2.7.1", "1..2"),

@@ -1,4 +1,4 @@
-"""What advice computes of the values of a repository: the placeholders of its snippet. Nothing where a value is not known."""
+"""Computes values of a repository for the placeholders of a snippet. {} where one is not known: the snippet is left out."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def _buffers(places: Sequence[Place], world: World) -> dict[str, str]:
 
 
 def _one(key: str, path: str, world: World) -> float | None:
+    """The number that a name has in a file, where it has one alone."""
     found = {number(place.value) for place in world.values.get(key, ()) if place.path == path}
     return found.pop() if len(found) == 1 else None
 

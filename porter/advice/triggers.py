@@ -1,4 +1,8 @@
-"""Whether a condition of rules/advice holds, and which places of the repository say so."""
+"""Whether a condition of rules/advice holds, and which places of the repository say so.
+
+Each test of a value stands in `fits`, those of numbers also in `_within`; each part of a condition stands in `_PARTS`. The
+schema refuses what it does not know: its TESTS and WHERE have the same names.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,8 @@ def of_condition(condition: Stanza, world: World) -> list[Place] | None:
             part = get(condition, world)
             if not part:
                 return None
-            # the part that is named first says where; the others whether, and in which project of a collection
+            # the first part gives the places; each other part must hold, and in a collection of projects it keeps the places
+            # of its own project
             places = world.near(places, part) if places else sorted(part, key=lambda place: place.order)
             if not places:
                 return None
@@ -93,9 +98,9 @@ def _within(value: float, path: str, condition: Stanza, world: World) -> bool:
         return False
     if "below" in condition and not value < condition["below"]:
         return False
-    if "odd" in condition and (value <= 0 or value % condition["odd"] == 0):
+    if "odd" in condition and (value <= 0 or value % condition["odd"] == 0):  # no multiple of it
         return False
-    if "beyond" in condition:
+    if "beyond" in condition:  # larger than every value of that name in the same file
         others = [n for p in world.values.get(condition["beyond"], ()) if p.path == path and (n := number(p.value))]
         if not others or value <= max(others):
             return False

@@ -1,4 +1,4 @@
-"""Python tracebacks out of a log: chained, repeated by every rank, written in between each other."""
+"""Python tracebacks out of a log: chained ones, those that every rank repeats, and those whose lines are mixed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from porter.regex import lazy
 
 MOST = 200  # different errors that are kept
 FRAMES = 60  # innermost frames that are kept of one
-PATIENCE = 40  # foreign lines inside of a traceback, before it is given up
+PATIENCE = 40  # lines inside of a traceback that are none of its own, before it is given up
+MESSAGE = 2000  # characters of a message that are kept
+LINE = 4200  # characters of a line that are looked at
 
 _START = lazy(r"(?:^|[^\w])(?:Exception Group )?Traceback \(most recent call last\)")
 _FRAME = lazy(r'^\s{0,40}File "([^"]{1,1000})", line (\d{1,9})(?:, in (.{1,200}))?')
@@ -35,7 +37,7 @@ class Error:
     rank: int | None = None
     ranks: set[int] = field(default_factory=set)
     count: int = 1
-    before: Error | None = None  # the one it arose from, or while handling which it arose
+    before: Error | None = None  # the error that caused it, or that was being handled when it came
 
     @property
     def text(self) -> str:
@@ -135,7 +137,7 @@ class _Open:
 
     @staticmethod
     def ended(text: str) -> tuple[str, str] | None:
-        match = _ERROR.match(text.strip()[:4200])
+        match = _ERROR.match(text.strip()[:LINE])
         if match and match[1] not in _LEVELS:
-            return match[1], (match[2] or "")[:2000].strip()
+            return match[1], (match[2] or "")[:MESSAGE].strip()
         return None

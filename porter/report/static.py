@@ -1,5 +1,5 @@
-"""Every finding as plain HTML in one language: what a browser without scripts shows, and what is printed (report.js prints the
-same where it runs)."""
+"""Every finding as plain HTML in one language. A browser without scripts shows it. Where scripts run, paper.js makes the
+same list for print."""
 
 from __future__ import annotations
 

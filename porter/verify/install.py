@@ -54,7 +54,7 @@ def find(interpreter: Interpreter) -> Device:
 
 
 def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None]) -> Device:
-    """`tell`: called with a key of porter.verify.words, and values, before each step."""
+    """`tell`: called before each step, with a key of rules/words/verify.toml and its values."""
     torch = _check(interpreter)
     place = place_of(interpreter)
     for folder in (cache_dir(), place.parent, place):
@@ -75,7 +75,8 @@ def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None
     device = _device(interpreter, place, made)
     tell("setup.try")
     _try(interpreter, device)
-    (place / "device.json").write_text(json.dumps(made), encoding="utf-8")  # last: what is there is whole
+    # written last: if it is there, the set-up is complete
+    (place / "device.json").write_text(json.dumps(made), encoding="utf-8")
     return device
 
 
@@ -87,7 +88,7 @@ def environment(device: Device) -> dict[str, str]:
         **standins.environment(device.standins),
         "PYTHONPATH": os.pathsep.join(path),
         "VIRTUAL_NPU_LIBRARY": str(device.library),
-        # a torch that knows GPUs must find none; to one that does not, a launcher's own count of them is none of ours
+        # a torch that knows GPUs must find none; a CPU build needs no setting, so a launcher's value stays
         **({} if device.torch.endswith("+cpu") else {"CUDA_VISIBLE_DEVICES": ""}),
         "OMP_NUM_THREADS": "1",  # the order of additions, and with it every bit, is the same in every run
         "PYTHONHASHSEED": "0",
@@ -107,9 +108,9 @@ def _check(interpreter: Interpreter) -> Path:
     """Where its torch is."""
     if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
         raise UserError(
-            f"the virtual NPU runs on Linux x86-64, not on {interpreter.system} {interpreter.machine}; run it in a "
+            f"the virtual NPU runs on Linux on x86-64 and aarch64, not on {interpreter.system} {interpreter.machine}; run it in a "
             f"container, e.g. {_DOCKER} (it has a compiler)",
-            f"虚拟 NPU 运行于 Linux x86-64，不支持 {interpreter.system} {interpreter.machine}；请在容器中运行，"
+            f"虚拟 NPU 运行于 x86-64 与 aarch64 上的 Linux，不支持 {interpreter.system} {interpreter.machine}；请在容器中运行，"
             f"例如 {_DOCKER}（自带编译器）",
         )
     if interpreter.torch is None:

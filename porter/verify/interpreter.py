@@ -77,5 +77,6 @@ def ask(path: str | None = None) -> Interpreter:
         torch_npu=Path(found["torch_npu"]) if found["torch_npu"] else None,
         torch_npu_version=found["torch_npu_version"],
         cxx11_abi=found.get("cxx11_abi", True),
+        # names of imports, all of which _ASK looks for; _PACKAGES of install.py has what pip calls them
         lacks=tuple(name for name in ("numpy", "yaml") if not found[name]),
     )

@@ -1,4 +1,4 @@
-"""Batches padded to their own longest sequence, or resized to a size that is drawn: each has a shape of its own."""
+"""Finds batches that are padded to their own longest sequence, or resized to a size that is drawn: each has its own shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-FIXED = lazy(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")  # before
+FIXED = lazy(
+    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True"
+)  # before the collator
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 

@@ -32,6 +32,7 @@ _TRAINS = lazy(rb"(?i)train|shuffle")
 _BATCHES = lazy(
     r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
 )
+# wider than WORKERS of device_in_dataset.py, which decides
 _WORKER = lazy(r"^__(?:getitem|iter)__$|(?i:collat)")
 
 

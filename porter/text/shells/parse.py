@@ -19,7 +19,7 @@ from porter.text.shells.script import Command, Name, Script, Text, Word
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# whatever a rule starts from; only statements with one of them are walked
+# the words that rules look for; a statement without one of them is not walked
 WORDS = lazy(
     r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_(?:WORKER|ATTENTION)|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
@@ -31,9 +31,10 @@ _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"}
 _RUN = lazy(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
 )
-# The grammar's scanner asks the C library whether a character is a digit, which takes the process down where it is none of
-# the first 256. To a shell they are letters of a word as DEL is, never of a name; so bytes count as characters do.
-_ABROAD = lazy(r"[^\x00-\x7f]")
+# The grammar's scanner asks the C library whether a character is a digit. That ends the process for characters above 255, so
+# each that is not ASCII is replaced by DEL before parsing: to bash both are part of a word, and of no name. One byte is then
+# one character.
+_NOT_ASCII = lazy(r"[^\x00-\x7f]")
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -51,7 +52,7 @@ def masked(text: str) -> str:
 
 
 def parse(text: str) -> Script:
-    """`text`: what `masked` made of a document, or less. Raises Unreadable where hardly anything is shell."""
+    """`text`: a document, or a part of it, after `masked`. Raises Unreadable where hardly anything is shell."""
     script = Script(text)
     add(script, 0, len(text))
     finish(script)
@@ -93,14 +94,14 @@ def _reads(data: bytes) -> list[re.Pattern[bytes]]:
 
 def syntax(text: str) -> Node | None:
     """The whole tree of what `masked` made of a script; a byte of it is a character of the text."""
-    tree = grammar.tree(_parser(), _ABROAD.sub("\x7f", text).encode())
+    tree = grammar.tree(_parser(), _NOT_ASCII.sub("\x7f", text).encode())
     return tree.root_node if tree else None
 
 
 class _Walk:
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
-        self.data = _ABROAD.sub("\x7f", text).encode()
+        self.data = _NOT_ASCII.sub("\x7f", text).encode()
         self.hits: list[int] = []
         self.errors: list[tuple[int, int]] = []
         self.around: list[Command] = []  # the commands that the walk stands in
@@ -117,7 +118,7 @@ class _Walk:
         return tree.root_node
 
     def _shape(self, root: Node) -> None:
-        """Comments and what stands in here-documents stay; nothing breaks that was whole."""
+        """Notes comments, here-documents and errors, and counts nodes: an edit must not change them, nor break what was whole."""
         stack = [root]
         counts = self.script.shape
         while stack:
@@ -138,8 +139,9 @@ class _Walk:
         return index < len(self.hits) and self.hits[index] < node.end_byte
 
     def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], reach: int) -> None:
-        """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root.
-        `reach`: where what it decides ends, 0 where it decides nothing."""
+        """`parents`: the nodes around it, outermost first (node.parent is slow: it is searched from the root). `around`: their
+        types, and what `kind_of_text` says of strings that are run. `reach`: if the node is a condition, where the text
+        ends that it decides about, else 0."""
         kind, inside = node.type, len(self.around)
         if kind in ("comment", "ERROR"):
             return
@@ -161,7 +163,7 @@ class _Walk:
         del self.around[inside:]
 
     def _end(self, node: Node) -> int:
-        """Of what a condition decides: `a || exit 1` decides all that follows."""
+        """Where the text ends that a condition decides about: `a || exit 1` decides about all that follows."""
         text = self.text[node.start_byte : node.end_byte]
         turned = _TURNED.match(text) or node.type == "list" and any(child.type == "||" for child in node.children)
         return self.absolute(len(self.text) if turned and _LEAVES.search(text) else node.end_byte)
@@ -235,13 +237,17 @@ class _Walk:
 
 _TURNED = lazy(r"(?:el)?(?:if|while)\s+!")
 _LEAVES = lazy(r"\b(?:exit|return|continue|break|die|fail|fatal|abort)\b")
+# statements with a condition
 _DECIDED = frozenset({"if_statement", "elif_clause", "while_statement"})
+# a body is no condition any more
 _BODIES = frozenset({"do_group", "command_substitution", "subshell", "compound_statement"})
+# nodes that may hold comments and here-documents
 _HOLDERS = frozenset(
     "program list if_statement else_clause elif_clause for_statement c_style_for_statement while_statement do_group "
     "case_statement case_item function_definition compound_statement subshell pipeline redirected_statement "
     "negated_command heredoc_redirect array variable_assignment declaration_command command".split()
 )
+# nodes whose number an edit must not change
 _COUNTED = frozenset({"comment", "heredoc_body", "command", "declaration_command", "ERROR", "if_statement", "do_group"})
 
 
