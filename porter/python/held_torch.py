@@ -35,7 +35,8 @@ def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
     for link in file.buckets[ast.Attribute]:
         if link[0].ctx.__class__ is ast.Load:
             continue
-        value = link[1][0].value if link[1][0].__class__ is ast.Assign else None
+        above: Node = link[1][0]
+        value: Node = above.value if above.__class__ is ast.Assign else None
         if value is not None and file.names.resolve(value, link[1]) == "torch" and _is_own(link):
             torch.add((_class_of(link), link[0].attr))
         elif not (value.__class__ is ast.Constant and value.value is None):

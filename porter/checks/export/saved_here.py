@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from porter.checks.export.whole_model_saved import MODEL
 from porter.engine.rule_file import RuleFile
-from porter.python.assigned import values_of
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
@@ -85,7 +84,7 @@ def _place(path: Node, link: Link, file: RuleFile) -> _Place | None:
         return _Place(ast.unparse(path), None) if path.__class__ in (ast.BinOp, ast.Call, ast.JoinedStr) else None
     if (opened := _opened(path.id, link)) is not None:
         return _place(opened[0], opened[1], file)
-    values = values_of(file.names, path, link)
+    values = _values(path, file)
     texts = {ast.unparse(value) for value in values}
     # what other functions make of other values of the same names may be another path
     return _Place(f"{path.id} = {' | '.join(sorted(texts))}", None if texts else function)
@@ -125,8 +124,9 @@ def _ends(value: Node) -> str:
 
 def _made(value: Node, link: Link, file: RuleFile) -> list[Node]:
     """The calls that a name, or an attribute of an object, is set to, without loads; none where anything else is one."""
+    values: list[Node]
     if value.__class__ is ast.Name:
-        values = [*values_of(file.names, value, link)]
+        values = _values(value, file)
     else:
         stored = (s for s in file.buckets[ast.Attribute] if s[0].attr == value.attr and s[0].ctx.__class__ is ast.Store)
         values = [_set_to(s) for s in stored if ast.unparse(s[0].value) == ast.unparse(value.value)]
@@ -134,9 +134,19 @@ def _made(value: Node, link: Link, file: RuleFile) -> list[Node]:
     return values if all(v.__class__ is ast.Call for v in values) else []
 
 
+def _values(name: Node, file: RuleFile) -> list[Node]:
+    """What a name is set to where it is seen from; none where something else than plain assignments binds it."""
+    links = file.names.others.get(name.id, ())
+    bindings = [link for link in links if any(use[0] is name for use in file.names.readers(name.id, link))]
+    values = [_set_to(link) for link in bindings]
+    return values if None not in values else []
+
+
 def _set_to(target: Link) -> Node:
     """`a` of `x.y = a`; a load for all that it sets at once."""
-    above = target[1]
+    above: Link = target[1]
+    if above is None:
+        return None
     if above[0].__class__ in _PARTS:
         above = above[1]
         return above[0].value if above[0].__class__ is ast.Assign and _is_load(above[0].value) else None

@@ -11,6 +11,9 @@ from porter.text.formats.native import HEADERS, Native
 
 _SHOWN = 4
 _BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?)/")
+_CALLS = lazy(
+    rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\bat::cuda::|CUDAStream|CUDAGuard"
+)
 _STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
 
 
@@ -38,7 +41,9 @@ class CudaSource(TextRule):
                 why = "handed_on" if document.path.endswith(HEADERS) else "included"
             elif native.vectors:
                 why = "vectors"
-        if why == "device" and _beside_kernels(document.path, [f.path for f in facts.native.functions]):
+        ends = [function.path for function in facts.native.functions]
+        header = why == "host" and document.path.endswith(HEADERS) and not _CALLS.search(document.data)
+        if (why == "device" or header) and _beside_kernels(document.path, ends):
             return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
         texts["types"] = _shown(list(native.vectors))
@@ -54,6 +59,8 @@ class CudaSource(TextRule):
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         if not (texts["callers"] or native.exports) and _BESIDE.search(document.path) and _STARTS.search(document.text):
             why = "program"
+        elif document.path in facts.native.unbuilt:
+            why = "unbuilt"
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
         severity = "slow" if document.path in facts.native.spared else ""
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
