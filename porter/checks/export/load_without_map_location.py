@@ -55,7 +55,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
             )
-        if loaded_uses.is_taken_apart(value, file):
+        if loaded_uses.is_taken_apart(value, file) or loaded_uses.is_put_in_place(value, file):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
