@@ -59,16 +59,44 @@ def _saved(file: RuleFile) -> tuple[tuple[_Place, str], ...]:
 
 
 def _objects(file: RuleFile) -> Iterator[tuple[_Place, str]]:
+    for call, place in _saves(file):
+        held = next((part for part in _parts(call[0].args[0]) if _is_object(part, call, file)), None)
+        if held is not None:
+            yield place, ast.unparse(held)
+
+
+@once_for_file
+def _saves(file: RuleFile) -> tuple[tuple[Link, _Place], ...]:
+    """The calls of torch.save, and where they save."""
+    found: list[tuple[Link, _Place]] = []
     for link in file.apis.get("torch.save", ()):
         while link[1] is not None and link[1][0].__class__ is ast.Attribute:
             link = link[1]
         call = link[1]
         if call is None or call[0].__class__ is not ast.Call or call[0].func is not link[0] or len(call[0].args) < 2:
             continue
-        place = _place(call[0].args[1], call, file)
-        held = next((part for part in _parts(call[0].args[0]) if _is_object(part, call, file)), None)
-        if place is not None and held is not None:
-            yield place, ast.unparse(held)
+        if (place := _place(call[0].args[1], call, file)) is not None:
+            found.append((call, place))
+    return tuple(found)
+
+
+def is_written_before(call: Link, file: RuleFile) -> bool:
+    """Whether the function has saved, come what may, the file that it loads: on the device that it runs on."""
+    place = _place(call[0].args[0], call, file) if call[0].args else None
+    around = [*parents(call)]
+    function = next((n for n in around if n.__class__ in FUNCTIONS[:2]), None)
+    for save, where in _saves(file) if place is not None and function is not None else ():
+        before = save[0].lineno < call[0].lineno and function in parents(save)
+        if before and where == place and _runs_before(save, around):
+            return True
+    return False
+
+
+def _runs_before(save: Link, around: list[Node]) -> bool:
+    """A round of a loop may choose to save; what a condition alone leads to may not have been run."""
+    apart = [n for n in parents(save) if n not in around]
+    outermost = next((n for n in reversed(apart) if n.__class__ is not ast.With), None)
+    return outermost is None or outermost.__class__ in (ast.For, ast.While, ast.Expr)
 
 
 def _parts(saved: Node) -> list[Node]:
@@ -80,6 +108,8 @@ def _parts(saved: Node) -> list[Node]:
 def _place(path: Node, link: Link, file: RuleFile) -> _Place | None:
     """The path behind a name or an open file; None where it is neither."""
     function = next((n for n in parents(link) if n.__class__ in FUNCTIONS[:2]), None)
+    if path.__class__ is ast.Constant and isinstance(path.value, str):
+        return _Place(repr(path.value), None)
     if path.__class__ is not ast.Name:
         return _Place(ast.unparse(path), None) if path.__class__ in (ast.BinOp, ast.Call, ast.JoinedStr) else None
     if (opened := _opened(path.id, link)) is not None:
