@@ -42,7 +42,9 @@ _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _MOVES = lazy(rb"cuda|(?<!i)npu|device|\.to\(|type_as|\.new_|Module")
 _LEAVES = lazy(rb"cuda|(?<!i)npu|device|type_as|\.new_|\.to\((?:\*|\w+[.\[])(?<!torch\.)")  # the same in a function
-_LEADS = lazy(rb"(?i)cuda|(?<!i)npu|device|\.to\((?![\"']cpu)|accelerat|trainer|lightning")  # of a program that leaves the host
+_LEADS = lazy(
+    rb"(?i)cuda|(?<!i)npu|device|\.to\((?![\"']cpu)|accelerat|trainer|lightning"
+)  # of a program that leaves the host
 _ON_HOST = lazy(rb"torch\.(?:as_tensor|eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
