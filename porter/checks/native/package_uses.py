@@ -66,6 +66,12 @@ def uses_as_they_are(file: RuleFile, package: str, method: str) -> bool:
     )
 
 
+def called_bare(file: RuleFile, package: str) -> bool:
+    """Whether a function is called with nothing in the parentheses."""
+    calls = (link[1][0] for link in file.meaning.mentions.of(frozenset({package})))
+    return any(call.__class__ is ast.Call and not call.args and not call.keywords for call in calls)
+
+
 def falls_back(names: list[str], file: RuleFile) -> bool:
     """Whether an import stands in a `try` of a function with all that it is used for, and what follows `except` computes it
     another way."""
