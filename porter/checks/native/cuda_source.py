@@ -33,6 +33,10 @@ class CudaSource(TextRule):
         names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
         tables = document.session.rules.tables
         rows = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
+        # what Python calls says more than the steps that it is made of
+        whole = {tables.kernel(function.name) for function in facts.native.functions if function.path == document.path}
+        cure = whole.pop() if names and len(whole) == 1 else None
+        rows = [cure] if cure is not None else rows
         if names:
             why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
@@ -53,7 +57,7 @@ class CudaSource(TextRule):
         texts["counterparts"] = _shown(
             [name for row in rows[:_SHOWN] for name in row.replacement[:1]] if rows[1:] else []
         )
-        unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 else []
+        unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 and cure is None else []
         texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
