@@ -233,6 +233,7 @@ class NativeCode:
     modules: tuple[str, ...] = ()  # the last words of the extensions that are built of CUDA
     spared: tuple[str, ...] = ()  # sources without which all Python that calls them takes another way
     needed: tuple[Needed, ...] = ()
+    unbuilt: tuple[str, ...] = ()  # sources that no list of an extension names, and that nothing in one includes
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

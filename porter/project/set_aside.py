@@ -12,7 +12,7 @@ from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
 # of `Finding.values`: porter/project/resting.py found that nothing runs the place
-RESTS = frozenset({"unused", "never", "apple", "demo"})
+RESTS = frozenset({"unused", "never", "off", "apple", "demo"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # they build for GPUs
 
 

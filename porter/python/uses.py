@@ -54,8 +54,8 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
 
 
 def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
-    """Whether no word of the file is any of the names that come from a package. `import x` may be there for what it does,
-    and `# noqa` says that it is."""
+    """Whether no word of the file is any of the names that come from a package. `import x` may be there for what it does, unlike
+    `import x as y`, and `# noqa` says that it is."""
     if file.path.endswith("__init__.py"):
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
@@ -63,7 +63,9 @@ def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
 
 def _imported_in_vain(file: RuleFile, link: Link) -> bool:
     node, above = link[0], link[1][0]
-    if isinstance(node, ast.Import) or isinstance(above, (ast.If, ast.Try, ast.With)) or _noqa(file, node):
+    if isinstance(node, ast.Import) and not all(a.asname for a in node.names):
+        return False
+    if isinstance(above, (ast.If, ast.Try, ast.With)) or _noqa(file, node):
         return False
     names = [(a.asname or a.name).encode() for a in node.names]
     return b"*" not in names and all(len(re.findall(rb"\b%s\b" % name, file.source.utf8)) == 1 for name in names)
@@ -77,7 +79,7 @@ def is_idle(text: bytes, package: bytes) -> bool:
     return package not in _OBJECTS or not _OBJECTS[package].search(text)
 
 
-def _noqa(file: RuleFile, node: ast.ImportFrom) -> bool:
+def _noqa(file: RuleFile, node: ast.Import | ast.ImportFrom) -> bool:
     """In a comment of the statement, or behind it."""
     start, end = file.source.span(node)
     line_end = file.source.utf8.find(b"\n", end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.export import loaded_objects, loaded_uses
+from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -78,6 +79,8 @@ class PickledObjects(Rule):
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
+        if link and (written := object_saved(link[1], file)):
+            return Hit(original.func, "written", new=new, values=(("name", written),))
         known = file.facts.saved
         saved = saved_with(known, loaded_uses.keys(link[1], file), file.path) if known and link else None
         if saved is None:
