@@ -236,7 +236,7 @@ def test_every_package_that_only_runs_on_gpus_is_reported():
     for name in packages:
         asks = 'wanted = ["CUDAExecutionProvider"]\n' if name == "onnxruntime" else ""  # else it runs on the CPU
         above = name.rpartition(".")[0]
-        used = name.startswith(("recbole.", "mmcv.parallel."))  # where it is only imported, nothing runs
+        used = name.startswith(("recbole.", "mmcv.parallel.", "torchpack."))  # where it is only imported, nothing runs
         asks, asked = (f"{name}(1)\n", above) if used else (asks, name)
         assert "PRT401" in codes(f"import torch\nimport {asked}\n{asks}"), name
 
