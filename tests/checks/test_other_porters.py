@@ -237,7 +237,7 @@ def test_every_package_that_only_runs_on_gpus_is_reported():
         asks = 'wanted = ["CUDAExecutionProvider"]\n' if name == "onnxruntime" else ""  # else it runs on the CPU
         above = name.rpartition(".")[0]
         used = name.startswith(("recbole.", "mmcv.parallel.", "torchpack."))  # where it is only imported, nothing runs
-        asks, asked = (f"{name}(1)\n", above) if used else (asks, name)
+        asks, asked = (f"{name}()\n", above) if used else (asks, name)
         assert "PRT401" in codes(f"import torch\nimport {asked}\n{asks}"), name
 
 
