@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
-_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
+_UNREAD = ("large", "binary")
+_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is not read, and what for
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 Progress = Callable[
     [str, int, int], None
@@ -102,7 +103,7 @@ def run(
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
                     data = _read(root, file.path)
                 except FilesError as error:
-                    if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
+                    if error.key not in _UNREAD or kind(file.path) != JSON or _begins_like_settings(root / file.path):
                         done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
@@ -234,8 +235,8 @@ def _read(root: Path, path: str) -> bytes:
 
 
 def _begins_like_settings(path: Path) -> bool:
-    """Of JSON that is too long to read; a vocabulary or annotations are data, as everybody knows who keeps them."""
-    return _DEVICE.search(beginning(path, _LOOK) or b"") is not None
+    """Whether JSON that is not read may be settings. Vocabularies and annotations are long, or in UTF-16, and are data."""
+    return _DEVICE.search((beginning(path, _LOOK) or b"").replace(b"\0", b"")) is not None
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:
