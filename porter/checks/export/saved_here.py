@@ -158,7 +158,9 @@ def _made(value: Node, link: Link, file: RuleFile) -> list[Node]:
     if value.__class__ is ast.Name:
         values = _values(value, file)
     else:
+        owner = next((n for n in parents(link) if n.__class__ is ast.ClassDef), None)
         stored = (s for s in file.buckets[ast.Attribute] if s[0].attr == value.attr and s[0].ctx.__class__ is ast.Store)
+        stored = (s for s in stored if owner is None or owner in parents(s))  # another class has a `self` of its own
         values = [_set_to(s) for s in stored if ast.unparse(s[0].value) == ast.unparse(value.value)]
     values = [v for v in values if not (v.__class__ is ast.Constant and v.value is None) and not _is_load(v)]
     return values if all(v.__class__ is ast.Call for v in values) else []

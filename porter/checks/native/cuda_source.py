@@ -47,7 +47,7 @@ class CudaSource(TextRule):
                 why = "vectors"
         ends = [function.path for function in facts.native.functions]
         header = why == "host" and document.path.endswith(HEADERS) and not _CALLS.search(document.data)
-        if (why == "device" or header) and _beside_kernels(document.path, ends):
+        if why == "device" and _beside_kernels(document.path, ends) or header and _declares(document.path, ends):
             return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
         texts["types"] = _shown(list(native.vectors))
@@ -70,6 +70,11 @@ class CudaSource(TextRule):
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})
         yield Hit((start, start + 1), why, values=values, severity=severity)
+
+
+def _declares(path: str, kernels: list[str]) -> bool:
+    """Whether a header is that of a file with kernels: `forward.h` of `forward.cu`."""
+    return path.rpartition(".")[0] in {kernel.rpartition(".")[0] for kernel in kernels}
 
 
 def _beside_kernels(path: str, kernels: list[str]) -> bool:
