@@ -25,7 +25,9 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[1] / "programs"
 LIMIT = 150
-PORTABLE = ("amp", "data_loader", "ddp_torchrun")  # in the style portable, too
+# which are ported in other styles, too
+STYLES = {"portable": ("amp", "data_loader", "ddp_torchrun"), "shim": tuple(program.name for program in PROGRAMS)}
+STYLED = [(style, program) for program in PROGRAMS for style in STYLES if program.name in STYLES[style]]
 
 
 class World:
@@ -48,11 +50,11 @@ class World:
         for path, content in self._ported(port).items():
             (port / path).write_bytes(content)
         self._start(program, "ported", port)
-        if program.name in PORTABLE:
-            tree = self._copy(program, "portable")
-            for path, content in self._ported(tree, "portable").items():
+        for style in (style for style, names in STYLES.items() if program.name in names):
+            tree = self._copy(program, style)
+            for path, content in self._ported(tree, style).items():
                 (tree / path).write_bytes(content)
-            self._start(program, "portable", tree)
+            self._start(program, style, tree)
         for bug in program.bugs:
             tree = self.folder / program.name / bug.name
             shutil.copytree(port, tree)
@@ -104,9 +106,9 @@ def test_port_agrees_with_the_original(world: World, program: Program) -> None:
     assert program.points.items() <= curves.items(), said
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in PORTABLE], ids=lambda p: p.name)
-def test_a_portable_port_agrees_as_well(world: World, program: Program) -> None:
-    result = world.result(program, "portable")
+@pytest.mark.parametrize(("style", "program"), STYLED, ids=[f"{style}-{program.name}" for style, program in STYLED])
+def test_a_port_in_another_style_agrees_as_well(world: World, style: str, program: Program) -> None:
+    result = world.result(program, style)
     assert result.verdict == "equal", "\n".join(text(data(result), "en")) + result.ported.tail
 
 

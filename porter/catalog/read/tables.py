@@ -38,6 +38,7 @@ class Operators:
         self._apis: dict[str, dict[str, str]] = data["apis"]
         self._steps: dict[str, str] = data["steps"]
         self._transfer: dict[str, str] = data["transfer"]
+        self._above: frozenset[str] | None = None
         self.transferred = frozenset(data.get("transferred", ()))
         self._deprecated: dict[str, list[str]] = data["deprecated"]
 
@@ -90,6 +91,13 @@ class Operators:
         if effect in _EFFECTS:
             return Transfer(_EFFECTS[effect], arguments=effect == "=")
         return Transfer("replaced", effect.removesuffix("="), effect.endswith("="))
+
+    def transfers_below(self, name: str) -> bool:
+        """Whether it touches anything below `torch.X`."""
+        if self._above is None:
+            words = [name.split(".") for name in self._transfer]
+            self._above = frozenset(".".join(several[:i]) for several in words for i in range(1, len(several)))
+        return name in self._above
 
     def deprecated(self, name: str) -> Deprecation | None:
         row = self._deprecated.get(name)
