@@ -25,7 +25,9 @@ _NPU = lazy(
 )
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
+_TORCH, _CALL = lazy(rb"(?m)^import torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
+_GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\bAccelerator\(|\blightning\b")
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
 
@@ -49,7 +51,9 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             return True
         if path in taken and not (is_guarded(text) and _OPTIONS.search(text)):
             return False
-        return is_guarded(text) or path[: path.rfind("/") + 1] not in folders and acts(text)
+        if is_guarded(text):
+            return True
+        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text))
 
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):
@@ -65,7 +69,16 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
     workers = [path for path in under - {*programs} if _RAY.search(own[path])]
     library = "" if programs or chosen else min(speaking - choosing.keys(), default="")
-    return Shimmed(tuple(programs), tuple(sorted(workers)), tuple(chosen), tuple(sorted(beside - under)), library)
+    grouped = {path for path, text in own.items() if _GROUPS.search(text)}
+    distributed = tuple(path for path in programs if not reach[path].isdisjoint(grouped))
+    return Shimmed(
+        tuple(programs), distributed, tuple(sorted(workers)), tuple(chosen), tuple(sorted(beside - under)), library
+    )
+
+
+def _calls(text: bytes) -> bool:
+    """Whether a file that imports torch does something as it is read."""
+    return _TORCH.search(text) is not None and _CALL.search(text) is not None
 
 
 def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:

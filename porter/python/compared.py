@@ -88,6 +88,8 @@ def _answers(side: Node, about: tuple[str, Link], file: File, depth: int = 0) ->
     node: Node
     for node in ast.walk(side):
         word = getattr(node, "attr", "")
+        if kind == "device" and word == "type" and _is_made(node.value, link, file):
+            return False
         if kind == "device" and word == "type" or call_name(getattr(node, "func", node)) == "get_backend":
             return True
         if kind == "device" and node.__class__ is ast.Call and getattr(node.func, "id", "") == "str":
@@ -101,6 +103,19 @@ def _answers(side: Node, about: tuple[str, Link], file: File, depth: int = 0) ->
             if kind == "device" and node.id.endswith("device_type") and _is_parameter(node.id, link):
                 return True
     return False
+
+
+def _is_made(node: Node, link: Link, file: File) -> bool:
+    """A name that holds nothing but devices that the program made: they go on saying what it called them."""
+    if not isinstance(node, ast.Name):
+        return False
+    values = values_of(cast("Any", file.names), node, link)
+    calls = [inner for value in values for inner in _choices(value)]
+    return bool(calls) and all(call_name(getattr(call, "func", call)) == "device" for call in calls)
+
+
+def _choices(value: ast.expr) -> list[ast.expr]:
+    return [*_choices(value.body), *_choices(value.orelse)] if isinstance(value, ast.IfExp) else [value]
 
 
 def _is_parameter(name: str, link: Link) -> bool:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 LINES = ("import torch_npu  # noqa: F401", "from torch_npu.contrib import transfer_to_npu  # noqa: F401")
 CODE = "PRT152"
+# from torch 2.12 on torch.distributed.broadcast, which torch calls by itself, too, compares the compute capability of a tensor
+# that says is_cuda; torch_npu answers None unless it is told one
+ASKED_SINCE, ANSWER = (2, 12), "TORCH_NPU_DEVICE_CAPABILITY"
+_ANSWERS = f'os.environ.setdefault("{ANSWER}", "8.0")  # torch.distributed.broadcast compares it'
 _STARTS = lazy(rb"(?m)^(?:import|from)[ \t]")
 
 
@@ -56,8 +60,10 @@ def _place(file: File) -> Place | None:
     known, present = file.facts.accelerators.shimmed, _present(file)
     if not file.target.shims:
         return Place("stands", present, None) if present else None
+    asked = file.target.torch >= ASKED_SINCE and file.path in known.grouped
     if present:
-        return Place("present", present, None)
+        answered = not asked or ANSWER.encode() in file.source.utf8
+        return Place("present" if answered else "unanswered", present, None)
     chosen = dict(known.choosing).get(file.path)
     if chosen is not None:
         return Place("chosen", 1, None)
@@ -67,8 +73,8 @@ def _place(file: File) -> Place | None:
     if not is_program and file.path not in known.workers:
         return None
     why = "program" if is_program else "worker"
-    line, change = _change(file)
-    return Place(why if change else "by-hand", line, change)
+    line, change = _change(file, asked)
+    return Place(("grouped" if asked else why) if change else "by-hand", line, change)
 
 
 def _uses_cuda(file: File) -> bool:
@@ -83,24 +89,39 @@ def _present(file: File) -> int:
     return next((link[0].lineno for link in links if any(a.name.endswith("transfer_to_npu") for a in link[0].names)), 0)
 
 
-def _change(file: File) -> tuple[int, Change | None]:
-    """The line, and the insertion there."""
+def _change(file: File, asked: bool) -> tuple[int, Change | None]:
+    """The line, and the insertion there; `asked`: for a compute capability, too."""
+    statement, is_behind = _anchor(file)
+    if statement is None:
+        return 1, None
+    lines = [*LINES]
+    if asked:
+        ahead = file.tree.body[: file.tree.body.index(statement) + is_behind]
+        lines += [_ANSWERS] if any(map(_binds_os, ahead)) else ["import os", _ANSWERS]
+        lines = lines if len(lines) == 3 else [lines[2], *lines[:2], lines[3]]
+    return _behind(file, statement, lines) if is_behind else _before(file, statement, lines)
+
+
+def _binds_os(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import) and any((a.asname or a.name) == "os" for a in statement.names)
+
+
+def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
+    """The statement that the imports stand at, and whether they follow it."""
     last: ast.stmt | None = None
     for statement in file.tree.body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kind = _kind(statement)
-            if kind == "torch":
-                return _behind(file, statement)
-            if kind == "other":
-                return _before(file, statement)
+            if kind in ("torch", "other"):
+                return statement, kind == "torch"
             last = statement
         elif _imports_within(statement) and not _is_for_types(statement):
-            return _before(file, statement)
+            return statement, False
         elif last is None and _is_text(statement):
             last = statement
     if last is not None:
-        return _behind(file, last)
-    return _before(file, file.tree.body[0]) if file.tree.body else (1, None)
+        return last, True
+    return (file.tree.body[0] if file.tree.body else None), False
 
 
 def _kind(statement: ast.Import | ast.ImportFrom) -> str:
@@ -140,14 +161,14 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _behind(file: File, statement: ast.stmt) -> tuple[int, Change | None]:
+def _behind(file: File, statement: ast.stmt, texts: list[str]) -> tuple[int, Change | None]:
     source = file.source
     end = source.span(statement)[1]
     before, behind = source.line_end(end)
     rest = source.utf8[end:before].strip()
     if rest and not rest.startswith(b"#"):
         return statement.lineno, None
-    lines = [line.encode() for line in LINES]
+    lines = [line.encode() for line in texts]
     if _is_text(statement):
         lines.insert(0, b"")
     if before == behind:  # the last line has no newline, and shall have none
@@ -155,12 +176,12 @@ def _behind(file: File, statement: ast.stmt) -> tuple[int, Change | None]:
     return statement.lineno, Change(behind, behind, b"".join(line + source.newline for line in lines))
 
 
-def _before(file: File, statement: ast.stmt) -> tuple[int, Change | None]:
+def _before(file: File, statement: ast.stmt, texts: list[str]) -> tuple[int, Change | None]:
     source = file.source
     start = source.span(statement)[0]
     begin = source.starts[source.line(start) - 1]
     if begin != start:
         return statement.lineno, None
-    text = b"".join(line.encode() + source.newline for line in LINES)
+    text = b"".join(line.encode() + source.newline for line in texts)
     is_import = isinstance(statement, (ast.Import, ast.ImportFrom))
     return statement.lineno, Change(begin, begin, text if is_import else text + source.newline)

@@ -158,7 +158,7 @@ def _name(hit: Hit, original: cst.Attribute | cst.Name, file: File, edits: bool)
         return _covered(hit, "method", name=original.attr.value, to=effect.to) if edits and effect else hit
     if name is not None and name.endswith(".Backend.NCCL") and edits:
         return _covered(hit, "value", old=name) if not is_compared(file.link(original), name) else hit
-    if name == "torch.cuda" or effect is not None and effect.effect == "left" and _below(file, name):
+    if name == "torch.cuda" or (effect is None or effect.effect == "left") and _below(file, name):
         return _covered(hit, "module", name=name or "") if edits else hit
     if effect is None or hit.why in _ASIDE:
         return hit
