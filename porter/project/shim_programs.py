@@ -85,10 +85,11 @@ def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
     """Where a file speaks of NPUs otherwise than by importing the shim, "path:line"."""
     if also_npu(path):
         return f"{path}:1"
+    is_shim = b"transfer_to_npu" in text
     for match in _NPU.finditer(text):
         start = text.rfind(b"\n", 0, match.start()) + 1
         line = text[start : text.find(b"\n", match.start())]
-        if not _SHIM.match(line) and not line.lstrip().startswith(b"#"):
+        if not (is_shim and _SHIM.match(line)) and not line.lstrip().startswith(b"#"):
             line_number = text.count(b"\n", 0, start) + 1
             return f"{path}:{line_number}"
     return ""

@@ -111,7 +111,7 @@ def _is_made(node: Node, link: Link, file: File) -> bool:
         return False
     values = values_of(cast("Any", file.names), node, link)
     calls = [inner for value in values for inner in _choices(value)]
-    return bool(calls) and all(call_name(getattr(call, "func", call)) == "device" for call in calls)
+    return bool(calls) and all(isinstance(call, ast.Call) and call_name(call.func) == "device" for call in calls)
 
 
 def _choices(value: ast.expr) -> list[ast.expr]:

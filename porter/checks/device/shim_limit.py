@@ -10,8 +10,11 @@ from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
+from porter.regex import lazy
 
 _SCRIPTED = frozenset({"torch.jit.script", "torch.jit.script_method"})
+_ARCHIVES = frozenset({"torch.jit.save", "torch.jit.load"})
+_SAVED = lazy(rb"(?<!torch)\.save\(|\.graph\b|\.code\b")  # what only a script has
 _LAYOUTS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
 
 
@@ -24,7 +27,8 @@ class ShimLimit(IndexRule):
         imported = b"transfer_to_npu" in file.source.utf8 and _is_imported(file)
         if file.tested or not (under or imported or file.target.shims):
             return
-        yield from _mentioned(_SCRIPTED, "script", file)
+        kept = file.meaning.mentions.of(_ARCHIVES) or _SAVED.search(file.source.utf8)
+        yield from _mentioned(_SCRIPTED, "archive" if kept else "script", file)
         if under and not file.target.shims:  # otherwise other rules speak of them
             yield from _mentioned(_LAYOUTS, "layout", file)
             yield from _compared(file)
