@@ -291,6 +291,12 @@ def test_of_several_programs_one_may_choose_and_the_other_not(tmp_path: Path) ->
     assert list(port(tmp_path, files).changed) == ["a/train.py"]
 
 
+def test_who_saves_scripts_is_told_to_take_another_style(tmp_path: Path) -> None:
+    program = Path(__file__).parents[1] / "programs" / "jit_script" / "train.py"
+    done = port(tmp_path, {"train.py": program.read_text()})
+    assert ("train.py", "PRT149", "archive") in done.told
+
+
 def test_a_library_has_no_program(tmp_path: Path) -> None:
     done = port(tmp_path, {"lib/__init__.py": "", "lib/net.py": NET})
     assert done.changed == {} and ("lib/net.py", "PRT152", "library") in done.told

@@ -54,10 +54,10 @@ class ShimPath(Rule):
 
 def _says(node: Any, word: str, link: Link, file: RuleFile) -> bool:
     """Whether a text in an expression, or in what its name is set to, has the word."""
-    if node.__class__ is ast.Name:
-        values = values_of(cast(Any, file.names), node, link)
-        return any(value.__class__ is not ast.Name and _says(value, word, link, file) for value in values)
-    texts = (n.value for n in ast.walk(node) if isinstance(n, ast.Constant))
+    parts = [*ast.walk(node)]
+    for name in [part for part in parts if isinstance(part, ast.Name)]:
+        parts += values_of(cast(Any, file.names), name, link)
+    texts = (part.value for part in parts if isinstance(part, ast.Constant))
     return any(isinstance(text, str) and word in text for text in texts)
 
 
