@@ -9,7 +9,7 @@ class Shimmed(NamedTuple):
     """Where the style shim brings transfer_to_npu; gathered for that style alone."""
 
     programs: tuple[str, ...] = ()  # what a person or a launcher starts, and what leads to CUDA from there
-    grouped: tuple[str, ...] = ()  # of these, those that lead to code with process groups
+    grouped: tuple[str, ...] = ()  # of all, those that lead to code with process groups
     workers: tuple[str, ...] = ()  # modules that Ray imports in processes of its own
     choosing: tuple[tuple[str, str], ...] = ()  # (program, "path:line" where it chooses NPUs itself)
     own: tuple[str, ...] = ()  # files that only such programs use

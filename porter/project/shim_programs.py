@@ -26,6 +26,8 @@ _NPU = lazy(
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^import torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
+_DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
 _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\bAccelerator\(|\blightning\b")
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
@@ -47,7 +49,9 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
 
     def is_program(path: str) -> bool:
         text = own[path]
-        if path in named:
+        if _PREPARES.search(path) and not _DEVICE.search(text):
+            return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
+        if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True
         if path in taken and not (is_guarded(text) and _OPTIONS.search(text)):
             return False
@@ -67,13 +71,12 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             programs.append(path)
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
-    workers = [path for path in under - {*programs} if _RAY.search(own[path])]
     library = "" if programs or chosen else min(speaking - choosing.keys(), default="")
+    workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
-    distributed = tuple(path for path in programs if not reach[path].isdisjoint(grouped))
-    return Shimmed(
-        tuple(programs), distributed, tuple(sorted(workers)), tuple(chosen), tuple(sorted(beside - under)), library
-    )
+    reach |= {path: reached([path], project.files) for path in workers}
+    distributed = tuple(path for path in (*programs, *workers) if not reach[path].isdisjoint(grouped))
+    return Shimmed(tuple(programs), distributed, tuple(workers), tuple(chosen), tuple(sorted(beside - under)), library)
 
 
 def _calls(text: bytes) -> bool:

@@ -74,7 +74,7 @@ def _place(file: File) -> Place | None:
         return None
     why = "program" if is_program else "worker"
     line, change = _change(file, asked)
-    return Place(("grouped" if asked else why) if change else "by-hand", line, change)
+    return Place(("grouped" if asked and is_program else why) if change else "by-hand", line, change)
 
 
 def _uses_cuda(file: File) -> bool:

@@ -199,6 +199,7 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
     files = {
         "train.py": f"import argparse\nimport torch\nfrom lib.net import net\n{MAIN}",
         "evaluate.py": f"from lib.net import net\n{MAIN}",
+        "download_data.py": f"from lib.net import net\n{MAIN}",
         "plain.py": "import json\n\nif __name__ == '__main__':\n    print(json.dumps(1))\n",
         "lib/__init__.py": "",
         "lib/net.py": NET,
