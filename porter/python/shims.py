@@ -115,6 +115,8 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
             if kind in ("torch", "other"):
                 return statement, kind == "torch"
             last = statement
+        elif last is not None and _is_main(statement):
+            break
         elif _imports_within(statement) and not _is_for_types(statement):
             return statement, False
         elif last is None and _is_text(statement):

@@ -229,11 +229,12 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
         ("import os\ntry:\n    import timm\nexcept ImportError:\n    pass\nimport torch\n",
          "import os\n@\ntry:\n    import timm\nexcept ImportError:\n    pass\nimport torch\n"),
         ("# of somebody\nimport datasets\nimport torch\n", "# of somebody\nimport datasets\nimport torch\n@"),
+        ("import os\n", "import os\n@"),
         ('import os\nos.environ["A"] = "1"\nimport torch\n', 'import os\nos.environ["A"] = "1"\nimport torch\n@'),
     ],
 )  # fmt: skip
 def test_the_place_of_the_import(tmp_path: Path, before: str, after: str) -> None:
-    body = '\nif __name__ == "__main__":\n    print(torch.ones(2).cuda())\n'
+    body = '\nif __name__ == "__main__":\n    import torch\n\n    print(torch.ones(2).cuda())\n'
     assert port(tmp_path, {"train.py": before + body}).changed == {"train.py": after.replace("@", IMPORTS) + body}
 
 
