@@ -4,7 +4,7 @@ reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repos
     python benchmarks/judged.py
 
 The repositories of a draw were listed before porter was run on them (ledgers/edits_fresh.txt, with the commit of porter). A
-wrong edit is mended after its draw, and counts as wrong. Of edits of the same shape in one repository some draws hold one row.
+wrong edit is mended after its draw, and counts as wrong. Rows that name a style are of no draw. Of edits of the same shape in one repository some draws hold one row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def main() -> int:
     ):
         print(text)
     for commit, repositories in draws.items():
-        found = Counter((row["was"], row["verdict"]) for row in edits if row["repository"] in repositories)
+        of_draw = (row for row in edits if row["repository"] in repositories and "style" not in row)
+        found = Counter((row["was"], row["verdict"]) for row in of_draw)
         counts = [
             (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])
             for kind in ("auto", "review")

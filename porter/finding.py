@@ -105,3 +105,20 @@ def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:
         offset = change.end
     out.append(data[offset:])
     return b"".join(out)
+
+
+def trimmed(old: bytes, change: Change) -> Change:
+    """Without what both sides share: the smallest range that carries the change, cut between characters."""
+    before, after = old[change.start : change.end], change.new
+    limit = min(len(before), len(after))
+    head = 0
+    while head < limit and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    while head and (before[head : head + 1] or after[head : head + 1] or b"a")[0] & 0xC0 == 0x80:
+        head -= 1
+    while tail and before[len(before) - tail] & 0xC0 == 0x80:
+        tail -= 1
+    return Change(change.start + head, change.end - tail, after[head : len(after) - tail])

@@ -9,7 +9,7 @@ from porter.versions import release
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
 SOCS = ("A2", "A3", "910", "950", "310P")
-STYLES = ("rename", "portable")  # what each writes is in styles.py
+STYLES = ("rename", "portable", "shim")  # what each writes is in engine/style_of.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,11 @@ class Target:
     @property
     def torch(self) -> tuple[int, ...]:
         return release(self.torch_npu)
+
+    @property
+    def shims(self) -> bool:
+        """Whether the programs import transfer_to_npu, which takes most places over as they run."""
+        return self.style == "shim"
 
     @property
     def early(self) -> bool:

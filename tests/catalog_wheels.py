@@ -157,6 +157,7 @@ TORCH_NPU = {
         import torch_npu
 
         device_functions = ["ones", "load"]
+        device_kwargs_list = ["device", "map_location"]
 
         def _wrapper(fn):
             return fn

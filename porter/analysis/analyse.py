@@ -10,6 +10,7 @@ from porter.engine.refusals import guarded, unread
 from porter.engine.session import Session, concern
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.finding import FileResult
+from porter.python.shims import starts
 from porter.rulebook.gate import GATE
 from porter.text.gate import KINDS, concerns
 
@@ -22,7 +23,9 @@ def kind(path: str) -> str:
 
 def may_concern(path: str, data: bytes, session: Session) -> bool:
     file_kind = kind(path)
-    return GATE.search(data) or concern(session, data) if file_kind == PYTHON else concerns(file_kind, data)
+    if file_kind == PYTHON:
+        return bool(GATE.search(data) or concern(session, data) or session.target.shims and starts(data))
+    return concerns(file_kind, data)
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:

@@ -12,6 +12,7 @@ from porter.analysis.candidates import candidates
 from porter.analysis.left_over import LEFT, left_over
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
+from porter.analysis.shim_import import told
 from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, guarded, own, unread
@@ -36,7 +37,7 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    if not GATE.search(data) and not concern(session, data):
+    if not (GATE.search(data) or concern(session, data) or path in session.facts.accelerators.shimmed.programs):
         return unread(path, data)
     return guarded(path, data, session, lambda result: _analyse(result, data, session))
 
@@ -272,10 +273,10 @@ class Analysis:
             out.append(finding(session, path, hit, code, *places, status=status, edit=edit, suppressed=reason))
         unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
+        out += told(self.file, self._kept)
         out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]
         out += self.file.failures.guard(LEFT, 1, lambda: left_over(self.file, self._told_lines(out), self._leads)) or ()
-        out += self.file.failures.findings(path, session)
-        return out + about(self.file.suppressions, path, session)
+        return [*out, *self.file.failures.findings(path, session), *about(self.file.suppressions, path, session)]
 
     def _told_lines(self, shown: list[Finding]) -> set[int]:
         """The lines that somebody speaks of, those included whose codes are switched off."""

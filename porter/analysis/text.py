@@ -13,7 +13,7 @@ from typing import cast
 
 from porter.analysis.promises import Edits, applied, promised
 from porter.engine.refusals import Failures, about, finding
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import Session
 from porter.engine.style_of import STYLES
 from porter.engine.together import folded
@@ -93,6 +93,8 @@ def _written(hits: list[Hit], document: Document) -> list[Hit]:
     """Without the edits that the style of the port does not write. What they would change says which of two kinds of device a
     run uses: the code takes both, and does not wait for it."""
     style = STYLES[document.session.target.style](document.session.target, document.session.has)
+    if document.session.target.shims:
+        return [_under_shim(hit, document) for hit in hits]
     if style.one_world:
         return hits
 
@@ -101,6 +103,14 @@ def _written(hits: list[Hit], document: Document) -> list[Hit]:
         return style.fits(hit.code or "", old, (new for _, _, new in hit.edits))
 
     return [hit if hit.edits and fits(hit) else replace(hit, edits=(), safe=False, holder="") for hit in hits]
+
+
+def _under_shim(hit: Hit, document: Document) -> Hit:
+    """The value of a device or a backend stays: the program that is given it imports transfer_to_npu."""
+    if hit.code not in SHARED or not hit.edits:
+        return hit
+    old = " ".join(document.text[slice(*hit.at)].split())
+    return Hit(hit.at, "setting", values=named(old=old), code="PRT150")
 
 
 def _with_others(hit: Hit, held: Held | None) -> Hit:

@@ -81,7 +81,10 @@ TargetText = Annotated[
     str | None, typer.Option(help="Port for torch_npu=VERSION,soc=A2; default: the repository's torch pin.")
 ]
 Style = Annotated[
-    str | None, typer.Option(help="rename (default): for NPUs; portable: one code base for GPUs and NPUs.")
+    str | None,
+    typer.Option(
+        help="rename (default): for NPUs; portable: one code base for GPUs and NPUs; shim: by torch_npu's transfer_to_npu."
+    ),
 ]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
 LangOfAll = Annotated[str | None, typer.Option("--lang", envvar="PORTER_LANG", help="en (default) or zh.")]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.versions import allows, at_least, reaches
 
@@ -197,12 +198,14 @@ class Accelerators(NamedTuple):
     """Which files and folders are made for other accelerators than NVIDIA's already, and what moves to them otherwise."""
 
     shims: tuple[str, ...] = ()  # files that import transfer_to_npu
+    under_shims: tuple[str, ...] = ()  # and the files of the project that they import
     npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # "" for all of the project: their code runs on NPUs and on GPUs already
 
     moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
     for_cpus: tuple[str, ...] = ()  # lists of what a machine without GPUs needs, beside those of one with them
+    shimmed: Shimmed = Shimmed()
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""

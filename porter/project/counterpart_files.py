@@ -11,6 +11,7 @@ _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
 _CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])")
 _TOOLKIT = lazy(r"(?<![a-z0-9])cu\d{2,3}(?![a-z0-9])(?=[^/]*$)")
+PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 
@@ -54,3 +55,13 @@ def for_cpus(files: Sequence[str]) -> Iterable[str]:
             others = (_CPU.sub(other, name) for other in ("gpu", "cuda"))
             if any(f"{folder}{slash}{other}" in for_gpus for other in others):
                 yield path
+
+
+def npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
+    """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
+    both; of a collection, the part."""
+    folders: dict[str, list[bool]] = {}
+    for path, defines in asks.items():
+        whole = "/" not in path or any(name in files for name in PROJECT)
+        folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
+    return tuple(sorted(folder for folder, definitions in folders.items() if any(definitions) or len(definitions) > 2))

@@ -33,9 +33,9 @@ class Scripts:
             self._torch.add(name)
         if path.rpartition("/")[2] == "setup.py":
             return
-        if b"__main__" in text and _GUARD.search(text):
+        if is_guarded(text):
             self._guarded[path] = frozenset(first)
-        elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and _ACTS.search(text):
+        elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and acts(text):
             self._acting.append(path)
 
     def entries(self) -> list[str]:
@@ -50,6 +50,16 @@ class Scripts:
             if "/".join(words[: index + 1]) + "/" in self._inits:
                 return words[index]
         return None
+
+
+def is_guarded(text: bytes) -> bool:
+    """`if __name__ == "__main__":`"""
+    return b"__main__" in text and _GUARD.search(text) is not None
+
+
+def acts(text: bytes) -> bool:
+    """Whether a file does something as soon as it is read."""
+    return _ACTS.search(text) is not None
 
 
 def _stem(path: str) -> str:

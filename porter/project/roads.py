@@ -201,6 +201,11 @@ class Survey:
             paths.update(files if len(files) <= _NAMESAKES else ())
         return paths
 
+    def named_in_scripts(self) -> set[str]:
+        """The Python files that scripts name."""
+        scripts = (path for path in self.files if path.endswith((".sh", ".bash", ".slurm", ".sbatch")))
+        return set().union(*(self._mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
+
     def _launched(self) -> set[str]:
         """The Python files that are named in shell scripts with a launcher of torch."""
         started: set[str] = set()

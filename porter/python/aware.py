@@ -72,7 +72,9 @@ class Awareness:
         self._offered: set[str] = set()  # attributes of the options that name both
         patched, is_shim = patches(file.source)
         self.ranges += [*imported(file), *patched, *heads(file.source)]
-        self.whole = is_shim or file.path in known.shims or file.path in known.npu_twins
+        # the style that ports by transfer_to_npu says of each place what is left to do
+        shimmed = (file.path in known.shims or file.path in known.under_shims) and not file.target.shims
+        self.whole = is_shim or shimmed or file.path in known.npu_twins
         self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
         if self._project:

@@ -45,6 +45,8 @@ class File(Parsed, RuleFile, Protocol):
     @property
     def style(self) -> Style: ...
     @property
+    def suppressions(self) -> Suppressions: ...
+    @property
     def receivers(self) -> Receivers: ...
     @property
     def awareness(self) -> Awareness: ...
@@ -53,6 +55,12 @@ class File(Parsed, RuleFile, Protocol):
     @property
     def patterns(self) -> dict[tuple[int, int], list[Any]]: ...  # values/patterns.py: Match
     def chain(self, node: cst.CSTNode) -> Link | None: ...  # of a chain its whole, where `link` gives its first word
+
+
+class Suppressions(Protocol):
+    @property
+    def skip(self) -> object | None: ...
+    def reason(self, code: str, first_line: int, last_line: int) -> str | None: ...
 
 
 class Receivers(Protocol):

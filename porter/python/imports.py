@@ -10,6 +10,7 @@ from porter.engine.rule import AtHead
 from porter.finding import Change, apply
 from porter.python.blocks import once, within
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.shims import written
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[li
         return [], []
     if file.facts.accelerators.also_npu(file.path) and not is_named:
         return [], []  # it loads torch_npu where there is one, and runs without
+    if file.target.shims and (not is_named or file.path in file.facts.accelerators.shimmed.programs):
+        return [], []  # the program does
     imports = _imports(file, "torch")
     if not imports:  # others import it; whether they load torch_npu first, this file cannot know
         return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
@@ -132,7 +135,10 @@ def place_imports(file: File, users: list[Outcome], made: Iterable[Change]) -> l
     old, name = file.source.utf8, f"{file.target.module}.".encode()
     is_named = apply(old, tuple(sorted(made))).count(name) > old.count(name)
     hosts, _ = _hosts(file, users, is_named)
-    return [_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in hosts]
+    return [
+        *written(file),
+        *(_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in hosts),
+    ]
 
 
 def not_inserted(file: File, users: list[Outcome]) -> list[tuple[int, str]]:

@@ -14,10 +14,11 @@ from porter.engine.nodes import imported
 from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
-from porter.finding import DECIDED, SHARED, Change, apply
+from porter.finding import DECIDED, SHARED, Change, apply, trimmed
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.quotes import fitting
+from porter.python.under_shim import settled
 from porter.python.units import SPARE, Piece, Unit
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ class _Walk:
     def _ask(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
         for hit in self._answers(rule, original, updated):
             hit = self._with_others(rule, fitting(hit, self._quotes) if self._quotes else hit)
+            hit = settled(hit, original, self.file) if self.file.target.shims else hit
             edits = bool(hit.new is not None or hit.after or hit.more)
             if edits and not (rule.edits and self._fits(rule, hit, original)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
@@ -258,7 +260,7 @@ def rewrite(
         ):  # what only made the piece parsable is no part of the file
             low, high = low + piece.unit.start - min(start, piece.unit.start), high - max(stop - piece.unit.end, 0)
             start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
-        change = _trim(old, Change(start, stop, text[low:high].encode("utf-8")))
+        change = trimmed(old, Change(start, stop, text[low:high].encode("utf-8")))
         outcome.edit = (change, *outcome.hit.more)
         if stop <= end or change.start == change.end and not change.new:
             continue
@@ -280,20 +282,3 @@ def _hold(walk: _Walk, changes: list[Change], text: str) -> None:
     moved = tuple(Change(c.start - unit.start, c.end - unit.start, c.new) for c in changes)
     if unit.prefix + apply(old[unit.start : unit.end], moved).decode("utf-8") + unit.suffix != text:
         raise Broken("overlap", line, codes=codes)
-
-
-def _trim(old: bytes, change: Change) -> Change:
-    """Without what both sides share: the smallest range that carries the change, cut between characters."""
-    before, after = old[change.start : change.end], change.new
-    limit = min(len(before), len(after))
-    head = 0
-    while head < limit and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    while head and (before[head : head + 1] or after[head : head + 1] or b"a")[0] & 0xC0 == 0x80:
-        head -= 1
-    while tail and before[len(before) - tail] & 0xC0 == 0x80:
-        tail -= 1
-    return Change(change.start + head, change.end - tail, after[head : len(after) - tail])

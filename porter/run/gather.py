@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
@@ -15,7 +16,7 @@ from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
-from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
+from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -28,6 +29,7 @@ from porter.project.program_options import by_module, launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
+from porter.project.shim_programs import shimmed, under_shims
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
@@ -62,7 +64,6 @@ _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
 _ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # of a package
-_PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
 _LARGEST = 2_000_000  # a script of more bytes is data
 
@@ -75,13 +76,17 @@ def gather(
     *,
     given: Mapping[str, bytes] = MappingProxyType({}),
     loose: bool = False,
+    shim: bool = False,
 ) -> Facts:
     """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all; `given`:
-    what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named."""
+    what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named; `shim`: with
+    the programs that the style shim is for."""
     try:
-        return _gather(root, files, remember, asked, given, loose, parse)
+        facts, survey = _gather(root, files, remember, asked, given, loose, parse)
     except (RecursionError, MemoryError):  # in one file of thousands, whose own analysis says so
-        return _gather(root, files, anew, asked, given, loose, shallow)
+        facts, survey = _gather(root, files, anew, asked, given, loose, shallow)
+    known = facts.accelerators
+    return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
 
 
 def _gather(
@@ -92,7 +97,7 @@ def _gather(
     given: Mapping[str, bytes],
     loose: bool,
     parse: Parse,
-) -> Facts:
+) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
     for path in files:
         if path.endswith(_SCRIPTS) or path.rpartition("/")[2] in _SCRIPT_NAMES:
@@ -126,7 +131,7 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
-    return Facts(
+    facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse), started),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
@@ -134,9 +139,10 @@ def _gather(
         once=said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files)),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),
+            under_shims(gathered.shim, survey.project),
             twins,
             tuple(sorted(rivals_among(files))),
-            _npu_folders(gathered.asks, files),
+            npu_folders(gathered.asks, files),
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
         ),
@@ -147,6 +153,7 @@ def _gather(
         saved=saved_objects(gathered.texts, parse, files),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
+    return facts, survey
 
 
 class _Gathered:
@@ -207,16 +214,6 @@ class _Gathered:
                 self.defined.setdefault(name.decode(), []).append((path, kind))
 
 
-def _npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
-    """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
-    both; of a collection, the part."""
-    folders: dict[str, list[bool]] = {}
-    for path, defines in asks.items():
-        whole = "/" not in path or any(name in files for name in _PROJECT)
-        folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
-    return tuple(sorted(folder for folder, definitions in folders.items() if any(definitions) or len(definitions) > 2))
-
-
 def _packages(files: Sequence[str]) -> set[str]:
     """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
     known, packages = {*opening()["packages"]}, set()
@@ -247,7 +244,7 @@ def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
     speaking = {str(folder) for path in with_cuda for folder in PurePosixPath(path).parents}
     for path in files:
         folder, _, name = path.rpartition("/")
-        if name in _PROJECT and (own := packages.get(folder)) and own.isdisjoint(speaking):
+        if name in PROJECT and (own := packages.get(folder)) and own.isdisjoint(speaking):
             yield path
 
 

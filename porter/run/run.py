@@ -116,7 +116,9 @@ def run(
             given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
             listed, loose = _listed(root, paths, settings.exclude)
             remember = cache.remember if cache else anew
-            session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose))
+            session = knowing(
+                session, gather(root, listed, remember, asked, given=given, loose=loose, shim=session.target.shims)
+            )
         if stdin:
             session.rules  # noqa: B018
             done.append(analyse(*stdin, session))

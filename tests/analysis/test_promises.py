@@ -273,13 +273,13 @@ def test_edits_that_do_not_say_what_the_rules_changed_are_refused(monkeypatch: p
     """What is written comes from the edits, what was checked is the rendered tree: they are one."""
     from porter.python import rewrite
 
-    trim = rewrite._trim
+    trim = rewrite.trimmed
 
     def cut(old: bytes, change: Change) -> Change:
         made = trim(old, change)
         return Change(made.start, made.end, made.new[size:])
 
-    monkeypatch.setattr(rewrite, "_trim", cut)
+    monkeypatch.setattr(rewrite, "trimmed", cut)
     broken = only(look(f"{T}x.cuda()\n"), "PRT003")
     assert (broken.why, dict(broken.values)["codes"]) == ("overlap", "PRT130")
 

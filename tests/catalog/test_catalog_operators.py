@@ -102,18 +102,19 @@ def test_torchs_own_names(small: Catalogue) -> None:
 
 def test_what_transfer_to_npu_does(small: Catalogue) -> None:
     assert {name: small.operators.transfer(name) for name in EFFECTS} == EFFECTS
+    assert small.operators.transferred == {"device", "map_location"}
 
 
 EFFECTS = {
-    "torch.cuda.synchronize": Transfer("replaced", "torch.npu.synchronize"),  # and then wrapped as well
+    "torch.cuda.synchronize": Transfer("replaced", "torch.npu.synchronize", True),  # and then wrapped as well
     "torch.cuda.Stream.wait_stream": Transfer("replaced", "torch.npu.Stream.wait_stream"),
     "torch.cuda.amp.common": Transfer("replaced", "torch.npu.amp.common"),  # a module without __all__: the whole
     "torch.cuda.DoubleTensor": Transfer("replaced", "torch.npu.FloatTensor"),
-    "torch.cuda.list_gpu_processes": Transfer("arguments"),
+    "torch.cuda.list_gpu_processes": Transfer("arguments", arguments=True),
     "torch.cuda.nvtx.range_push": Transfer("left"),
-    "torch.ones": Transfer("arguments"),
-    "torch.amp.GradScaler": Transfer("arguments"),
-    "torch.GradScaler": Transfer("arguments"),  # the same class under another name
+    "torch.ones": Transfer("arguments", arguments=True),
+    "torch.amp.GradScaler": Transfer("arguments", arguments=True),
+    "torch.GradScaler": Transfer("arguments", arguments=True),  # the same class under another name
     "torch.jit.script": Transfer("disabled"),
     "peft.infer_device": Transfer("shielded"),
     "torch.nn.Linear": None,

@@ -9,14 +9,16 @@ import pytest
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
 from porter.checks.registry import load
-from porter.engine.facts import Facts, Launch, OwnCode
+from porter.engine.facts import Accelerators, Facts, Launch, OwnCode
 from porter.engine.session import Session
+from porter.engine.shimmed import Shimmed
 from porter.finding import apply
 from porter.rulebook.texts import Texts
 from porter.run.gather import gather
 from porter.target import Target
 
 CODES = [code for code in Texts().codes() if code.startswith("PRT1")]
+SHIMMED = ("PRT150", "PRT151", "PRT152")  # of the style shim alone
 OLD = open_session(target=Target(torch_npu="2.1.0"))
 
 
@@ -27,10 +29,16 @@ def ported(text: str | bytes, session: Session | None = None, *, unsafe: bool = 
     return apply(data, result.review if unsafe else result.auto)
 
 
+def _shimmed() -> Session:
+    """The example is a program."""
+    known = Accelerators(shimmed=Shimmed(programs=("before.py",)))
+    return open_session(target=Target(style="shim"), facts=Facts(accelerators=known))
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_the_example_of_a_rule(code):
     rule = Texts().rule(code)
-    session = OLD if code == "PRT133" else open_session()
+    session = OLD if code == "PRT133" else _shimmed() if code in SHIMMED else open_session()
     assert code in {f.code for f in analyse("before.py", rule.before.encode(), session).findings}
     after = rule.by_hand if code == "PRT133" else rule.after
     assert ported(rule.before, session).decode() == after

@@ -96,7 +96,7 @@ def test_portable_writes_nothing_where_it_would_have_to_guess() -> None:
     assert {f.status for f in result.findings} == {"manual"}
 
 
-@pytest.mark.parametrize("style", NAMES)
+@pytest.mark.parametrize("style", ["rename", "portable"])
 def test_both_find_the_same_places(style: str) -> None:
     places = [(f.line, f.column, f.code) for f in analyse("a.py", BEFORE.encode(), session(style)).findings]
     assert places == [(f.line, f.column, f.code) for f in analyse("a.py", BEFORE.encode(), session("rename")).findings]

@@ -13,7 +13,7 @@ from porter.catalog.make.sources import CatalogueError, Wheel, Wheels
 from porter.catalog.make.static import Reader
 from porter.catalog.make.surface import cuda_names, npu_names, public_operators
 from porter.catalog.make.torch_names import torch_names
-from porter.catalog.make.transfer import transfers, warnings_given
+from porter.catalog.make.transfer import keywords, transfers, warnings_given
 from porter.catalog.read.load import FORMAT
 from porter.versions import base
 
@@ -44,6 +44,7 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
         "npu": custom,
         **behind(theirs, aten, tables.aliases),
         "transfer": transfers(ours, reader),
+        "transferred": keywords(ours),
         "deprecated": deprecated(tables.library, spoken),
     }
     sections: dict[str, dict[str, Any]] = {

@@ -24,9 +24,7 @@ def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
     ""   set to a function of the module
     "-"  set to such a function that gives back what it was given, or False
     "!"  a function of another library, which goes on seeing CUDA's own torch.cuda.is_available
-    else the dotted name of what takes its place
-
-    A name that is replaced and then wrapped counts as replaced.
+    else the dotted name of what takes its place; with "=" behind it where CUDA devices in its arguments become NPU ones, too
     """
     tree = torch_npu.parse(MODULE)
     if tree is None:
@@ -38,11 +36,32 @@ def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
         if private or not name.startswith("torch.") or name.startswith("torch.npu."):
             continue
         for alias in _aliases(name, reader):
-            if effect != "=" or alias not in effects:
-                effects[alias] = effect
+            known = effects.get(alias)
+            if effect == "=" and known is not None:
+                effect = known if "." not in known else known.removesuffix("=") + "="
+            effects[alias] = effect
     for library in json.loads(torch_npu.read(SHIELDED)).values() if SHIELDED in torch_npu.files() else ():
         effects |= dict.fromkeys(library["apis"], "!")
     return dict(sorted(effects.items()))
+
+
+def keywords(torch_npu: Wheel) -> list[str]:
+    """The keyword arguments in which a call that is set turns CUDA devices into NPU ones, beside all positional ones."""
+    tree = torch_npu.parse(MODULE)
+    found = _lists(tree).get("device_kwargs_list", []) if tree else []
+    several = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)] if tree else []
+    return [*found, *(["device_ids"] if found and "device_ids" in several else [])]
+
+
+def _lists(tree: ast.Module) -> dict[str, list[str]]:
+    """The module's lists of texts."""
+    return {
+        ast.unparse(n.targets[0]): ast.literal_eval(n.value)
+        for n in tree.body
+        if isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.List)
+        and all(_text(element) is not None for element in n.value.elts)
+    }
 
 
 def _aliases(name: str, reader: Reader) -> list[str]:
@@ -60,13 +79,7 @@ class _Transfer:
         self.reader = reader
         self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-        self.lists: dict[str, list[str]] = {
-            ast.unparse(n.targets[0]): ast.literal_eval(n.value)
-            for n in tree.body
-            if isinstance(n, ast.Assign)
-            and isinstance(n.value, ast.List)
-            and all(_text(element) is not None for element in n.value.elts)
-        }
+        self.lists = _lists(tree)
 
     def effects(self) -> Iterator[tuple[str, str]]:
         for name, effect in self._effects_of("_init", set()):

@@ -59,6 +59,7 @@ class Transfer:
 
     effect: str
     to: str = ""  # what a replaced name becomes; "" where it is a wrapper that has no name of its own
+    arguments: bool = False  # whether a CUDA device among its arguments becomes an NPU one
 
 
 @dataclass(frozen=True, slots=True)

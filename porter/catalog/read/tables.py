@@ -8,7 +8,9 @@ operators.json.gz
     apis     {"torch.nn.functional": {"softmax": "softmax"}}: the operators an API runs, space-separated, in-place ones
              with their `_`; "" where the operator has the name of the API; {"torch.nn": {"ReLU": ...}} is its forward
     steps    {"softmax": "_softmax"}: composites that do nothing but prepare the call of one other operator
-    transfer {"torch.cuda.Stream": "torch.npu.Stream"}: see Transfer; "=" arguments, "-" disabled, "!" shielded, "" a wrapper
+    transfer {"torch.cuda.Stream": "torch.npu.Stream"}: see Transfer; "=" arguments, "-" disabled, "!" shielded, "" a wrapper,
+             "=" behind a name: of its arguments, too
+    transferred ["device"]: the keyword arguments of which that is so, beside all positional ones
     deprecated {"torch_npu.npu_silu": ["wheel", "torch.nn.functional.silu"]}
 torch.json.gz
     names    {"torch.linalg": "cholesky cond ..."}; "+" before what it only imports from elsewhere; a module that
@@ -36,6 +38,8 @@ class Operators:
         self._apis: dict[str, dict[str, str]] = data["apis"]
         self._steps: dict[str, str] = data["steps"]
         self._transfer: dict[str, str] = data["transfer"]
+        self._above: frozenset[str] | None = None
+        self.transferred = frozenset(data.get("transferred", ()))
         self._deprecated: dict[str, list[str]] = data["deprecated"]
 
     def names(self) -> list[str]:
@@ -80,13 +84,20 @@ class Operators:
         effect = self._transfer.get(name)
         if effect is None:
             owner, _, member = name.rpartition(".")
-            above = self._transfer.get(owner, "")  # what is replaced takes its members with it
+            above = self._transfer.get(owner, "").removesuffix("=")  # what is replaced takes its members with it
             if "." in above:
                 return Transfer("replaced", f"{above}.{member}")
             return Transfer("left") if name.startswith("torch.cuda.") else None
         if effect in _EFFECTS:
-            return Transfer(_EFFECTS[effect])
-        return Transfer("replaced", effect)
+            return Transfer(_EFFECTS[effect], arguments=effect == "=")
+        return Transfer("replaced", effect.removesuffix("="), effect.endswith("="))
+
+    def transfers_below(self, name: str) -> bool:
+        """Whether it touches anything below `torch.X`."""
+        if self._above is None:
+            words = [name.split(".") for name in self._transfer]
+            self._above = frozenset(".".join(several[:i]) for several in words for i in range(1, len(several)))
+        return name in self._above
 
     def deprecated(self, name: str) -> Deprecation | None:
         row = self._deprecated.get(name)

@@ -10,8 +10,11 @@ from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
+from porter.regex import lazy
 
 _SCRIPTED = frozenset({"torch.jit.script", "torch.jit.script_method"})
+_ARCHIVES = frozenset({"torch.jit.save", "torch.jit.load"})
+_SAVED = lazy(rb"(?<!torch)\.save\(|\.graph\b|\.code\b")  # what only a script has
 _LAYOUTS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
 
 
@@ -19,10 +22,14 @@ class ShimLimit(IndexRule):
     code = "PRT149"
 
     def look(self, file: RuleFile) -> Iterator[Hit]:
-        if file.tested or b"transfer_to_npu" not in file.source.utf8 or not _is_imported(file):
+        known = file.facts.accelerators
+        under = file.path in known.shims or file.path in known.under_shims
+        imported = b"transfer_to_npu" in file.source.utf8 and _is_imported(file)
+        if file.tested or not (under or imported or file.target.shims):
             return
-        yield from _mentioned(_SCRIPTED, "script", file)
-        if file.path in file.facts.accelerators.shims:  # otherwise other rules speak of them
+        kept = file.meaning.mentions.of(_ARCHIVES) or _SAVED.search(file.source.utf8)
+        yield from _mentioned(_SCRIPTED, "archive" if kept else "script", file)
+        if under and not file.target.shims:  # otherwise other rules speak of them
             yield from _mentioned(_LAYOUTS, "layout", file)
             yield from _compared(file)
 
@@ -43,7 +50,8 @@ def _compared(file: RuleFile) -> Iterator[Hit]:
         sides = [link[0].left, *link[0].comparators]
         if any(_is_backend(side) for side in sides):
             for side in sides:
-                for word in _words(side, file, link):
+                words = _words(side, file, link)
+                for word in words if not any(word.value == "hccl" for word in words) else ():
                     yield Hit((word, link), "compared", values=named(old=repr(word.value)))
 
 
@@ -59,4 +67,4 @@ def _words(node: ast.expr, file: RuleFile, link: Link) -> list[ast.Constant]:
         values = [value for value in values_of(scene.names, node, link) if not isinstance(value, ast.Name)]
         return [word for value in values for word in _words(value, file, link)]
     parts = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else [node]
-    return [part for part in parts if isinstance(part, ast.Constant) and part.value == "nccl"]
+    return [part for part in parts if isinstance(part, ast.Constant) and part.value in ("nccl", "hccl")]

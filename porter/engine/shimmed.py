@@ -1,0 +1,16 @@
+"""What the style shim knows of a project."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Shimmed(NamedTuple):
+    """Where the style shim brings transfer_to_npu; gathered for that style alone."""
+
+    programs: tuple[str, ...] = ()  # what a person or a launcher starts, and what leads to CUDA from there
+    grouped: tuple[str, ...] = ()  # of all, those that lead to code with process groups
+    workers: tuple[str, ...] = ()  # modules that Ray imports in processes of its own
+    choosing: tuple[tuple[str, str], ...] = ()  # (program, "path:line" where it chooses NPUs itself)
+    own: tuple[str, ...] = ()  # files that only such programs use
+    library: str = ""  # the first file that speaks of CUDA, where no program leads to any

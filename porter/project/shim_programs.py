@@ -1,0 +1,98 @@
+"""Where transfer_to_npu has to be imported: in the programs from which imports lead to CUDA, and in modules that Ray imports.
+
+A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
+module that others import is none, unless a script starts it or it parses options. Tests are none: pytest is their program.
+
+A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from porter.engine.shimmed import Shimmed
+from porter.files.paths import is_test
+from porter.project.entry_scripts import acts, is_guarded
+from porter.project.imports import Project
+from porter.project.roads import Survey
+from porter.python.graphs import reached
+from porter.regex import lazy
+
+_CUDA = lazy(rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b")
+_NPU = lazy(
+    rb"\btorch_npu\b(?!\.contrib)|\btorch\.npu\b|\.npu\(|[\"'](?:npu|hccl)\b|npu_(?:is_)?available"
+    rb"|\btorch\.accelerator\.|\baccelerator_type\b|\bget_accelerator\("
+)
+_SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
+_OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
+_TORCH, _CALL = lazy(rb"(?m)^import torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
+_DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
+_RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
+_GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\bAccelerator\(|\blightning\b")
+_NONE = ("setup.py", "conftest.py", "noxfile.py")
+
+
+def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
+    """The files that run with transfer_to_npu, as a program imports both; `shims`: those that import it."""
+    programs = {path for path in shims if not is_test(path)}
+    return tuple(sorted(path for path in reached(programs, project.files) - {*shims} if not is_test(path)))
+
+
+def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
+    project, named = survey.project, survey.named_in_scripts()
+    own = {p: text for p, text in survey.texts.items() if not is_test(p) and p.rpartition("/")[2] not in _NONE}
+    folders = {path[: -len("__init__.py")] for path in survey.files if path.endswith("__init__.py")}
+    taken = {file for path in own for file in project.files(path)}
+    speaking = {path for path, text in own.items() if _CUDA.search(text)}
+    choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
+
+    def is_program(path: str) -> bool:
+        text = own[path]
+        if _PREPARES.search(path) and not _DEVICE.search(text):
+            return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
+        if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
+            return True
+        if path in taken and not (is_guarded(text) and _OPTIONS.search(text)):
+            return False
+        if is_guarded(text):
+            return True
+        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text))
+
+    programs, chosen, reach = [], [], {}
+    for path in filter(is_program, sorted(own)):
+        reach[path] = reached([path], project.files) & own.keys()
+        if reach[path].isdisjoint(speaking):
+            continue
+        places = sorted(choosing[file] for file in reach[path] & choosing.keys())
+        if places:
+            chosen.append((path, places[0]))
+        else:
+            programs.append(path)
+    under = set().union(*(reach[path] for path in programs))
+    beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
+    library = "" if programs or chosen else min(speaking - choosing.keys(), default="")
+    workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
+    grouped = {path for path, text in own.items() if _GROUPS.search(text)}
+    reach |= {path: reached([path], project.files) for path in workers}
+    distributed = tuple(path for path in (*programs, *workers) if not reach[path].isdisjoint(grouped))
+    return Shimmed(tuple(programs), distributed, tuple(workers), tuple(chosen), tuple(sorted(beside - under)), library)
+
+
+def _calls(text: bytes) -> bool:
+    """Whether a file that imports torch does something as it is read."""
+    return _TORCH.search(text) is not None and _CALL.search(text) is not None
+
+
+def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
+    """Where a file speaks of NPUs otherwise than by importing the shim, "path:line"."""
+    if also_npu(path):
+        return f"{path}:1"
+    is_shim = b"transfer_to_npu" in text
+    for match in _NPU.finditer(text):
+        start = text.rfind(b"\n", 0, match.start()) + 1
+        line = text[start : text.find(b"\n", match.start())]
+        if not (is_shim and _SHIM.match(line)) and not line.lstrip().startswith(b"#"):
+            line_number = text.count(b"\n", 0, start) + 1
+            return f"{path}:{line_number}"
+    return ""

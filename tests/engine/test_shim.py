@@ -1,0 +1,330 @@
+"""The style shim: transfer_to_npu runs in the programs, and what it does not reach, or makes something else of, is edited or told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.catalog.read.load import fitting
+from porter.commands.job import prepare
+from porter.engine.facts import Accelerators, Facts
+from porter.engine.session import Session
+from porter.engine.shimmed import Shimmed
+from porter.finding import FileResult, Finding, apply
+from porter.rulebook.table import load
+from porter.target import Target
+
+NEWEST = ("2.12.0.post3", "2.13.0", "2.14.0")
+IMPORTS = "import torch_npu  # noqa: F401\nfrom torch_npu.contrib import transfer_to_npu  # noqa: F401\n"
+HEAD = "import torch\nimport torch.distributed as dist\n\n\ndef main(x: torch.Tensor, model: torch.nn.Module, args, device, rank):\n"
+
+
+def session(torch_npu: str = "2.7.1.post11", shimmed: Shimmed = Shimmed()) -> Session:
+    target = Target(torch_npu=torch_npu, style="shim")
+    return open_session(target=target, facts=Facts(accelerators=Accelerators(shimmed=shimmed)))
+
+
+def looked(code: str, torch_npu: str = "2.7.1.post11") -> FileResult:
+    result = analyse("a.py", code.encode(), session(torch_npu))
+    assert not [f for f in result.findings if f.code in ("PRT002", "PRT003")], result.findings
+    return result
+
+
+def said(code: str, torch_npu: str = "2.7.1.post11") -> set[tuple[str, str]]:
+    return {(f.code, f.why) for f in looked(code, torch_npu).findings}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("torch.cuda.synchronize()", "replaced"),
+        ("torch.cuda.amp.autocast(enabled=x)", "replaced"),
+        ("x.cuda()", "method"),
+        ("x.cuda(0)", "method"),
+        ("x.cuda(rank, non_blocking=True)", "method"),
+        ("x.is_cuda", "method"),
+        ('torch.zeros(2, device="cuda")', "argument"),
+        ('torch.zeros(2, device=f"cuda:{rank}")', "argument"),
+        ('torch.load("a.pt", map_location="cuda:%d" % rank)', "argument"),
+        ('torch.load("a.pt", map_location={"cpu": "cuda:1"})', "argument"),
+        ('x.to("cuda")', "argument"),
+        ('x.new_zeros(2, device="cuda")', "argument"),
+        ('torch.autocast("cuda")', "argument"),
+        ('torch.cuda.set_device("cuda:0")', "argument"),
+        ('dist.init_process_group("nccl")', "argument"),
+        ('dist.new_group([0], backend="nccl")', "argument"),
+        ('torch.device("cuda", rank)', "device"),
+        ("d = torch.cuda", "module"),
+        ('args.device = "cuda"', "value"),
+        ('args.device == "cuda"', "held"),
+        ('args.backend == "nccl"', "held"),
+    ],
+)
+def test_what_the_shim_does_is_left_to_it(line: str, why: str) -> None:
+    result = looked(f"{HEAD}    {line}\n")
+    assert not result.auto and not result.review
+    assert ("PRT150", why) in {(f.code, f.why) for f in result.findings}
+    assert {f.code for f in result.findings if f.severity != "note"} <= {"PRT905"}, result.findings
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('x.device.type == "cuda"', 'x.device.type in ("cuda", "npu")'),
+        ('x.device.type!="cuda"', 'x.device.type not in ("cuda", "npu")'),
+        ("x.device.type in ('cuda', 'cpu')", "x.device.type in ('cuda', 'npu', 'cpu')"),
+        ('str(x.device).startswith("cuda")', 'str(x.device).startswith(("cuda", "npu"))'),
+        ('"cuda" in str(x.device)', '("cuda" in str(x.device) or "npu" in str(x.device))'),
+        ('dist.get_backend() == "nccl"', 'dist.get_backend() in ("nccl", "hccl")'),
+        ('assert dist.get_backend() in ["gloo", "nccl"]', 'assert dist.get_backend() in ["gloo", "nccl", "hccl"]'),
+        ("x.cuda(device)", "x.to(device)"),
+        ('torch.load("cuda_best.pt")', 'torch.load(f="cuda_best.pt")'),
+        ('torch.load("a/cuda.pt", "cpu")', 'torch.load(f="a/cuda.pt", map_location="cpu")'),
+        (
+            'dist.init_process_group("nccl", "file:///nccl")',
+            'dist.init_process_group("nccl", init_method="file:///nccl")',
+        ),
+        ("torch.cuda.get_device_name(device=0)", "torch.cuda.get_device_name(device_name=0)"),
+        ("torch.backends.cuda.matmul.allow_tf32 = True", "torch.npu.matmul.allow_hf32 = True"),
+        ('x.type("torch.cuda.FloatTensor")', 'x.type("torch.npu.FloatTensor")'),
+        ("x.to(memory_format=torch.channels_last)", "x.to(memory_format=torch.contiguous_format)"),
+        ('torch.random.fork_rng(device_type="cuda")', 'torch.random.fork_rng(device_type="npu")'),
+    ],
+)
+def test_what_it_does_not_reach_is_edited(before: str, after: str) -> None:
+    code = f"{HEAD}    {before}\n"
+    result = looked(code)
+    assert apply(code.encode(), result.review).decode() == f"{HEAD}    {after}\n"
+    again = looked(f"{HEAD}    {after}\n")
+    assert not again.auto and not again.review
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "why"),
+    [
+        ("torch.cuda.DoubleTensor(3)", "PRT151", "otherwise"),
+        ('x.device == torch.device("cuda:0")', "PRT151", "made"),
+        ('torch.load("a.pt", map_location={"cuda:0": "cpu"})', "PRT151", "saved"),
+        ("torch.jit.script(model)", "PRT149", "script"),
+    ],
+)
+def test_what_it_makes_something_else_of_is_told(line: str, code: str, why: str) -> None:
+    result = looked(f"{HEAD}    {line}\n")
+    assert not result.review and (code, why) in {(f.code, f.why) for f in result.findings}
+
+
+@pytest.mark.parametrize("name", ["get_arch_list", "cudart", "get_gencode_flags"])
+def test_a_name_that_it_leaves_to_cuda_is_told_as_such(name: str) -> None:
+    findings = looked(f"{HEAD}    torch.cuda.{name}()\n").findings
+    assert [dict(f.values).get("left_to_cuda") for f in findings] == [f"torch.cuda.{name}"]
+
+
+def test_an_answer_that_it_changes_is_told_with_what_it_becomes() -> None:
+    for line, code, to in (
+        ("torch.cuda.get_device_capability()[0] >= 8", "PRT110", "torch.npu.get_device_capability"),
+        ("torch.cuda.CUDAGraph()", "PRT103", "torch.npu.NPUGraph"),
+    ):
+        (found,) = looked(f"{HEAD}    return {line}\n").findings
+        assert (found.code, found.edit, dict(found.values)["by_shim"]) == (code, (), to)
+
+
+@pytest.mark.parametrize(
+    ("device", "edited"),
+    [
+        ('torch.device("cuda")', False),
+        ('torch.device("cuda" if args.gpu else "cpu")', False),
+        ("x.device", True),
+    ],
+)
+def test_a_device_that_the_program_made_says_what_it_was_called(device: str, edited: bool) -> None:
+    code = f'{HEAD}    made = {device}\n    if made.type == "cuda":\n        return 1\n'
+    assert (b"in (" in apply(code.encode(), looked(code).auto)) == edited
+
+
+@pytest.mark.parametrize("torch_npu", NEWEST)
+def test_what_the_catalogue_has_of_the_shim_decides_for_each_name(torch_npu: str) -> None:
+    """Of every name of torch.cuda that moves: covered where the wheel puts its counterpart there, else edited or told."""
+    catalogue, moves = fitting(torch_npu), load().moves
+    names = [n for n, m in moves.items() if n.startswith("torch.cuda.") and m.tail and m.fix == "safe" and not m.stays]
+    assert len(names) > 100
+    code = "import torch\n\n" + "".join(f"_ = {name}\n" for name in names)
+    by_line: dict[int, list[Finding]] = {}
+    for finding in looked(code, torch_npu).findings:
+        by_line.setdefault(finding.line, []).append(finding)
+    seen = set()
+    for line, name in enumerate(names, 3):
+        effect = catalogue.operators.transfer(name)
+        assert effect is not None
+        tails = {name.rpartition(".")[2], (moves[name].tail or "").rpartition(".")[2]}
+        same = effect.effect == "replaced" and effect.to.rpartition(".")[2] in tails
+        covered = [f for f in by_line.get(line, ()) if f.code == "PRT150"]
+        if same and catalogue.has(f"torch.npu.{moves[name].tail}"):
+            assert [f.why for f in covered] == ["replaced"], name
+            assert dict(covered[0].values)["to"] == effect.to
+        elif effect.effect == "left":
+            assert all(f.why == "module" for f in covered), name
+        seen.add(effect.effect)
+    assert "replaced" in seen and "left" in seen
+
+
+# ---- programs
+
+
+class Port(NamedTuple):
+    changed: dict[str, str]
+    told: set[tuple[str, str, str]]  # (path, code, why)
+
+
+def port(
+    root: Path, files: Mapping[str, str], style: str = "shim", target: str | None = None, **options: object
+) -> Port:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    done = prepare((str(root),), no_cache=True, style=style, target=target, **options).run(quiet=True)
+    changed = {r.path: apply(done.data(r.path), r.auto).decode() for r in done.files if r.auto}
+    return Port(changed, {(f.path, f.code, f.why) for r in done.files for f in (*r.findings, *r.inventory)})
+
+
+MAIN = '\n\ndef main():\n    print(net())\n\n\nif __name__ == "__main__":\n    main()\n'
+NET = "import torch\n\n\ndef net():\n    return torch.nn.Linear(2, 2).cuda()\n"
+
+
+def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
+    files = {
+        "train.py": f"import argparse\nimport torch\nfrom lib.net import net\n{MAIN}",
+        "evaluate.py": f"from lib.net import net\n{MAIN}",
+        "download_data.py": f"from lib.net import net\n{MAIN}",
+        "plain.py": "import json\n\nif __name__ == '__main__':\n    print(json.dumps(1))\n",
+        "lib/__init__.py": "",
+        "lib/net.py": NET,
+        "tests/test_net.py": f"from lib.net import net\n{MAIN}",
+        "run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py --device cuda --backend nccl\n",
+        "config.yaml": "device: cuda\nbackend: nccl\n",
+    }
+    done = port(tmp_path, files)
+    assert done.changed == {
+        "train.py": files["train.py"].replace("import torch\n", f"import torch\n{IMPORTS}"),
+        "evaluate.py": IMPORTS + files["evaluate.py"],
+        "run.sh": files["run.sh"].replace("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"),
+    }
+    assert {("lib/net.py", "PRT150", "method"), ("config.yaml", "PRT150", "setting")} <= done.told
+    again = port(tmp_path, done.changed)
+    assert again.changed == {} and ("PRT152", "present") in {(code, why) for _, code, why in again.told}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import torch\nimport timm\n", "import torch\n@import timm\n"),
+        ("import numpy as np\nimport timm\nimport torch\n", "import numpy as np\n@import timm\nimport torch\n"),
+        ("import numpy as np\nimport torch.nn as nn\n", "import numpy as np\nimport torch.nn as nn\n@"),
+        ("from torch.cuda.amp import autocast\nimport torch\n", "@from torch.cuda.amp import autocast\nimport torch\n"),
+        ('"""A text."""\nfrom __future__ import annotations\nimport torch\n', '"""A text."""\nfrom __future__ import annotations\nimport torch\n@'),
+        ("import os\ntry:\n    import timm\nexcept ImportError:\n    pass\nimport torch\n",
+         "import os\n@\ntry:\n    import timm\nexcept ImportError:\n    pass\nimport torch\n"),
+        ("# of somebody\nimport datasets\nimport torch\n", "# of somebody\nimport datasets\nimport torch\n@"),
+        ("import os\n", "import os\n@"),
+        ('import os\nos.environ["A"] = "1"\nimport torch\n', 'import os\nos.environ["A"] = "1"\nimport torch\n@'),
+    ],
+)  # fmt: skip
+def test_the_place_of_the_import(tmp_path: Path, before: str, after: str) -> None:
+    body = '\nif __name__ == "__main__":\n    import torch\n\n    print(torch.ones(2).cuda())\n'
+    assert port(tmp_path, {"train.py": before + body}).changed == {"train.py": after.replace("@", IMPORTS) + body}
+
+
+def test_another_statement_on_the_line_is_for_a_person(tmp_path: Path) -> None:
+    done = port(tmp_path, {"train.py": "import torch; print(torch.ones(2).cuda())\nfor i in []:\n    pass\n"})
+    assert done.changed == {} and ("train.py", "PRT152", "by-hand") in done.told
+
+
+@pytest.mark.parametrize(
+    ("target", "asked"), [("torch_npu=2.11", False), ("torch_npu=2.12", True), ("torch_npu=2.13", True)]
+)
+def test_who_broadcasts_answers_for_the_capability(tmp_path: Path, target: str, asked: bool) -> None:
+    code = f'import torch\nimport torch.distributed as dist\n\nnet = torch.nn.Linear(2, 2).cuda\ndist.init_process_group("nccl")\n{MAIN}'
+    line = 'os.environ.setdefault("TORCH_NPU_DEVICE_CAPABILITY", "8.0")  # torch.distributed.broadcast compares it\n'
+    for before, extra in (("", "import os\n"), ("import os\n", "")):
+        done = port(tmp_path, {"train.py": before + code}, target=target)
+        lines = extra + IMPORTS + line if asked else IMPORTS
+        assert done.changed["train.py"] == before + code.replace("import torch\n", f"import torch\n{lines}", 1)
+        assert ("train.py", "PRT152", "grouped" if asked else "program") in done.told
+
+
+def test_who_had_the_shim_before_is_told_that_broadcast_asks(tmp_path: Path) -> None:
+    code = f'import torch\n{IMPORTS}import torch.distributed as dist\n\nnet = torch.ones(2).cuda\ndist.init_process_group("nccl")\n{MAIN}'
+    done = port(tmp_path, {"train.py": code}, target="torch_npu=2.13")
+    assert done.changed == {} and ("train.py", "PRT152", "unanswered") in done.told
+
+
+def test_modules_of_ray_import_it_as_well(tmp_path: Path) -> None:
+    files = {
+        "train.py": f"import ray\nimport torch\nfrom worker import net\n\n\n@ray.remote\ndef own():\n    pass\n{MAIN}",
+        "worker.py": "import ray\n" + NET.replace("def net", "@ray.remote\ndef net"),
+    }
+    done = port(tmp_path, files)
+    assert done.changed["worker.py"] == files["worker.py"].replace("import ray\n", f"{IMPORTS}import ray\n")
+    assert {("worker.py", "PRT152", "worker"), ("train.py", "PRT151", "unreached")} <= done.told
+
+
+NPU = 'import torch\n\n\ndef pick():\n    return "npu" if torch.npu.is_available() else "cuda"\n'
+
+
+@pytest.mark.parametrize(
+    "text", [NPU, "import torch\n\nkind = torch.accelerator.current_accelerator()\n", "import torch_npu\n"]
+)
+def test_a_program_that_chooses_its_npus_gets_none(tmp_path: Path, text: str) -> None:
+    files = {"train.py": f"import torch\nfrom net import net\nimport pick\n{MAIN}", "net.py": NET, "pick.py": text}
+    done = port(tmp_path, files)
+    assert done.changed == {}
+    assert {("train.py", "PRT152", "chosen"), ("net.py", "PRT150", "chosen")} <= done.told
+
+
+def test_of_several_programs_one_may_choose_and_the_other_not(tmp_path: Path) -> None:
+    files = {
+        "a/train.py": f"import torch\nfrom anet import net\n{MAIN}", "a/anet.py": NET,
+        "b/train.py": f"import torch\nfrom bnet import net\n{MAIN}", "b/bnet.py": NET + NPU,
+    }  # fmt: skip
+    assert list(port(tmp_path, files).changed) == ["a/train.py"]
+
+
+def test_who_saves_scripts_is_told_to_take_another_style(tmp_path: Path) -> None:
+    program = Path(__file__).parents[1] / "programs" / "jit_script" / "train.py"
+    done = port(tmp_path, {"train.py": program.read_text()})
+    assert ("train.py", "PRT149", "archive") in done.told
+
+
+def test_a_library_has_no_program(tmp_path: Path) -> None:
+    done = port(tmp_path, {"lib/__init__.py": "", "lib/net.py": NET})
+    assert done.changed == {} and ("lib/net.py", "PRT152", "library") in done.told
+
+
+@pytest.mark.parametrize("style", ["rename", "portable"])
+def test_another_style_leaves_what_runs_with_the_shim(tmp_path: Path, style: str) -> None:
+    files = {
+        "train.py": f"import torch\n{IMPORTS}from net import net\n{MAIN}",
+        "net.py": NET + "\n\nscripted = torch.jit.script(net)\n",
+        "other.py": NET,
+    }
+    done = port(tmp_path, files, style)
+    assert list(done.changed) == ["other.py"]
+    assert {("train.py", "PRT152", "stands"), ("net.py", "PRT149", "script")} <= done.told
+
+
+def test_a_port_in_another_style_is_left_alone(tmp_path: Path) -> None:
+    files = {"train.py": f"import torch\nfrom net import net\n{MAIN}", "net.py": NET}
+    for style in ("rename", "portable"):
+        root = tmp_path / style
+        there = {**files, **port(root, files, style).changed}
+        assert there != files and port(root, there).changed == {}, style
+
+
+def test_an_import_that_is_suppressed_or_off_is_not_made(tmp_path: Path) -> None:
+    body = MAIN.replace("net()", "torch.ones(2).cuda()")
+    assert not port(tmp_path / "a", {"train.py": f"import torch  # porter: ignore[PRT152] elsewhere\n{body}"}).changed
+    assert not port(tmp_path / "b", {"train.py": f"import torch\n{body}"}, ignore=["PRT152"]).changed
