@@ -1,0 +1,165 @@
+"""How a call that both sides have stands: how far its inputs, weights and outputs are apart, and how far they may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from porter.dumps.align import Aligned, Pair, Values
+from porter.dumps.apart import Apart, Measure
+from porter.dumps.model import FORWARD, GRADIENTS, Dump, Value, mark
+from porter.dumps.rules import kinds
+from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, SHARE, is_half, unit
+
+Row = tuple[str, Value, Value, Apart]
+
+
+@dataclass(slots=True)
+class State:
+    pair: Pair
+    inputs: list[Row]
+    weights: list[Row]
+    outputs: list[Row]
+    floor: float  # what one operation may change by rounding
+    is_by_tensors: bool
+
+    @property
+    def came(self) -> float:
+        """How far inputs and weights are apart."""
+        return most([*self.inputs, *self.weights])
+
+    @property
+    def growth(self) -> float:
+        return GROWTH.tensors if self.is_by_tensors else GROWTH.statistics
+
+    def excess(self, row: Row, came: float | None = None) -> float:
+        """By how many times more than it may be an output is apart; `came`: how far the inputs are, if not as they are."""
+        allowed = _condition(self.pair, self.inputs, row[1]) * max(
+            self.floor, self.growth * (self.came if came is None else came)
+        )
+        return 0.0 if allowed == inf or not row[3].size else row[3].size / allowed
+
+    @property
+    def worst(self) -> Row | None:
+        """The output that exceeds by most what came in accounts for."""
+        return max(self.outputs, key=self.excess, default=None)
+
+    @property
+    def differs(self) -> bool:
+        return any(self.excess(row) > 1 for row in self.outputs)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether outputs are apart, whatever came in."""
+        return any(self.excess(row, 0.0) > 1 for row in self.outputs)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset().union(*(kinds(c.name.prefix, c.name.operator) for c in (self.pair.one, self.pair.other)))
+
+
+def most(rows: list[Row]) -> float:
+    return max((row[3].size for row in rows), default=0.0)
+
+
+class States:
+    """Of the calls of two dumps; each is measured once, when it is first asked for."""
+
+    def __init__(self, one: Dump, other: Dump, found: Aligned) -> None:
+        self.found, self.measure = found, Measure((one.folder, other.folder))
+        self._dumps = one, other
+        self._by_name = found.by_name
+        self._known: dict[str, State] = {}
+        self.halves = [_halves(found, at) for at in (0, 1)]
+        sides = [part for part in self.halves if part[1] > SHARE]
+        # of what most computes in: it is in all numbers, whatever their own type is
+        self.base = max((unit(part[0]) for part in sides), default=0.0)
+        self._carried = 0.0  # of halves that values went through
+        self.has_weights = any(pair.one.weights for pair in found.forward)
+        self._made = {mark(value) for call in one.of(FORWARD) for value in call.outputs.values()}
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether one side alone computes in a half, throughout."""
+        return (self.halves[0][1] > SHARE) != (self.halves[1][1] > SHARE)
+
+    def raised(self, floor: float) -> None:
+        """All is asked again with another noise."""
+        self.base, self._carried, self._known = max(self.base, floor), 0.0, {}
+
+    def of(self, pair: Pair) -> State:
+        if pair.name not in self._known:
+            self._known[pair.name] = self._state(pair)
+        return self._known[pair.name]
+
+    def weights_of(self, pair: Pair) -> set[str]:
+        """Slots: the parameters of a module; where the dump has none, what trains, stands behind the first input, and no call made."""
+        if pair.one.name.direction != FORWARD or self.has_weights:
+            return set(pair.one.weights)
+        if "weighted" not in kinds(pair.one.name.prefix, pair.one.name.operator):
+            return set()
+        rows = pair.one.inputs.items()
+        return {slot for slot, value in rows if slot != "0" and value.trains and mark(value) not in self._made}
+
+    def above(self, pair: Pair) -> list[Pair]:
+        """The modules that the call stands in, the innermost first."""
+        found: list[Pair] = []
+        text, parents = pair.name, self._dumps[0].parents
+        while (text := parents.get(text, "")) and len(found) < 200:
+            if text in self._by_name and self._by_name[text] not in found:
+                found.append(self._by_name[text])
+        return found
+
+    def _state(self, pair: Pair) -> State:
+        inputs, weights = self._rows(pair.inputs), self._rows(pair.weights)
+        if pair.one.name.direction == GRADIENTS:
+            backward = self._by_name.get(pair.name.rpartition(f".{GRADIENTS}")[0] + f".backward.{pair.one.name.number}")
+            inputs = self._rows(backward.inputs) if backward else []
+        outputs = self._rows(pair.outputs)
+        rows = [*inputs, *weights, *outputs]
+        by_tensors = any(row[3].how == "tensors" for row in rows)
+        floor = max(self.base, self._unit(rows), 0.0 if by_tensors else self._carried)
+        if not by_tensors and any(is_half(one.dtype) and one.is_float for _, one, _, _ in outputs):
+            self._carried = max(self._carried, floor)
+        return State(pair, inputs, weights, outputs, floor, by_tensors)
+
+    def _rows(self, values: Values) -> list[Row]:
+        return [(slot, one, other, self.measure(one, other)) for slot, one, other in values]
+
+    def _unit(self, rows: list[Row]) -> float:
+        """Of the baseline: a type that the candidate has in a few calls alone is a difference."""
+        return max((unit(one.dtype) for _, one, _, _ in rows if one.is_float), default=unit("float32"))
+
+
+def _halves(found: Aligned, at: int) -> tuple[str, float]:
+    """The commonest half of one side, and the share of its calls that have one."""
+    counts: dict[str, int] = {}
+    calls = [(pair.one, pair.other)[at] for pair in found.forward]
+    for call in calls:
+        names = {
+            value.dtype
+            for value in (*call.outputs.values(), *call.inputs.values())
+            if value.is_float and is_half(value.dtype)
+        }
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    name = max(counts, key=lambda each: (counts[each], each), default="")
+    return name, counts.get(name, 0) / (len(calls) or 1)
+
+
+def _condition(pair: Pair, inputs: list[Row], went: Value) -> float:
+    """How many times larger than what comes out that is which goes in, and is summed: rounding is of the latter's size."""
+    came = [
+        one
+        for _, one, _, _ in inputs
+        if one.is_float and one.rms is not None and isfinite(one.rms) and not _is_mask(one)
+    ]
+    if not came or not went.is_float or went.rms is None or not isfinite(went.rms):
+        return 1.0
+    if pair.one.name.direction == GRADIENTS:  # a sum over the batch, which may cancel to nothing
+        return max(1.0, max(v.norm or 0.0 for v in came) / went.norm) if went.norm else inf
+    return min(CONDITION, max(1.0, max(v.rms or 0.0 for v in came) / went.rms)) if went.rms else CONDITION
+
+
+def _is_mask(value: Value) -> bool:
+    return value.bottom is not None and value.bottom <= MASKED
