@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from porter.dumps.apart import statistics_apart
 from porter.dumps.model import BACKWARD, FORWARD, GRADIENTS, Call, Dump, Value
 from porter.dumps.names import key
 
@@ -103,10 +104,38 @@ def _in_order(one: list[Call], other: list[Call]) -> list[Pair]:
         mine, theirs = one[i : i + gap[0]], other[j : j + gap[1]]
         pairs += _several(mine, theirs, i)
         i, j = i + gap[0], j + gap[1]
-        if i < len(one) and j < len(other):
-            pairs.append(Pair(one[i], other[j], i, between=(_texts(mine), _texts(theirs))))
+        mine, theirs, moved = _slid(pairs, mine, theirs, i)
+        if not moved and i < len(one) and j < len(other):
+            moved.append(Pair(one[i], other[j], i))
             i, j = i + 1, j + 1
+        if moved:
+            moved[0].between = _texts(mine), _texts(theirs)
+        pairs += moved
     return _rest(pairs, one, other)
+
+
+def _slid(
+    pairs: list[Pair], mine: list[Call], theirs: list[Call], end: int
+) -> tuple[list[Call], list[Call], list[Pair]]:
+    """Of two calls of one kind, either may be the one that the other side has not: it is the one whose numbers are further off. What
+    is paired anew is taken off `pairs`; `end`: of the gap, in the baseline."""
+    moved: list[Pair] = []
+    while pairs and not pairs[-1].first and bool(mine) != bool(theirs):
+        last, gap = pairs[-1], mine or theirs
+        kept, other = (last.other, last.one) if mine else (last.one, last.other)
+        if key(gap[-1]) != key(other) or _off(kept, gap[-1]) >= _off(kept, other):
+            break
+        pairs.pop()
+        at = end - 1 - len(moved) if mine else last.at
+        moved.insert(0, Pair(gap[-1], kept, at) if mine else Pair(kept, gap[-1], at))
+        gap = [other, *gap[:-1]]
+        mine, theirs = (gap, theirs) if mine else (mine, gap)
+    return mine, theirs, moved
+
+
+def _off(one: Call, other: Call) -> float:
+    values = _paired(one.outputs, other.outputs) + _paired(one.inputs, other.inputs)
+    return sum(min(1.0, statistics_apart(mine, theirs).size) for _, mine, theirs in values) if values else 1.0
 
 
 def _texts(calls: Sequence[Call]) -> tuple[str, ...]:

@@ -41,10 +41,8 @@ def read(folder: str) -> Dump:
         left -= len(call.inputs) + len(call.outputs) + len(call.weights)
         if left < 0:
             raise errors.large(file, MOST)
-    if not has_data:
-        raise errors.foreign(file)
     if not dump.calls:
-        raise errors.empty(file)
+        raise errors.empty(file) if has_data or dump.level else errors.foreign(file)
     if odd:
         dump.notes.append(("odd", {"n": odd}))
     _construct(dump)

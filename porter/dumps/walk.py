@@ -107,6 +107,10 @@ class Walk:
         return Verdict("md5" if by_hash else "incoming" if self.after is None else "between", pair, values=values)
 
     def _origin(self, pair: Pair, state: State) -> Verdict | None:
+        worst = state.worst
+        assert worst
+        if worst[3].how in ("shape", "finite"):
+            return Verdict(worst[3].how, pair, values={"slot": worst[0]})
         draws = [_draws(call, state.kinds) for call in (pair.one, pair.other)]
         if all(draws):
             self._excuse("random", pair)
@@ -115,10 +119,6 @@ class Walk:
             return Verdict("dropout", pair, values={"side": "baseline" if draws[0] else "candidate"})
         if self._has_no_effect(pair):
             return None
-        worst = state.worst
-        assert worst
-        if worst[3].how in ("shape", "finite"):
-            return Verdict(worst[3].how, pair, values={"slot": worst[0]})
         if "discrete" in state.kinds and (state.came or self._level):
             self._excuse("discrete", pair)
             return None
