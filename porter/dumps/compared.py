@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from porter.dumps.align import Aligned, Pair, align
 from porter.dumps.find import Steps, common, find
 from porter.dumps.judge import judge, precision_facts
-from porter.dumps.model import BACKWARD, FORWARD, Call, Dump
+from porter.dumps.model import FORWARD, Dump
+from porter.dumps.names import forward_of
 from porter.dumps.read import read
 from porter.dumps.rules import operation
 from porter.dumps.stack import Line, stacks
@@ -111,7 +112,7 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
     inner = found.by_name.get(str(result.verdict.values.get("child")), pair)
     result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *_arguments(inner), *_others(inner)]
     for number in (1, 0):
-        name = _forward((inner.one, inner.other)[number])
+        name = forward_of((inner.one, inner.other)[number])
         known, error = stacks(dumps[number].folder, {name})
         if error:
             result.notes.append(Fact("note.stack", {"why": {lang: error.text(lang) for lang in LANGUAGES}}))
@@ -120,21 +121,11 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
             return
 
 
-def _forward(call: Call) -> str:
-    """The name of the call whose stack is the user's: that of a backward pass is the engine's."""
-    name = call.name
-    if name.direction == FORWARD:
-        return call.text
-    if name.path:
-        return f"{name.prefix}.{name.path}.{name.operator}.{FORWARD}.{name.number}"
-    return call.text.removesuffix(BACKWARD) + FORWARD
-
-
 def _numbers(state: State) -> list[Fact]:
     """Of what went in and of what came out, the tensor that is furthest apart."""
     facts = []
     for key, row in (
-        ("in", max([*state.inputs, *state.weights], key=lambda row: row[3].size, default=None)),
+        ("in", max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)),
         ("out", state.worst),
     ):
         if row is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from porter.checkpoint.rules import canonical
-from porter.dumps.model import Call, Name
+from porter.dumps.model import FORWARD, Call, Name
 from porter.dumps.rules import operation
 from porter.regex import lazy
 
@@ -34,3 +34,13 @@ def key(call: Call) -> str:
     """Of a module unique in its direction; of an operator its kind."""
     name = call.name
     return f"{path_of(name.path)} {name.number}" if name.path else f"= {operation(name.operator)}"
+
+
+def forward_of(call: Call) -> str:
+    """The name of the call in the forward pass. Its stack is the user's: that of a backward pass is the engine's."""
+    name = call.name
+    if name.direction == FORWARD:
+        return call.text
+    if name.path:
+        return f"{name.prefix}.{name.path}.{name.operator}.{FORWARD}.{name.number}"
+    return call.text.removesuffix(name.direction) + FORWARD

@@ -7,7 +7,8 @@ from math import inf, isfinite
 
 from porter.dumps.align import Aligned, Pair, Values
 from porter.dumps.apart import Apart, Measure
-from porter.dumps.model import FORWARD, GRADIENTS, Dump, Value, mark
+from porter.dumps.model import BACKWARD, FORWARD, GRADIENTS, Dump, Value, mark
+from porter.dumps.names import forward_of
 from porter.dumps.rules import kinds
 from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, SHARE, is_half, unit
 
@@ -18,7 +19,7 @@ Row = tuple[str, Value, Value, Apart]
 class State:
     pair: Pair
     inputs: list[Row]
-    weights: list[Row]
+    held: list[Row]  # weights; of a backward call what its forward call got
     outputs: list[Row]
     floor: float  # what one operation may change by rounding
     is_by_tensors: bool
@@ -26,7 +27,7 @@ class State:
     @property
     def came(self) -> float:
         """How far inputs and weights are apart."""
-        return most([*self.inputs, *self.weights])
+        return most([*self.inputs, *self.held])
 
     @property
     def growth(self) -> float:
@@ -47,11 +48,6 @@ class State:
     @property
     def differs(self) -> bool:
         return any(self.excess(row) > 1 for row in self.outputs)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether outputs are apart, whatever came in."""
-        return any(self.excess(row, 0.0) > 1 for row in self.outputs)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -111,17 +107,20 @@ class States:
         return found
 
     def _state(self, pair: Pair) -> State:
-        inputs, weights = self._rows(pair.inputs), self._rows(pair.weights)
-        if pair.one.name.direction == GRADIENTS:
-            backward = self._by_name.get(pair.name.rpartition(f".{GRADIENTS}")[0] + f".backward.{pair.one.name.number}")
+        inputs, held = self._rows(pair.inputs), self._rows(pair.weights)
+        name = pair.one.name
+        if name.direction == GRADIENTS:
+            backward = self._by_name.get(f"{name.prefix}.{name.path}.{name.operator}.{BACKWARD}.{name.number}")
             inputs = self._rows(backward.inputs) if backward else []
+        if name.direction != FORWARD and (before := self._by_name.get(forward_of(pair.one))):
+            held = self._rows([*before.inputs, *before.weights])
         outputs = self._rows(pair.outputs)
-        rows = [*inputs, *weights, *outputs]
+        rows = [*inputs, *held, *outputs]
         by_tensors = any(row[3].how == "tensors" for row in rows)
         floor = max(self.base, self._unit(rows), 0.0 if by_tensors else self._carried)
         if not by_tensors and any(is_half(one.dtype) and one.is_float for _, one, _, _ in outputs):
             self._carried = max(self._carried, floor)
-        return State(pair, inputs, weights, outputs, floor, by_tensors)
+        return State(pair, inputs, held, outputs, floor, by_tensors)
 
     def _rows(self, values: Values) -> list[Row]:
         return [(slot, one, other, self.measure(one, other)) for slot, one, other in values]

@@ -10,14 +10,14 @@ from porter.dumps.align import Pair
 DIFFERENCE, NONE, UNSURE = "difference", "none", "unsure"
 # reasons -> outcome; a module is at fault for those of AT_FAULT alone
 REASONS = {
-    "shape": DIFFERENCE, "finite": DIFFERENCE, "type": DIFFERENCE, "outputs": DIFFERENCE, "inside": DIFFERENCE, "several": DIFFERENCE,
+    "shape": DIFFERENCE, "finite": DIFFERENCE, "outputs": DIFFERENCE, "inside": DIFFERENCE, "several": DIFFERENCE,
     "dropout": DIFFERENCE, "gradient": DIFFERENCE, "weights": DIFFERENCE, "between": DIFFERENCE, "data": DIFFERENCE, "scaled": DIFFERENCE,
     "incoming": DIFFERENCE, "update": DIFFERENCE,
     "equal": NONE, "rounding": NONE,
     "seed": UNSURE, "random": UNSURE, "discrete": UNSURE, "lookup": UNSURE, "md5": UNSURE, "reduced": UNSURE, "collective": UNSURE,
     "grown": UNSURE, "unaligned": UNSURE, "ends": UNSURE, "unknown": UNSURE,
 }  # fmt: skip
-AT_FAULT = frozenset({"shape", "finite", "type", "outputs", "inside", "several", "dropout", "gradient", "weights"})
+AT_FAULT = frozenset({"shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights"})
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from math import inf
 
 from porter.dumps.align import Pair
 from porter.dumps.model import BACKWARD, FORWARD, Call, mark
-from porter.dumps.states import Row, State, States
+from porter.dumps.states import Row, State, States, most
 from porter.dumps.tolerance import GROWTH
 from porter.dumps.verdict import Verdict
 
+_NOTHING = 1e-6  # of an output: the same
 _ALIKE = 1e-3  # of the factors by which numbers of one tensor differ
 _CHANCE = (("dropout_p", 0.0), ("dropout_rate", 0.0), ("keep_prob", 1.0))  # arguments that draw, and where they do not
 
@@ -54,7 +55,7 @@ class Walk:
         if pair.one.name.direction != FORWARD:
             return []
         slots = self.states.weights_of(pair)
-        rows = [row for row in (*state.weights, *state.inputs) if row[0] in slots]
+        rows = [row for row in (*state.held, *state.inputs) if row[0] in slots]
         return [row for row in rows if row[3].how != "md5" and row[3].size > state.floor]
 
     def _is_strange(self, row: Row, state: State) -> bool:
@@ -83,7 +84,7 @@ class Walk:
         for above in self.states.above(pair):
             state = self.states.of(above)
             known = [row for row in state.outputs if row[1].is_float and row[3].is_known]
-            if known and not state.is_apart:
+            if known and most(known) <= max(self._level, _NOTHING):
                 return True
         return False
 
@@ -93,6 +94,8 @@ class Walk:
         by_hash = all(each[3].how == "md5" for each in strange)
         for above in self.states.above(pair):
             state = self.states.of(above)
+            if self.is_first and (weights := self._weights(above, state)):
+                return Verdict("weights", above, values={"names": [row[0] for row in weights]})
             if state.differs and not any(self._is_strange(each, state) for each in state.inputs):
                 if any(each[3].how == "md5" and each[3].size for each in state.outputs):
                     return Verdict("md5", above)
