@@ -50,7 +50,7 @@ class Aligned:
     calls: tuple[int, int] = (0, 0)  # of the directions that are aligned, of each side
     missing: list[str] = field(default_factory=list)  # in the candidate
     extra: list[str] = field(default_factory=list)
-    ends: str = ""  # the last call of the baseline's forward pass that the candidate has, where it has none after it
+    ends: tuple[str, Pair] | None = None  # the side that ends early, and the last call of both
 
     @property
     def by_name(self) -> dict[str, Pair]:
@@ -73,9 +73,26 @@ def align(one: Dump, other: Dump) -> Aligned:
     known = {pair.one.text for pair in pairs}, {pair.other.text for pair in pairs}
     found.missing = [call.text for call in (*left, *mine) if call.text not in known[0]]
     found.extra = [call.text for call in (*right, *theirs) if call.text not in known[1]]
-    if found.forward and found.forward[-1].other is right[-1] and found.forward[-1].one is not left[-1]:
-        found.ends = found.forward[-1].other.text
+    found.ends = _ends(found, (left, mine), (right, theirs))
     return found
+
+
+def _ends(
+    found: Aligned, one: tuple[list[Call], list[Call]], other: tuple[list[Call], list[Call]]
+) -> tuple[str, Pair] | None:
+    """Whether one side stops where the other goes on: in a pass, or before the backward pass."""
+    for way, pairs in ((1, found.backward), (0, found.forward)):
+        if not pairs:
+            continue
+        last = pairs[-1]
+        left = [len(calls) - 1 - calls.index(call) for calls, call in ((one[way], last.one), (other[way], last.other))]
+        if not way:
+            left = [left[0] + len(one[1]), left[1] + len(other[1])]
+        for side, at in (("candidate", 1), ("baseline", 0)):
+            if not left[at] and left[1 - at] >= _SURE:
+                return side, last
+        return None
+    return None
 
 
 def _same_levels(one: list[Call], other: list[Call]) -> tuple[list[Call], list[Call]]:

@@ -123,7 +123,7 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
 
 def _numbers(state: State) -> list[Fact]:
     """Of what went in and of what came out, the tensor that is furthest apart."""
-    facts = []
+    facts = [] if state.inputs or state.held else [Fact("in.none")]
     for key, row in (
         ("in", max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)),
         ("out", state.worst),

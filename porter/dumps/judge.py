@@ -29,7 +29,8 @@ def judge(found: Aligned, states: States, is_first: bool) -> Verdict:
             verdict = Verdict("reduced", first)
         verdict.evidence.append(Fact("reduced"))
     if found.ends and verdict.outcome == "none":
-        return Verdict("ends", found.by_name.get(found.ends) or found.forward[-1])
+        side, last = found.ends
+        return Verdict("ends", last, values={"side": side})
     return verdict
 
 

@@ -212,3 +212,11 @@ def test_a_dump_that_ends_early(tmp_path):
     for name in [name for name in other.data if "head" in name or "backward" in name or "grad" in name]:
         del other.data[name]
     assert reason(tmp_path / "fault", one, other) == ("outputs", "Module.embed.Embedding.forward.0")
+
+
+def test_a_side_without_a_backward_pass_ends_early(tmp_path):
+    one, other = net(), net()
+    other.data = {name: row for name, row in other.data.items() if ".forward." in name}
+    assert reason(tmp_path / "a", one, other) == ("ends", "Module.head.Linear.forward.0")
+    assert reason(tmp_path / "b", other, net()) == ("ends", "Module.head.Linear.forward.0")
+    assert reason(tmp_path / "c", other, other)[0] == "equal"
