@@ -37,17 +37,9 @@ class Scaled(torch.autograd.Function):
 class OtherDevice(TorchDispatchMode):
     """Rounds as another device does: what sums is summed in double. With `bits`, factors of products have so many, as in TF32."""
 
-    SUMS = (
-        "mm",
-        "addmm",
-        "bmm",
-        "native_layer_norm",
-        "native_layer_norm_backward",
-        "_softmax",
-        "_softmax_backward_data",
-        "mean",
-        "sum",
-        "gelu",
+    SUMS = frozenset(
+        "mm addmm bmm convolution convolution_backward native_layer_norm native_layer_norm_backward _softmax "
+        "_softmax_backward_data mean sum gelu".split()
     )
 
     def __init__(self, bits: int = 0) -> None:
@@ -146,6 +138,50 @@ class Decoder(nn.Module):
         return self.head(self.norm(x))
 
 
+class Convolutions(nn.Module):
+    """Two stages of convolution and batch norm with a way around, pooled."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, 3 * 8)
+        self.stem = nn.Conv2d(3, 16, 3, padding=1)
+        self.stages = nn.ModuleList(
+            nn.ModuleDict({"conv": nn.Conv2d(16, 16, 3, padding=1), "norm": nn.BatchNorm2d(16), "act": nn.SiLU()})
+            for _ in range(layers)
+        )
+        self.pool, self.head = nn.AdaptiveMaxPool2d(2), nn.Linear(64, WORDS)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.stem(self.embed(tokens).reshape(BATCH, LONG, 3, 8).transpose(1, 2))
+        for stage in self.stages:
+            x = x + stage["act"](stage["norm"](stage["conv"](x)))
+        return self.head(self.pool(x).flatten(1)).unsqueeze(1).expand(-1, LONG, -1)
+
+
+def break_convolutions(model: Convolutions, fault: str) -> None:
+    stage = model.stages[1]
+    if fault == "conv weight":
+        with torch.no_grad():
+            stage["conv"].weight[:, :, 0].mul_(0.9)
+    elif fault == "bn eval":
+        stage["norm"].eval()
+        stage["norm"].train = lambda mode=True: stage["norm"]
+    elif fault == "bn eps":
+        stage["norm"].eps = 1e-2
+    elif fault == "act":
+        stage["act"] = nn.GELU()
+    elif fault == "pool":
+        model.pool = nn.AdaptiveAvgPool2d(2)
+    elif fault == "padding":
+        stage["conv"].padding_mode = "circular"
+        stage["conv"]._reversed_padding_repeated_twice = [1, 1, 1, 1]
+    elif fault == "conv backward":
+        part, forward = stage["conv"], stage["conv"].forward
+        part.forward = lambda x: forward(Scaled.apply(x))
+    elif fault:
+        sys.exit(f"no such fault: {fault}")
+
+
 def break_(model: Decoder, fault: str) -> None:
     layer = model.layers[1]
     if fault == "weight":
@@ -215,6 +251,7 @@ def run(words: list[str]) -> None:
         ("task", "statistics"),
         ("mode", "statistics"),
         ("dtype", "float32"),
+        ("model", "decoder"),
     ):
         parser.add_argument(f"--{name}", default=default)
     for name, default in (("seed", 1), ("layers", 3), ("steps", 1), ("stop", 0), ("bits", 0)):
@@ -230,10 +267,10 @@ def run(words: list[str]) -> None:
     from msprobe.pytorch import PrecisionDebugger
 
     torch.manual_seed(asked.seed)
-    model = Decoder(asked.layers)
+    model = {"decoder": Decoder, "convolutions": Convolutions}[asked.model](asked.layers)
     for norm in (part for part in model.modules() if isinstance(part, nn.LayerNorm)):
         nn.init.uniform_(norm.weight, 0.5, 1.5)
-    break_(model, asked.fault)
+    (break_ if asked.model == "decoder" else break_convolutions)(model, asked.fault)
     Norm.is_fused = asked.fused
     model = model.to(device, getattr(torch, asked.dtype))
     draw = torch.Generator().manual_seed(7 + (asked.fault == "data"))

@@ -1,6 +1,6 @@
-"""Does `porter compare --dumps` name the module of a planted fault? Real dumps of msProbe, of a small decoder with one module wrong.
+"""Does `porter compare --dumps` name the module of a planted fault? Real dumps of msProbe, of a small decoder or a small convolutional net with one module wrong.
 
-    python benchmarks/dumps.py --python PYTHON                  # 13 faults, each at L0, mix and L1, and with tensors; pairs without a fault
+    python benchmarks/dumps.py --python PYTHON                  # 20 faults in two models, at L0, mix, L1 and with tensors; pairs without a fault
     python benchmarks/dumps.py --python PYTHON --only tanh,eps  # some
     python benchmarks/dumps.py --python PYTHON --cpu            # without a virtual NPU: both sides on the CPU
 
@@ -45,6 +45,11 @@ FAULTS = {
     "residual": (LAYER, ["Functional.layer_norm.2.forward"]),
     "no bias": ("head", ["Functional.linear.18.forward"]),
 }
+STAGE = "stages.1"
+OF_CONVOLUTIONS = {
+    "conv weight": f"{STAGE}.conv", "bn eval": f"{STAGE}.norm", "bn eps": f"{STAGE}.norm", "act": f"{STAGE}.act", "pool": "pool",
+    "padding": f"{STAGE}.conv", "conv backward": f"{STAGE}.conv",
+}  # fmt: skip
 VIEWS = {
     "L0": ["--level", "L0"], "tensors": ["--level", "L0", "--task", "tensor"], "mix": ["--level", "mix"], "L1": ["--level", "L1"],
 }  # fmt: skip
@@ -69,6 +74,13 @@ def cases() -> Iterator[Case]:
         words = ["--level", "L0", "--dtype", "bfloat16"]
         yield Case(f"{fault}, bf16", words, [*words, "--fault", fault], (), (FAULTS[fault][0],), True)
     quiet = ("equal", "rounding")
+    for view in ("L0", "mix"):
+        words = [*VIEWS[view], "--model", "convolutions"]
+        for fault, module in OF_CONVOLUTIONS.items():
+            yield Case(f"{fault}, convolutions, {view}", words, [*words, "--fault", fault], (), (module,), True)
+        for more in ([], ["--dtype", "bfloat16"]):
+            yield Case(f"no fault, convolutions, {view} {' '.join(more)}", [*words, *more], [*words, *more], quiet)
+        yield Case(f"other seed, convolutions, {view}", words, [*words, "--seed", "2"], ("seed",))
     for view, words in VIEWS.items():
         yield Case(f"no fault, {view}", words, words, quiet)
         yield Case(f"other seed, {view}", words, [*words, "--seed", "2"], ("seed",))

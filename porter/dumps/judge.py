@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.dumps.align import Aligned, Pair
-from porter.dumps.apart import statistics_apart
+from porter.dumps.apart import statistics_apart, weights_differ
 from porter.dumps.model import mark
 from porter.dumps.names import path_of
 from porter.dumps.states import State, States, most
@@ -51,7 +51,7 @@ def _none(states: States, walk: Walk) -> Verdict:
     known = [row[3] for row in sizes if row[3].is_known]
     if not known:
         return Verdict("unknown")
-    if walk.excuse in ("random", "discrete") and any(_is_far(state) for state in rows):
+    if walk.excuse in ("random", "discrete"):
         return Verdict(walk.excuse, walk.excused)
     if far := next((state for state in rows if _is_far(state)), None):
         return Verdict("grown", far.pair)
@@ -74,10 +74,21 @@ def _weights(states: States, is_first: bool) -> Verdict | None:
     for pair in states.found.forward:
         slots = states.weights_of(pair)
         for slot, one, other in (*pair.weights, *pair.inputs) if slots else ():
-            if slot in slots and one.is_float and one.top != one.bottom and one.count == other.count:
+            if (
+                slot in slots
+                and one.is_float
+                and (one.top is None or one.top != one.bottom)
+                and one.count == other.count
+            ):
                 floor = max(unit(one.dtype), states.base) * (1 if is_first else 10)
                 named = path_of(pair.one.name.path) if pair.one.is_module else mark(one)
-                found.setdefault((named, slot), (pair, statistics_apart(one, other).size > floor))
+                found.setdefault(
+                    (named, slot),
+                    (
+                        pair,
+                        weights_differ(one, other, floor) if is_first else statistics_apart(one, other).size > floor,
+                    ),
+                )
     differing = [pair for pair, differs in found.values() if differs]
     if len(found) < _WEIGHTS or len(differing) <= MOSTLY * len(found):
         return None

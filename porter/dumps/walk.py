@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from porter.dumps.align import Pair
+from porter.dumps.apart import weights_differ
 from porter.dumps.model import BACKWARD, FORWARD, Call, mark
 from porter.dumps.states import Row, State, States, most
 from porter.dumps.tolerance import GROWTH
@@ -42,6 +43,8 @@ class Walk:
                 return Verdict("weights", pair, values={"names": [row[0] for row in weights]})
             self._excuse("update", pair)
             return None
+        if pair.one.name.direction != FORWARD and not state.inputs:
+            return None  # what came into it is not known
         strange = [row for row in state.inputs if self._is_strange(row, state)]
         if strange:
             return None if self.excuse or self._has_no_effect(pair) else self._incoming(pair, strange)
@@ -56,7 +59,7 @@ class Walk:
             return []
         slots = self.states.weights_of(pair)
         rows = [row for row in (*state.held, *state.inputs) if row[0] in slots]
-        return [row for row in rows if row[3].how != "md5" and row[3].size > state.floor]
+        return [row for row in rows if weights_differ(row[1], row[2], state.floor)]
 
     def _is_strange(self, row: Row, state: State) -> bool:
         """Whether an input is further apart than rounding before it explains."""
@@ -114,6 +117,8 @@ class Walk:
         assert worst
         if worst[3].how in ("shape", "finite"):
             return Verdict(worst[3].how, pair, values={"slot": worst[0]})
+        if self.excuse in ("random", "discrete"):
+            return None  # nothing behind it tells a fault from what was drawn
         draws = [_draws(call, state.kinds) for call in (pair.one, pair.other)]
         if all(draws):
             self._excuse("random", pair)

@@ -188,6 +188,34 @@ def test_md5_names_a_place_and_no_fault(tmp_path):
     )
 
 
+def test_weights_of_one_type_are_the_same_number(tmp_path):
+    """Also in a half, whose rounding hides two hundredths of all that is computed."""
+    found = told(tmp_path, net(dtype="bfloat16"), net({"blocks.1.up weight": 1.02}, dtype="bfloat16"))
+    assert (found.verdict.reason, found.module) == ("weights", "blocks.1.up")
+
+
+def test_nothing_is_said_of_what_stands_behind_a_draw(tmp_path):
+    sides = []
+    for drawn, fault in ((0.9, 1.0), (1.1, 2.0)):
+        made, x = Made(level="L0"), tensor(1.0)
+        out = tensor(1.0, scale=drawn)
+        made.forward("Module.drop.Dropout.forward.0", [x], [out]).forward(
+            "Module.a.Linear.forward.0", [out], [tensor(2.0, scale=drawn)]
+        )
+        sides.append(made.forward("Module.b.Linear.forward.0", [tensor(3.0)], [tensor(4.0, scale=fault)]))
+    assert reason(tmp_path, *sides) == ("random", "Module.drop.Dropout.forward.0")
+
+
+def test_gradients_without_what_came_in_are_not_judged(tmp_path):
+    sides = [
+        Made(level="L0")
+        .forward("Module.a.Linear.forward.0", [tensor(1.0)], [tensor(2.0)])
+        .gradients("Module.a.Linear.parameters_grad.0", weight=tensor(3.0, scale=scale))
+        for scale in (1.0, 1.4)
+    ]
+    assert reason(tmp_path, *sides)[0] == "grown"
+
+
 def test_another_shape(tmp_path):
     one, other = net(), net()
     other.data["Module.blocks.1.up.Linear.forward.0"]["output"] = [tensor(3.1, (4, 16))]
