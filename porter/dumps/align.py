@@ -42,6 +42,12 @@ class Pair:
     def outputs(self) -> Values:
         return _paired(self.one.outputs, self.other.outputs)
 
+    @property
+    def arguments(self) -> list[tuple[str, str, str]]:
+        """Those that are no tensors and differ."""
+        one, other = self.one.literals, self.other.literals
+        return [(name, one[name], other[name]) for name in one if name in other and one[name] != other[name]]
+
 
 @dataclass
 class Aligned:

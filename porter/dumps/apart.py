@@ -13,6 +13,7 @@ from porter.checkpoint.values import apart as numbers_apart
 from porter.dumps.model import Value
 
 DATA = "dump_tensor_data"
+_LEAST = 1e-12  # of what has the same statistics and other bits
 _SAME = 1e-6  # of a number that was written in decimals
 
 
@@ -83,6 +84,8 @@ def statistics_apart(one: Value, other: Value) -> Apart:
             return Apart(inf, "md5")
         return Apart(0.0, "unknown", is_weak=True)
     found = max(_sizes(one, other), default=(0.0, ""))
+    if one.md5 and other.md5 and not found[0]:
+        found = _LEAST, "md5"
     if isfinite(found[0]):
         return Apart(found[0], "statistics", found[1], is_weak=one.mean is None and not one.is_float and one.count > 1)
     return Apart(inf, "finite", found[1])

@@ -110,7 +110,8 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
     result.course = [states.of(each) for each in pairs[max(0, at - BEFORE) : at + BEHIND + 1]]
     # inside of a module, the call before which it begins says more than the module's own
     inner = found.by_name.get(str(result.verdict.values.get("child")), pair)
-    result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *_arguments(inner), *_others(inner)]
+    arguments = [Fact("argument", dict(zip(("name", "one", "other"), row))) for row in inner.arguments[:_SOME]]
+    result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *arguments, *_others(inner)]
     for number in (1, 0):
         name = forward_of((inner.one, inner.other)[number])
         known, error = stacks(dumps[number].folder, {name})
@@ -145,12 +146,6 @@ def _types(state: State) -> list[Fact]:
         if one.dtype != other.dtype:
             return [Fact("types", {"slot": slot or "0", "one": one.dtype, "other": other.dtype})]
     return []
-
-
-def _arguments(pair: Pair) -> list[Fact]:
-    one, other = pair.one.literals, pair.other.literals
-    rows = [(name, one[name], other[name]) for name in one if name in other and one[name] != other[name]]
-    return [Fact("argument", {"name": name, "one": mine, "other": theirs}) for name, mine, theirs in rows[:_SOME]]
 
 
 def _others(pair: Pair) -> list[Fact]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 from porter.dumps.align import Aligned, Pair, Values
 from porter.dumps.apart import Apart, Measure
 from porter.dumps.model import BACKWARD, FORWARD, GRADIENTS, Dump, Value, mark
 from porter.dumps.names import forward_of
 from porter.dumps.rules import kinds
-from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, SHARE, is_half, unit
+from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, REDUCED, SHARE, is_half, unit
 
 Row = tuple[str, Value, Value, Apart]
 
@@ -23,6 +23,9 @@ class State:
     outputs: list[Row]
     floor: float  # what one operation may change by rounding
     is_by_tensors: bool
+    around: float = (
+        0.0  # how far the calls are apart that it consists of, and of statistics all before it: they show a part of it
+    )
 
     @property
     def came(self) -> float:
@@ -30,14 +33,18 @@ class State:
         return most([*self.inputs, *self.held])
 
     @property
+    def is_vague(self) -> bool:
+        """Whether statistics of values that were rounded coarsely are all there is."""
+        return self.floor > REDUCED and not self.is_by_tensors
+
+    @property
     def growth(self) -> float:
         return GROWTH.tensors if self.is_by_tensors else GROWTH.statistics
 
     def excess(self, row: Row, came: float | None = None) -> float:
         """By how many times more than it may be an output is apart; `came`: how far the inputs are, if not as they are."""
-        allowed = _condition(self.pair, self.inputs, row[1]) * max(
-            self.floor, self.growth * (self.came if came is None else came)
-        )
+        came = max(self.came, self.around) if came is None else came
+        allowed = _condition(self.pair, self.inputs, row[1]) * max(self.floor, self.growth * came)
         return 0.0 if allowed == inf or not row[3].size else row[3].size / allowed
 
     @property
@@ -157,7 +164,14 @@ def _condition(pair: Pair, inputs: list[Row], went: Value) -> float:
         return 1.0
     if pair.one.name.direction == GRADIENTS:  # a sum over the batch, which may cancel to nothing
         return max(1.0, max(v.norm or 0.0 for v in came) / went.norm) if went.norm else inf
-    return min(CONDITION, max(1.0, max(v.rms or 0.0 for v in came) / went.rms)) if went.rms else CONDITION
+    factors = [1.0, max(v.rms or 0.0 for v in came) / went.rms if went.rms else CONDITION]
+    what, first = kinds(pair.one.name.prefix, pair.one.name.operator), came[0]
+    if "centred" in what and first.rms and first.mean is not None:
+        left = sqrt(max(0.0, 1 - (first.mean / first.rms) ** 2))
+        factors.append(1 / left if left else CONDITION)
+    if "exponential" in what and first.top is not None and isfinite(first.top):
+        factors.append(abs(first.top))
+    return min(CONDITION, max(factors))
 
 
 def _is_mask(value: Value) -> bool:

@@ -14,7 +14,7 @@ REASONS = {
     "dropout": DIFFERENCE, "gradient": DIFFERENCE, "weights": DIFFERENCE, "between": DIFFERENCE, "data": DIFFERENCE, "scaled": DIFFERENCE,
     "incoming": DIFFERENCE, "update": DIFFERENCE,
     "equal": NONE, "rounding": NONE,
-    "seed": UNSURE, "random": UNSURE, "discrete": UNSURE, "lookup": UNSURE, "md5": UNSURE, "reduced": UNSURE, "collective": UNSURE,
+    "seed": UNSURE, "random": UNSURE, "discrete": UNSURE, "lookup": UNSURE, "md5": UNSURE, "margin": UNSURE, "reduced": UNSURE, "collective": UNSURE,
     "grown": UNSURE, "unaligned": UNSURE, "ends": UNSURE, "unknown": UNSURE,
 }  # fmt: skip
 AT_FAULT = frozenset({"shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights"})

@@ -13,6 +13,7 @@ from porter.dumps.tolerance import GROWTH
 from porter.dumps.verdict import Verdict
 
 _NOTHING = 1e-6  # of an output: the same
+_MARGIN = 1.5  # times what is allowed, where statistics of halves are all there is
 _ALIKE = 1e-3  # of the factors by which numbers of one tensor differ
 _CHANCE = (("dropout_p", 0.0), ("dropout_rate", 0.0), ("keep_prob", 1.0))  # arguments that draw, and where they do not
 
@@ -26,16 +27,21 @@ class Walk:
     excused: Pair | None = None
     after: Pair | None = None  # the last call that agrees
     _level: float = 0.0  # how far outputs of calls that agree are apart at most
+    _inner: dict[str, float] = field(default_factory=dict)  # module -> the same, of the calls within it
     _made: dict[tuple[object, ...], float] = field(default_factory=dict)
 
     def run(self) -> Verdict | None:
         for pair in self.pairs:
-            state = self.states.of(pair)
-            verdict = self._look(pair, state)
+            verdict = self._look(pair, self._state(pair))
             if verdict is not None:
                 verdict.after = verdict.after or self.after
                 return verdict
         return None
+
+    def _state(self, pair: Pair) -> State:
+        state = self.states.of(pair)
+        state.around = max(self._inner.get(pair.name, 0.0), 0.0 if state.is_by_tensors else self._level)
+        return state
 
     def _look(self, pair: Pair, state: State) -> Verdict | None:
         if weights := self._weights(pair, state):
@@ -78,6 +84,9 @@ class Walk:
                 )
         if any(one.is_float for _, one, _, _ in state.outputs):
             self.after = pair
+            size = most([row for row in state.outputs if row[3].size < inf])
+            for above in self.states.above(pair):
+                self._inner[above.name] = max(self._inner.get(above.name, 0.0), size)
 
     def _excuse(self, why: str, pair: Pair) -> None:
         self.excuse, self.excused = self.excuse or why, self.excused or pair
@@ -96,7 +105,7 @@ class Walk:
         row = strange[0]
         by_hash = all(each[3].how == "md5" for each in strange)
         for above in self.states.above(pair):
-            state = self.states.of(above)
+            state = self._state(above)
             if self.is_first and (weights := self._weights(above, state)):
                 return Verdict("weights", above, values={"names": [row[0] for row in weights]})
             if state.differs and not any(self._is_strange(each, state) for each in state.inputs):
@@ -134,8 +143,11 @@ class Walk:
             return Verdict("md5", pair)
         if "collective" in state.kinds:
             return Verdict("collective", pair)
-        if "lookup" in state.kinds and any(row[3].is_weak for row in state.inputs) and _is_alike(worst):
+        is_weak = "lookup" in state.kinds and any(row[3].is_weak for row in state.inputs)
+        if is_weak and _is_alike(worst) and not pair.arguments:
             return Verdict("lookup", pair)
+        if state.is_vague and state.excess(worst) < _MARGIN:
+            return Verdict("margin", pair)
         if self.excuse == "update" and pair.one.name.direction == BACKWARD:
             return None
         direction = pair.one.name.direction
