@@ -137,6 +137,7 @@ def test_stacks_that_cannot_be_read_are_a_note(tmp_path):
     assert "stack.json" in found["notes"][0]["text"]
 
 
+@pytest.mark.slow
 def test_stacks_of_any_size_are_read_in_bounded_memory(tmp_path):
     one, other = net().write(tmp_path / "gpu"), net({"head": 1.1}).write(tmp_path / "npu")
     frames = ["File /data/repo/a.py, line 1, in f, \n " + "x" * 1000] * 20
@@ -166,6 +167,7 @@ ROW = st.dictionaries(
 NAME = st.sampled_from([f"{kind}.{way}" for kind in ("Module.a.Linear", "Cell.b.Dropout") for way in ("forward.0", "backward.0", "parameters_grad.0")] + ["Functional.topk.0.forward", "Tensor.add.0.backward", "x"])  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(NAME, ROW, max_size=6), st.dictionaries(NAME, ROW, max_size=6))
 def test_whatever_it_holds_it_is_an_answer_or_one_line(tmp_path_factory, one, other):

@@ -12,6 +12,7 @@ pytest.importorskip("numpy")
 judged = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "drawn_dumps.py"))["judged"]
 
 
+@pytest.mark.slow
 def test_a_wrong_call_is_never_named_and_a_right_one_is():
     answers = [judged(seed) for seed in range(examples(60))]
     assert "wrong" not in [answer for _, _, answer in answers]
