@@ -44,7 +44,7 @@ class State:
     def excess(self, row: Row, came: float | None = None) -> float:
         """By how many times more than it may be an output is apart; `came`: how far the inputs are, if not as they are."""
         came = max(self.came, self.around) if came is None else came
-        allowed = _condition(self.pair, self.inputs, row[1]) * max(self.floor, self.growth * came)
+        allowed = _condition(self.pair, self.inputs, row) * max(self.floor, self.growth * came)
         return 0.0 if allowed == inf or not row[3].size else row[3].size / allowed
 
     @property
@@ -153,19 +153,18 @@ def _halves(found: Aligned, at: int) -> tuple[str, float]:
     return name, counts.get(name, 0) / (len(calls) or 1)
 
 
-def _condition(pair: Pair, inputs: list[Row], went: Value) -> float:
+def _condition(pair: Pair, inputs: list[Row], output: Row) -> float:
     """How many times larger than what comes out that is which goes in, and is summed: rounding is of the latter's size."""
-    came = [
-        one
-        for _, one, _, _ in inputs
-        if one.is_float and one.rms is not None and isfinite(one.rms) and not _is_mask(one)
-    ]
-    if not came or not went.is_float or went.rms is None or not isfinite(went.rms):
+    came = [one for _, one, _, _ in inputs if _is_summed(one)]
+    went = output[1]
+    if not came or not _is_summed(went):
         return 1.0
-    if pair.one.name.direction == GRADIENTS:  # a sum over the batch, which may cancel to nothing
-        return max(1.0, max(v.norm or 0.0 for v in came) / went.norm) if went.norm else inf
-    factors = [1.0, max(v.rms or 0.0 for v in came) / went.rms if went.rms else CONDITION]
     what, first = kinds(pair.one.name.prefix, pair.one.name.operator), came[0]
+    is_of_weights = "weighted" in what and output[0] != "0" or went.count < max(value.count for value in came)
+    if pair.one.name.direction == GRADIENTS or pair.one.name.direction == BACKWARD and is_of_weights:
+        # a sum over the batch, which may cancel to nothing
+        return max(1.0, max(value.norm or 0.0 for value in came) / went.norm) if went.norm else inf
+    factors = [1.0, max(value.rms or 0.0 for value in came) / went.rms if went.rms else CONDITION]
     if "centred" in what and first.rms and first.mean is not None:
         left = sqrt(max(0.0, 1 - (first.mean / first.rms) ** 2))
         factors.append(1 / left if left else CONDITION)
@@ -174,5 +173,7 @@ def _condition(pair: Pair, inputs: list[Row], went: Value) -> float:
     return min(CONDITION, max(factors))
 
 
-def _is_mask(value: Value) -> bool:
-    return value.bottom is not None and value.bottom <= MASKED
+def _is_summed(value: Value) -> bool:
+    """Numbers, and no mask: what fills one is not summed."""
+    is_mask = value.bottom is not None and value.bottom <= MASKED
+    return value.is_float and value.norm is not None and isfinite(value.norm) and not is_mask

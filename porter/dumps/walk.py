@@ -76,17 +76,17 @@ class Walk:
         return apart.size > state.growth * max(expected, state.floor)
 
     def _agrees(self, pair: Pair, state: State) -> None:
-        for slot, one, other, apart in state.outputs:
-            if one.is_float and apart.size < inf:
-                self._made[mark(one)] = apart.size
-                self._level = max(
-                    self._level, min(apart.size, state.excess((slot, one, other, apart), 0.0) * state.floor)
-                )
-        if any(one.is_float for _, one, _, _ in state.outputs):
-            self.after = pair
-            size = most([row for row in state.outputs if row[3].size < inf])
-            for above in self.states.above(pair):
-                self._inner[above.name] = max(self._inner.get(above.name, 0.0), size)
+        rows = [row for row in state.outputs if row[1].is_float]
+        if not rows:
+            return
+        self.after = pair
+        known = [row for row in rows if row[3].size < inf]
+        self._made |= {mark(row[1]): row[3].size for row in known}
+        # without what cancels: it is far apart, and no measure of the rest
+        size = max((min(row[3].size, state.excess(row, 0.0) * state.floor) for row in known), default=0.0)
+        self._level = max(self._level, size)
+        for above in self.states.above(pair):
+            self._inner[above.name] = max(self._inner.get(above.name, 0.0), size)
 
     def _excuse(self, why: str, pair: Pair) -> None:
         self.excuse, self.excused = self.excuse or why, self.excused or pair

@@ -143,6 +143,15 @@ def test_a_sum_that_cancels_to_nothing_is_no_fault(tmp_path):
     assert reason(tmp_path, side(1e-9), side(-3e-9))[0] == "rounding"
     assert reason(tmp_path / "b", side(1.0), side(1.5))[0] == "gradient"
 
+    def operator(noise: float) -> Made:
+        """The same of a convolution before a batch norm, whose backward call has all its gradients."""
+        made = Made(level="L1").forward("Functional.conv2d.0.forward", [tensor(1.0)], [tensor(2.0)])
+        out = [tensor(3.0), tensor(4.0, (8, 8)), tensor(5.0, (8,), noise)]
+        return made.backward("Functional.conv2d.0.backward", [tensor(4.0)], out)
+
+    assert reason(tmp_path / "c", operator(1e-9), operator(-3e-9))[0] == "rounding"
+    assert reason(tmp_path / "d", operator(1.0), operator(1.5))[0] == "outputs"
+
 
 def test_a_choice_after_rounding(tmp_path):
     def side(noise: float, other: float) -> Made:
