@@ -85,6 +85,8 @@ class Walk:
         # without what cancels: it is far apart, and no measure of the rest
         size = max((min(row[3].size, state.excess(row, 0.0) * state.floor) for row in known), default=0.0)
         self._level = max(self._level, size)
+        if pair.one.name.direction == FORWARD:  # all of it is in what the module gives
+            size = most(known)
         for above in self.states.above(pair):
             self._inner[above.name] = max(self._inner.get(above.name, 0.0), size)
 
