@@ -12,7 +12,7 @@ from porter.dumps.states import Row, State, States, most
 from porter.dumps.tolerance import GROWTH
 from porter.dumps.verdict import Verdict
 
-_NOTHING = 1e-6  # of an output: the same
+_NOTHING = 1e-9  # of an output: the same
 _MARGIN = 1.5  # times what is allowed, where statistics of halves are all there is
 _ALIKE = 1e-3  # of the factors by which numbers of one tensor differ
 _CHANCE = (("dropout_p", 0.0), ("dropout_rate", 0.0), ("keep_prob", 1.0))  # arguments that draw, and where they do not
