@@ -24,6 +24,7 @@ from porter.cli.options import (
     Verified,
     listed,
 )
+from porter.errors import UserError
 
 Program = Annotated[
     list[str] | None,
@@ -184,6 +185,9 @@ def compare(
         bool,
         typer.Option("--profiles", help="They are performance profiles: where the time of a step goes. One is enough."),
     ] = False,
+    dumps: Annotated[
+        bool, typer.Option("--dumps", help="They are dumps of msProbe: the first module whose outputs differ.")
+    ] = False,
     rerun: Annotated[
         str | None, typer.Option(help="The baseline once more: its own noise is no difference.", metavar="BASELINE2")
     ] = None,
@@ -199,6 +203,12 @@ def compare(
     no_cache: NoCache = False,
 ) -> int:
     """At which stage two training runs part. Exit 0: no difference to act on; 1: one; 4: not enough evidence."""
+    if profiles and dumps:
+        raise UserError("--profiles and --dumps exclude each other", "--profiles 与 --dumps 不能同时使用")
+    if dumps:
+        from porter.commands.dumps import dumps as about_dumps
+
+        return about_dumps(baseline, candidate, rerun, repo, output, format, target, lang, no_cache)
     if profiles:
         from porter.commands.profiles import profiles as about_profiles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from porter.commands.output import show_bytes, write_text
+from porter.commands.output import output_kind, show_bytes, write_text
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, OK, UNSURE
 from porter.files.documents import Json
@@ -35,7 +35,7 @@ def compare(
     from porter.compare.tree import judge
 
     check_choice("--format", format, KINDS)
-    kind = _kind(output)
+    kind = output_kind(output)
     if [baseline, candidate, rerun].count("-") > 1:
         raise UserError(
             "'-' is standard input and names one log; give files for the others",
@@ -68,19 +68,6 @@ def compare(
     else:
         show_bytes(_text(format, pair, verdict, found, lang))
     return {"difference": FOUND, "none": OK}.get(verdict.outcome, UNSURE)
-
-
-def _kind(output: str | None) -> str:
-    if output is None:
-        return ""
-    kinds = {"json": "json", "html": "html", "htm": "html", "txt": "text"}
-    kind = kinds.get(output.rpartition(".")[2].lower())
-    if kind is None:
-        raise UserError(
-            f"--output {output}: the suffix chooses the format; write .html, .json or .txt",
-            f"--output {output}：格式由后缀决定；请使用 .html、.json 或 .txt",
-        )
-    return kind
 
 
 def _text(kind: str | None, pair: Pair, verdict: Verdict, found: Json, lang: str) -> str:

@@ -25,6 +25,20 @@ def write_text(file: str, text: str) -> None:
         raise UserError(f"{file}: cannot be written: {why}", f"{file}：无法写入：{why}") from None
 
 
+def output_kind(output: str | None) -> str:
+    """Of what `--output` of a comparison names, by its suffix; nothing where it names nothing."""
+    if output is None:
+        return ""
+    kinds = {"json": "json", "html": "html", "htm": "html", "txt": "text"}
+    kind = kinds.get(output.rpartition(".")[2].lower())
+    if kind is None:
+        raise UserError(
+            f"--output {output}: the suffix chooses the format; write .html, .json or .txt",
+            f"--output {output}：格式由后缀决定；请使用 .html、.json 或 .txt",
+        )
+    return kind
+
+
 def show_bytes(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

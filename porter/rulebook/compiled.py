@@ -35,6 +35,7 @@ _BUILDERS = {
     "porter.advice.schema": ("../advice/schema.py", "toml_stanzas.py"),
     "porter.checklist.schema": ("../checklist/schema.py", "schema.py", "toml_stanzas.py"),
     "porter.checkpoint.schema": ("../checkpoint/schema.py", "toml_stanzas.py"),
+    "porter.dumps.schema": ("../dumps/schema.py", "toml_stanzas.py"),
 }
 Section: TypeAlias = "dict[str, Any]"  # of what a folder says
 _LARGEST = 64_000_000

@@ -1,0 +1,198 @@
+"""All of it as one document: what JSON shows, and what text and page are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from porter import __version__
+from porter.dumps.align import Pair
+from porter.dumps.compared import Comparison, Result
+from porter.dumps.model import FORWARD, Call
+from porter.dumps.states import State
+from porter.dumps.verdict import Fact
+from porter.files.documents import Json
+from porter.files.errors import printable
+from porter.rulebook.words import speaker, words
+
+SCHEMA = 1
+_FRAMES = 12
+say = speaker("dumps")
+
+
+def document(found: Comparison, lang: str, repository: Json | None = None) -> Json:
+    """`repository`: what porter finds at the lines of the stack."""
+    result = found.result
+    verdict = result.verdict
+    return {
+        "schema": SCHEMA,
+        "porter": __version__,
+        "language": lang,
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+        "is_at_fault": verdict.is_at_fault,
+        "sentence": sentence(result, lang),
+        "place": _place(found, lang),
+        "evidence": [{"key": fact.key, "values": _plain(fact.values), "text": text} for fact, text in _evidence(result, lang)],
+        "next": [text for key, text in words("dumps", lang).items() if key.startswith(f"next.{verdict.reason}.")],
+        "stack": {
+            "of": "baseline" if result.is_of_baseline else "candidate",
+            "frames": [
+                {"file": one.file, "line": one.line, "function": one.function, "source": one.source, "is_library": one.is_library}
+                for one in [each for each in result.stack if not each.is_library][:_FRAMES] or result.stack[:_FRAMES]
+            ],
+        },
+        "repository": repository,
+        "course": [_row(state) for state in result.course],
+        "aligned": {
+            "pairs": result.aligned[0], "baseline": result.aligned[1], "candidate": result.aligned[2],
+            "missing": result.missing, "extra": result.extra,
+        },
+        "floor": _number(result.floor) or None,
+        "by": "tensors" if result.has_tensors else "statistics",
+        "sides": [
+            {"role": role, "path": name, "dump": head}
+            for role, name, head in zip(("baseline", "candidate"), found.names, result.heads)
+        ],
+        "notes": [{"key": fact.key, "text": _note(fact, lang)} for fact in _notes(found)],
+    }  # fmt: skip
+
+
+def sentence(result: Result, lang: str) -> str:
+    verdict, values = result.verdict, dict(result.verdict.values)
+    if verdict.pair is not None:
+        values["call"] = _named(verdict.pair.one, result.module, lang)
+        values["pass"] = _pass(verdict.pair, lang)
+    values["after"] = _named(verdict.after.one, "", lang) if verdict.after else say("nothing", lang)
+    values |= {"step": result.step}
+    values |= dict(zip(("pairs", "one", "other"), result.aligned))
+    values.setdefault("n", result.aligned[0])
+    if "child" in values:
+        values["child"] = printable(str(values["child"]))
+    if "names" in values:
+        values["names"] = printable(", ".join(map(str, verdict.values["names"])))  # type: ignore[call-overload]
+    if "side" in values:
+        values["role"] = say(str(values["side"]), lang)
+    return say(f"why.{verdict.reason}", lang, **{key: values[key] for key in values})
+
+
+def _named(call: Call, module: str, lang: str) -> str:
+    name = call.name
+    if name.path:
+        text = f"{name.path} ({name.operator})" + (f" #{name.number}" if name.number else "")
+        return printable(text)
+    operator = printable(f"{name.prefix}.{name.operator}.{name.number}")
+    return say("call", lang, operator=operator, module=printable(module)) if module else operator
+
+
+def _pass(pair: Pair, lang: str) -> str:
+    return say(f"pass.{'forward' if pair.one.name.direction == FORWARD else 'backward'}", lang)
+
+
+def _place(found: Comparison, lang: str) -> Json | None:
+    result = found.result
+    pair, verdict = result.verdict.pair, result.verdict
+    if pair is None:
+        return None
+    same = [each.rank for each in found.results[1:] if _same(each, result)]
+    where = say("where", lang, step=result.step, rank=result.rank, **{"pass": _pass(pair, lang)})
+    if same:
+        where += say("where.ranks", lang, ranks=", ".join(map(str, same)))
+    return {
+        "step": result.step,
+        "rank": result.rank,
+        "same_in_ranks": same,
+        "pass": "forward" if pair.one.name.direction == FORWARD else "backward",
+        "module": result.module or None,
+        "baseline": pair.one.text,
+        "candidate": pair.other.text,
+        "after": verdict.after.one.text if verdict.after else None,
+        "text": where,
+    }
+
+
+def _same(one: Result, other: Result) -> bool:
+    pairs = one.verdict.pair, other.verdict.pair
+    return one.verdict.reason == other.verdict.reason and None not in pairs and pairs[0].name == pairs[1].name  # type: ignore[union-attr]
+
+
+def _evidence(result: Result, lang: str) -> Iterator[tuple[Fact, str]]:
+    for fact in result.verdict.evidence:
+        if fact.key in ("in", "out"):
+            if fact.key == "in" and fact.values["size"] == 0 and fact.values["how"] != "unknown":
+                yield fact, say("in.same", lang)
+            else:
+                yield (
+                    fact,
+                    say(
+                        fact.key,
+                        lang,
+                        slot=printable(str(fact.values["slot"])),
+                        size=_size(fact, lang),
+                        numbers=_numbers(fact, lang),
+                    ),
+                )
+        else:
+            yield fact, printable(say(fact.key, lang, **fact.values))
+
+
+def _size(fact: Fact, lang: str) -> str:
+    values: dict[str, Any] = dict(fact.values)
+    one, other = values["shapes"]
+    cosine = values["cosine"]
+    size = shown(values["size"])
+    cosine = "-" if cosine is None else f"{cosine:.6f}"
+    return say(f"size.{values['how']}", lang, size=size, by=values["by"] or "Norm", cosine=cosine, one=one, other=other)
+
+
+def _numbers(fact: Fact, lang: str) -> str:
+    pairs = zip(fact.values["one"], fact.values["other"])  # type: ignore[call-overload]
+    texts = [f"{shown(one)} / {shown(other)}" for one, other in pairs]
+    return say("numbers", lang, **dict(zip(("max", "min", "mean", "norm"), texts)))
+
+
+def shown(number: float | None) -> str:
+    return "-" if number is None else f"{number:.4g}"
+
+
+def _row(state: State) -> Json:
+    worst = state.worst
+    went = worst[3].size if worst else 0.0
+    excess = state.excess(worst) if worst else 0.0
+    return {
+        "baseline": state.pair.one.text,
+        "candidate": state.pair.other.text,
+        "inputs": _number(state.came),
+        "outputs": _number(went),
+        "allowed": _number(went / excess if excess else None),
+        "differs": state.differs,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no infinity: what has no measure is null."""
+    return float(f"{value:.6g}") if value is not None and isfinite(value) else None
+
+
+def _plain(values: Any) -> Any:
+    if isinstance(values, float):
+        return _number(values)
+    if isinstance(values, list):
+        return [_plain(value) for value in values]
+    return {key: _plain(value) for key, value in values.items()} if hasattr(values, "items") else values
+
+
+def _note(fact: Fact, lang: str) -> str:
+    values = {key: value[lang] if isinstance(value, dict) else value for key, value in fact.values.items()}
+    return say(fact.key, lang, **values)
+
+
+def _notes(found: Comparison) -> Iterator[Fact]:
+    for key, (one, other) in (("steps", found.steps), ("ranks", found.ranks)):
+        alone = sorted({*one} ^ {*other})
+        if alone and not len(one) == len(other) == 1:
+            yield Fact(f"note.{key}", {key: ", ".join(map(str, alone))})
+    if found.agreed:
+        yield Fact("note.agreed", {"steps": ", ".join(map(str, found.agreed))})
+    yield from found.result.notes
