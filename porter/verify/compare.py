@@ -31,6 +31,11 @@ class Curve:
     def agrees(self) -> bool:
         return self.parts_at is None
 
+    @property
+    def of_steps(self) -> bool:
+        """Whether it has at least one value for each step."""
+        return self.name == "loss" or self.name.startswith(("loss of rank ", "grad_norm "))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

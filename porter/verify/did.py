@@ -1,0 +1,127 @@
+"""What two runs did, event by event: the first things that the port did otherwise than the original, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.verify.places import Places
+
+SETTING, ARGUMENTS, NUMBERS, ONLY_ORIGINAL, ONLY_PORT = "setting", "arguments", "numbers", "only-original", "only-port"
+_FURTHEST = 400  # events that one side may have more, where both go on alike
+_ALIKE = 4  # that many in a row
+_MOST = 64  # differences after which nothing is looked for any more
+_TOLD = 4
+
+
+class Event(NamedTuple):
+    name: str  # of an operator, with `::`, or of what the program decides in Python
+    where: str
+    given: str
+    result: str = ""
+
+    @property
+    def decides(self) -> bool:
+        return "::" not in self.name and self.name != "backward"
+
+    def same(self, other: Event) -> bool:
+        return self.name == other.name and self.given == other.given and self.result == other.result
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    kind: str
+    name: str
+    where: str  # in the port; what only the original does would stand there
+    original_where: str
+    original: str = ""  # of a setting, what it is
+    ported: str = ""
+
+
+def read(folder: Path) -> list[list[Event]]:
+    """By process: of the first rank, and of one rank that began first, the first."""
+    found = []
+    for path in sorted(folder.glob("*.events"), key=lambda path: tuple(map(int, path.stem.split("-")))):
+        rows = (line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
+        found.append([Event(*row) for row in rows if len(row) in (3, 4)])
+    return found
+
+
+def partings(original: Sequence[list[Event]], port: Sequence[list[Event]], places: Places) -> tuple[Parting, ...]:
+    """The first things that are otherwise, of the first process that has any."""
+    for one, other in zip(original, port):
+        if found := list(islice(_ordered(one, other, places), _TOLD)):
+            return tuple(found)
+    return ()
+
+
+def _ordered(one: list[Event], other: list[Event], places: Places) -> Iterator[Parting]:
+    """What is decided otherwise comes first, then where the numbers part, then what both sides got over."""
+    found, ended = _differences(one, other, places)
+    decided = [parting for parting in found if "::" not in parting.name]
+    yield from decided
+    if ended is not None:
+        yield ended
+    yield from (parting for parting in found if parting not in decided and places.is_changed(parting.where))
+
+
+def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[list[Parting], Parting | None]:
+    found: list[Parting] = []
+    i = j = 0
+    while len(found) < _MOST:
+        while i < len(one) and j < len(other) and one[i].same(other[j]):
+            i, j = i + 1, j + 1
+        a = one[i] if i < len(one) else None
+        b = other[j] if j < len(other) else None
+        if a is None and b is None:
+            break
+        if a and b and a.name == b.name and places.correspond(a.where, b.where):
+            parting = _otherwise(a, b)
+            if not a.decides:
+                return found, parting
+            found.append(parting)
+            i, j = i + 1, j + 1
+        elif skipped := _again(one, i, other, j):
+            found += [_only(event, places, True) for event in one[i : i + skipped[0]]]
+            found += [_only(event, places, False) for event in other[j : j + skipped[1]]]
+            i, j = i + skipped[0], j + skipped[1]
+        else:
+            return found, _last(a, b, places)
+    return found, None
+
+
+def _otherwise(a: Event, b: Event) -> Parting:
+    if a.decides:
+        return Parting(SETTING, a.name, b.where, a.where, a.given, b.given)
+    return Parting(NUMBERS if a.given == b.given else ARGUMENTS, a.name, b.where, a.where)
+
+
+def _only(event: Event, places: Places, original: bool) -> Parting:
+    if original:
+        return Parting(ONLY_ORIGINAL, event.name, places.in_port(event.where), event.where, event.given)
+    return Parting(ONLY_PORT, event.name, event.where, "", "", event.given)
+
+
+def _last(a: Event | None, b: Event | None, places: Places) -> Parting:
+    """From here on nothing is alike: of the two sides, the one that stands in what was changed."""
+    if a is not None and (b is None or places.is_changed(places.in_port(a.where))):
+        return _only(a, places, True)
+    assert b is not None
+    return _only(b, places, False)
+
+
+def _again(one: list[Event], i: int, other: list[Event], j: int) -> tuple[int, int] | None:
+    """How many events of each side have no partner, before both go on alike."""
+    for total in range(1, _FURTHEST):
+        for left in range(total + 1):
+            if _alike(one, i + left, other, j + total - left):
+                return left, total - left
+    return None
+
+
+def _alike(one: list[Event], i: int, other: list[Event], j: int) -> bool:
+    left, right = one[i : i + _ALIKE], other[j : j + _ALIKE]
+    return bool(left) and len(left) == len(right) and all(a.same(b) for a, b in zip(left, right))
