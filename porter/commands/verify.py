@@ -249,6 +249,12 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     elif failed is not None and (cause := _cause(failed.output)):
         code = cause.codes[0] if cause.codes else ""
         yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)
+    if compiles := next(
+        (leg for leg in (result.ported, result.original) if leg is not None and leg.records.compiled), None
+    ):
+        yield say(
+            "note.compiled", lang, where=", ".join(filter(None, sorted(set(compiles.records.compiled))[:_NAMED])) or "-"
+        )
     if trees.left_out and guilty is not None and guilty.name == PORT:
         command = shlex.join(["porter", "verify", "--unsafe", *trees.program])
         yield say("note.review", lang, n=trees.left_out, command=command)

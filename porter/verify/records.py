@@ -86,6 +86,9 @@ class Records:
     changes: list[Change] = field(default_factory=list)
     updates: list[FirstUpdate] = field(default_factory=list)
     settings: dict[str, bool] = field(default_factory=dict)  # differences of the target that the program set itself
+    compiled: list[str] = field(
+        default_factory=list
+    )  # where torch.compile was called without a compiler for the device
     events: list[list[did.Event]] = field(default_factory=list)  # by process, where they were asked for
 
     def operator_names(self) -> set[str]:
@@ -127,6 +130,8 @@ def read(folder: Path, root: str = "") -> Records:
                 records.updates.append(FirstUpdate(name, value["parameters"], *numbers))
             elif kind == "setting":
                 records.settings[name] = value
+            elif kind == "compiled":
+                records.compiled.append(where)
             elif kind == "error" and name not in _OF_TORCHRUN:
                 error = Error(rank, *_told(name, value["text"], where, root), value["about"])
                 (passed_on if name in _PASSED_ON else records.errors).append(error)

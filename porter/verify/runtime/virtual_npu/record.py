@@ -22,7 +22,7 @@ from after_import import after_import
 from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
-from virtual_npu import about, decisions, differences, native, printed
+from virtual_npu import about, compiled, decisions, differences, native, printed
 from virtual_npu.steps import Steps
 from virtual_npu.updates import Updates
 
@@ -102,6 +102,7 @@ def start(folder):
     _hook_save()
     _hook_scalars()
     printed.watch(functools.partial(_recorder.write, "printed"))
+    compiled.watch(functools.partial(_recorder.write, "compiled", "", ""))
     _hook_errors()
     if "VIRTUAL_NPU_UNTIL" in os.environ:  # where it hangs, said shortly before it is stopped
         left = float(os.environ["VIRTUAL_NPU_UNTIL"]) - time.time()
