@@ -14,7 +14,7 @@ SETTING, ARGUMENTS, NUMBERS, ONLY_ORIGINAL, ONLY_PORT = "setting", "arguments", 
 _FURTHEST = 400  # events that one side may have more, where both go on alike
 _ALIKE = 4  # that many in a row
 _MOST = 64  # differences after which nothing is looked for any more
-_TOLD = 4
+_TOLD = 6
 
 
 class Event(NamedTuple):
@@ -53,19 +53,23 @@ def read(folder: Path) -> list[list[Event]]:
 def partings(original: Sequence[list[Event]], port: Sequence[list[Event]], places: Places) -> tuple[Parting, ...]:
     """The first things that are otherwise, of the first process that has any."""
     for one, other in zip(original, port):
-        if found := list(islice(_ordered(one, other, places), _TOLD)):
-            return tuple(found)
+        found: dict[tuple[str, str, str], Parting] = {}
+        for parting in _ordered(one, other, places):  # what comes again in each step is one
+            found.setdefault((parting.kind, parting.name, parting.where), parting)
+        if found:
+            return tuple(islice(found.values(), _TOLD))
     return ()
 
 
 def _ordered(one: list[Event], other: list[Event], places: Places) -> Iterator[Parting]:
-    """What is decided otherwise comes first, then where the numbers part, then what both sides got over."""
+    """What is decided otherwise, or done otherwise at a line that was changed, and then where the numbers part. What both
+    sides got over elsewhere is a library that goes another way."""
     found, ended = _differences(one, other, places)
-    decided = [parting for parting in found if "::" not in parting.name]
-    yield from decided
+    for parting in found:
+        if "::" not in parting.name or places.is_changed(parting.where):
+            yield parting
     if ended is not None:
         yield ended
-    yield from (parting for parting in found if parting not in decided and places.is_changed(parting.where))
 
 
 def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[list[Parting], Parting | None]:

@@ -86,7 +86,7 @@ def test_where_the_port_stops_what_it_lacks_is_told_at_the_line_that_was_changed
     assert (first.kind, first.name, first.where) == ("only-original", "aten::copy_", "a.py:5")
 
 
-def test_what_both_get_over_is_told_where_the_port_was_changed_and_after_what_was_not(tmp_path: Path) -> None:
+def test_what_both_get_over_is_told_where_the_port_was_changed_and_nowhere_else(tmp_path: Path) -> None:
     text = PORT.replace("h.float()", "h")
     without = SAME.replace("aten::_to_copy 7 0 f\n", "")
     assert [p.name for p in told(tmp_path, text, ORIGINAL, without)] == ["aten::_to_copy"]
