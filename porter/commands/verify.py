@@ -37,9 +37,9 @@ from porter.verify.culprit import (
     blamed,
     stops_early,
 )  # fmt: skip
-from porter.verify.did import Parting, partings
+from porter.verify.did import Parting, partings, suspects
 from porter.verify.edited import not_run
-from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
+from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program, stopped_in_order
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
 from porter.verify.noise import explains
@@ -109,6 +109,7 @@ def verify(
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     given = {"target": target, "style": style}
     with (
+        stopped_in_order(),
         trees(program, original, ported, smoke, unsafe, bool(chosen), lang, **given) as made,
         tempfile.TemporaryDirectory(prefix="porter-updates-") as updates,
     ):
@@ -128,7 +129,7 @@ def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, b
     ours = interpreter.ask(_named(program))
     device = install.find(ours)
     limits = Limits(devices=devices_asked_for(program))
-    with copies(program, root, run, files) as made:
+    with stopped_in_order(), copies(program, root, run, files) as made:
         result = _compared(_Runs(made, ours, device, limits, lang), None)
     print("\n".join(text(data(result), lang)), file=sys.stderr)
     return result.verified
@@ -167,7 +168,9 @@ class _Runs:
                 said = say("leg.watched", self.lang, leg=say(f"leg.{name}", self.lang))
                 seen.append((leg, self._launch(leg, said, name == "original", {"VIRTUAL_NPU_EVENTS": "1"}, steps)))
             (original, first), (port, second) = seen
-            return partings(first.records.events, second.records.events, Places(original.root, port.root))
+            places = Places(original.root, port.root)
+            found = partings(first.records.events, second.records.events, places)
+            return found + suspects(found, self.trees.edited, second.records.ran, places)
 
     def again(self, name: str, states: str) -> Outcome:
         """The port once more, on a device with differences of the target."""

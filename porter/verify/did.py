@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from porter.verify.edited import Edited
 from porter.verify.places import Places
 
 SETTING, ARGUMENTS, NUMBERS, ONLY_ORIGINAL, ONLY_PORT = "setting", "arguments", "numbers", "only-original", "only-port"
+CHANGED = "changed"
 _FURTHEST = 400  # events that one side may have more, where both go on alike
 _ALIKE = 4  # that many in a row
 _MOST = 64  # differences after which nothing is looked for any more
@@ -59,6 +61,23 @@ def partings(original: Sequence[list[Event]], port: Sequence[list[Event]], place
         if found:
             return tuple(islice(found.values(), _TOLD))
     return ()
+
+
+def suspects(
+    found: Sequence[Parting], edited: Edited, ran: Collection[tuple[str, int]], places: Places
+) -> tuple[Parting, ...]:
+    """Where nothing of that stands at a line that was changed, the changed statements that ran: what they do on the host is
+    no event."""
+    if any(places.is_changed(parting.where) for parting in found):
+        return ()
+    told = (
+        Parting(CHANGED, "", where, "")
+        for path, statements in edited.items()
+        for first, last in statements
+        if any((path, line) in ran for line in range(first, last + 1))
+        for where in [f"{path}:{line}" for line in range(first, last + 1) if places.is_rewritten(f"{path}:{line}")][:1]
+    )
+    return tuple(islice(told, _TOLD))
 
 
 def _ordered(one: list[Event], other: list[Event], places: Places) -> Iterator[Parting]:

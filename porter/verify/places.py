@@ -44,6 +44,15 @@ class Places:
             for kind, _, _, after, after_end in self._of(path)
         )
 
+    def is_rewritten(self, port: str) -> bool:
+        """Whether the line itself says something else than the original beyond its names; imports do not count."""
+        path, line = _parted(port)
+        blocks = self._of(path)
+        written = _lines(self._port / path)[line - 1 : line]
+        if not written or written[0].lstrip().startswith((b"import ", b"from ")):
+            return False
+        return any(kind != "equal" and after < line <= after_end for kind, _, _, after, after_end in blocks)
+
     def _of(self, path: str) -> list[Block]:
         if path not in self._blocks:
             one, other = (_lines(root / path) for root in (self._original, self._port))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porter.verify.did import Event, Parting, partings, read
+from porter.verify.did import Event, Parting, partings, read, suspects
 from porter.verify.places import Places
 
 BEFORE = """import torch
@@ -93,6 +93,17 @@ def test_what_both_get_over_is_told_where_the_port_was_changed_and_nowhere_else(
     (tmp_path / "again").mkdir()
     elsewhere = SAME.replace("aten::_to_copy 7 0 f\n", "aten::_to_copy 7 0 f\naten::clone 6 0 h\n")
     assert told(tmp_path / "again", PORT, ORIGINAL, elsewhere) == ()  # of a library that goes another way
+
+
+def test_where_no_event_stands_at_a_changed_line_the_changed_statements_that_ran_are_told(tmp_path: Path) -> None:
+    text = PORT.replace("import torch_npu\n", "import torch_npu\nscale = 2\nnever = 3\n")
+    found = told(tmp_path, text, ORIGINAL, SAME.replace("aten::mm 6 0 h\n", "aten::mm 6 0 g\n"))
+    places = Places(tmp_path / "old", tmp_path / "new")
+    edited = {"a.py": ((2, 2), (3, 3), (4, 4), (5, 5))}  # the last is merely renamed
+    ran = {("a.py", line) for line in (2, 3, 5)}
+    assert [(p.kind, p.where) for p in suspects((), edited, ran, places)] == [("changed", "a.py:3")]
+    at_changed = (Parting("numbers", "aten::mm", "a.py:4", "a.py:2"), *found)
+    assert suspects(at_changed, edited, ran, places) == ()
 
 
 def test_events_are_read_by_process_and_what_was_cut_off_is_left_out(tmp_path: Path) -> None:
