@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -80,15 +80,14 @@ def suspects(
     return tuple(islice(told, _TOLD))
 
 
-def _ordered(one: list[Event], other: list[Event], places: Places) -> Iterator[Parting]:
+def _ordered(one: list[Event], other: list[Event], places: Places) -> list[Parting]:
     """What is decided otherwise, or done otherwise at a line that was changed, and then where the numbers part. What both
     sides got over elsewhere is a library that goes another way."""
     found, ended = _differences(one, other, places)
-    for parting in found:
-        if "::" not in parting.name or places.is_changed(parting.where):
-            yield parting
+    told = [parting for parting in found if "::" not in parting.name or places.is_changed(parting.where)]
     if ended is not None:
-        yield ended
+        told.append(ended)
+    return told or [parting for parting in found if parting.kind in (ARGUMENTS, NUMBERS)]
 
 
 def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[list[Parting], Parting | None]:
@@ -103,10 +102,12 @@ def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[
             break
         if a and b and a.name == b.name and places.correspond(a.where, b.where):
             parting = _otherwise(a, b)
-            if not a.decides:
+            i, j = i + 1, j + 1
+            if not a.decides and not _alike(
+                one, i, other, j
+            ):  # else nobody uses it: memory that was not written to, say
                 return found, parting
             found.append(parting)
-            i, j = i + 1, j + 1
         elif skipped := _again(one, i, other, j):
             found += [_only(event, places, True) for event in one[i : i + skipped[0]]]
             found += [_only(event, places, False) for event in other[j : j + skipped[1]]]

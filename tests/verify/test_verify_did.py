@@ -95,6 +95,17 @@ def test_what_both_get_over_is_told_where_the_port_was_changed_and_nowhere_else(
     assert told(tmp_path / "again", PORT, ORIGINAL, elsewhere) == ()  # of a library that goes another way
 
 
+def test_numbers_that_nobody_uses_are_no_difference(tmp_path: Path) -> None:
+    """Memory that was not written to before it was copied."""
+    copied = "aten::copy_ 4 0 {}\n    aten::mm 5 0 h\n    aten::_to_copy"
+    old = ORIGINAL.replace("aten::mm 5 0 h\n    aten::_to_copy", copied.format("noise"))
+    new = SAME.replace("aten::mm 6 0 h\naten::_to_copy", "aten::copy_ 5 0 other\naten::mm 6 0 h\naten::_to_copy")
+    assert old != ORIGINAL and new != SAME
+    parted = new.replace("backward 8 0.4\naten::add_ 9 1 p2", "backward 8 0.3\naten::add_ 9 1 q2")
+    assert parted != new
+    assert [p.name for p in told(tmp_path, PORT, old, parted)] == ["backward"]
+
+
 def test_where_no_event_stands_at_a_changed_line_the_changed_statements_that_ran_are_told(tmp_path: Path) -> None:
     text = PORT.replace("import torch_npu\n", "import torch_npu\nscale = 2\nnever = 3\n")
     found = told(tmp_path, text, ORIGINAL, SAME.replace("aten::mm 6 0 h\n", "aten::mm 6 0 g\n"))
