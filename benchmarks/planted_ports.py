@@ -294,6 +294,7 @@ def run(options: argparse.Namespace) -> int:
     missed = 0
     for name in sorted({title(row) for row in rows}):
         planned = [row for row in rows if title(row) == name and re.search(options.only, f"{name} {row['kind']}")]
+        planned = [row for row in planned if options.again or options.when not in row]
         if not planned:
             continue
         with tempfile.TemporaryDirectory() as scratch:
@@ -403,6 +404,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--places", type=Path, help="of draw: where what fits is kept, so that it can go on")
     parser.add_argument("--when", default="now", choices=("first", "now"))
+    parser.add_argument("--again", action="store_true", help="of run: those as well that have a result")
     parser.add_argument("--keep", type=Path, help="where what was said is left")
     parser.add_argument("--count", action="store_true")
     options = parser.parse_args()
