@@ -372,26 +372,18 @@ def statement_of(text: str, number: int) -> range:
 
 def count() -> None:
     rows = [json.loads(text) for text in LEDGER.read_text(encoding="utf-8").splitlines()]
+    titles = ("tried", "caught", "line named", "named first")
     for text in table(
-        (
-            "ports with a mistake",
-            "caught at first",
-            "line named at first",
-            "caught now",
-            "line named now",
-            "named first of all",
-        )
+        ("ports with a mistake", "drawn", *(f"{t} at first" for t in titles), *(f"{t} now" for t in titles))
     ):
         print(text)
-    real = [row for row in rows if row["commit"]]
-    for name, chosen in (
-        ("of repositories", real),
-        ("of tests/programs", [r for r in rows if not r["commit"]]),
-        ("all", rows),
-    ):
-        cells = [sum(row.get(when, {}).get(key, False) for row in chosen)
-                 for when, key in (("first", "caught"), ("first", "named"), ("now", "caught"), ("now", "named"), ("now", "named_first"))]  # fmt: skip
-        print(line(f"{name}: {len(chosen)}", *cells))
+    real, ours = ([row for row in rows if bool(row["commit"]) == of_others] for of_others in (True, False))
+    for name, chosen in (("of repositories", real), ("of tests/programs", ours), ("all", rows)):
+        cells = []
+        for when in ("first", "now"):
+            tried = [row[when] for row in chosen if when in row]
+            cells += [len(tried), *(sum(found[key] for found in tried) for key in ("caught", "named", "named_first"))]
+        print(line(name, len(chosen), *cells))
 
 
 def main() -> int:

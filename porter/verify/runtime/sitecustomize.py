@@ -14,7 +14,6 @@ from after_import import after_import
 from moved import import_from
 from ran import follow
 
-
 _OF_NOBODY = 715_827_883
 
 
