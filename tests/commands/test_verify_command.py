@@ -450,9 +450,9 @@ def test_the_first_things_that_a_port_does_otherwise_are_named(verify, project):
     found = json.loads(done.stdout)
     assert (found["verdict"], found["culprit"]["name"]) == ("apart", "port")
     settings, term, *_ = found["first_differences"]
-    assert (settings["kind"], settings["name"], settings["where"]) == ("setting", "Adam", "part/train.py:5")
+    assert (settings["kind"], settings["name"], settings["where"]) == ("setting", "Optimizer", "part/train.py:5")
     assert "eps=1e-08" in settings["original"] and "eps=0.001" in settings["ported"]
-    assert (term["kind"], term["where"]) == ("only-port", "part/train.py:10")
+    assert (term["kind"], term["name"], term["where"]) == ("only-port", "detach", "part/train.py:10")
     left = tree(root)
     saved = {"new/part/model.pt", "old/part/model.pt"}  # the runs that are compared stand in the trees themselves
     assert {name: left[name] for name in left.keys() - saved} == before

@@ -35,6 +35,8 @@ def watch(root):
     for context in (torch.no_grad, torch.enable_grad, torch.inference_mode):
         _hook(context, "__enter__", lambda self: "", root=root)
     _hook(torch.set_grad_enabled, "__init__", _arguments_of_method, root=root)
+    for name in ("detach", "detach_", "requires_grad_"):
+        _hook(torch.Tensor, name, _arguments_of_method, root=root)
     if torch.distributed.is_available():
         for owner in (torch.distributed, torch.distributed.distributed_c10d):
             _hook(owner, "init_process_group", lambda backend=None, *args, **kwargs: f"backend={backend}")
