@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from porter.errors import UserError, check_choice
 from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import differences, install, interpreter
-from porter.verify.compare import compare
+from porter.verify.compare import Comparison, compare
 from porter.verify.culprit import (
     ENVIRONMENT,
     ORIGINAL,
@@ -36,11 +37,13 @@ from porter.verify.culprit import (
     blamed,
     stops_early,
 )  # fmt: skip
+from porter.verify.did import Parting, partings, suspects
 from porter.verify.edited import not_run
-from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
+from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program, stopped_in_order
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
 from porter.verify.noise import explains
+from porter.verify.places import Places
 from porter.verify.result import Result, as_json, data
 from porter.verify.sensitivity import measure
 from porter.verify.sensitivity_show import differs
@@ -106,6 +109,7 @@ def verify(
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     given = {"target": target, "style": style}
     with (
+        stopped_in_order(),
         trees(program, original, ported, smoke, unsafe, bool(chosen), lang, **given) as made,
         tempfile.TemporaryDirectory(prefix="porter-updates-") as updates,
     ):
@@ -125,7 +129,7 @@ def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, b
     ours = interpreter.ask(_named(program))
     device = install.find(ours)
     limits = Limits(devices=devices_asked_for(program))
-    with copies(program, root, run, files) as made:
+    with stopped_in_order(), copies(program, root, run, files) as made:
         result = _compared(_Runs(made, ours, device, limits, lang), None)
     print("\n".join(text(data(result), lang)), file=sys.stderr)
     return result.verified
@@ -150,22 +154,39 @@ class _Runs:
     watched: str = ""
 
     def of(self, name: str, leg: Leg) -> Outcome:
-        return self._launch(leg, say(f"leg.{name}", self.lang), name == "original", self.watched)
+        settings = {"VIRTUAL_NPU_UPDATES": self.updates, "VIRTUAL_NPU_DIFFERENCES": self.watched}
+        given = settings if self.updates and name == "ported" else {}
+        return self._launch(leg, say(f"leg.{name}", self.lang), name == "original", given)
+
+    def watched_again(self, steps: int) -> tuple[Parting, ...]:
+        """What the port does otherwise, of both once more, in copies as they were before they ran."""
+        seen = []
+        with ExitStack() as stack:
+            for name in ("original", "ported"):
+                leg = self.trees.again(name if name == "original" else "watched")
+                stack.callback(shutil.rmtree, leg.root, ignore_errors=True)
+                said = say("leg.watched", self.lang, leg=say(f"leg.{name}", self.lang))
+                seen.append((leg, self._launch(leg, said, name == "original", {"VIRTUAL_NPU_EVENTS": "1"}, steps)))
+            (original, first), (port, second) = seen
+            places = Places(original.root, port.root)
+            found = partings(first.records.events, second.records.events, places)
+            return found + suspects(found, self.trees.edited, second.records.ran, places)
 
     def again(self, name: str, states: str) -> Outcome:
         """The port once more, on a device with differences of the target."""
         leg = self.trees.again(name)
         try:
-            return self._launch(leg, say("leg.differs", self.lang, name=differs(name, self.lang)), False, states)
+            settings = {"VIRTUAL_NPU_UPDATES": self.updates, "VIRTUAL_NPU_DIFFERENCES": states}
+            return self._launch(leg, say("leg.differs", self.lang, name=differs(name, self.lang)), False, settings)
         finally:
             shutil.rmtree(leg.root, ignore_errors=True)
 
-    def _launch(self, leg: Leg, said: str, original: bool, states: str) -> Outcome:
+    def _launch(self, leg: Leg, said: str, original: bool, settings: Mapping[str, str], steps: int = 0) -> Outcome:
         print(say("running", self.lang, leg=said), file=sys.stderr)
-        settings = {"VIRTUAL_NPU_UPDATES": self.updates, "VIRTUAL_NPU_DIFFERENCES": states} if self.updates else {}
         return launch(
-            self.trees.program, leg.folder, leg.root, self.ours, self.device, self.limits, original, self.trees.homes,
-            None if original else self.trees.edited, {} if original else settings,
+            self.trees.program, leg.folder, leg.root, self.ours, self.device,
+            replace(self.limits, steps=steps or self.limits.steps), original, self.trees.homes,
+            None if original else self.trees.edited, settings,
         )  # fmt: skip
 
 
@@ -186,8 +207,16 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
         again = runs.of("original", trees.original)
         if again.ran and explains(compare(first, again, tolerance), comparison):
             guilty = Culprit(ORIGINAL, beside=UNSTEADY)
+    if guilty is not None and guilty.name == PORT and first is not None and first.ran:
+        result = replace(result, partings=runs.watched_again(_steps_to_watch(comparison, runs.limits.steps)))
     known = _known(trees, second, runs.lang) if second is not None else ()
     return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, runs.lang)))
+
+
+def _steps_to_watch(comparison: Comparison | None, limit: int) -> int:
+    """To where losses or gradients part, and one more: a series may count from 0 in each of several optimisers."""
+    parted = [curve.parts_at for curve in comparison.curves if curve.of_steps] if comparison else []
+    return min((at + 2 for at in (*parted, limit - 2) if at is not None and at >= 0), default=limit)
 
 
 def _own_names(root: Path) -> frozenset[str]:
@@ -223,6 +252,12 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     elif failed is not None and (cause := _cause(failed.output)):
         code = cause.codes[0] if cause.codes else ""
         yield say("note.cause.code" if code else "note.cause", lang, title=cause.title[lang], code=code)
+    if compiles := next(
+        (leg for leg in (result.ported, result.original) if leg is not None and leg.records.compiled), None
+    ):
+        yield say(
+            "note.compiled", lang, where=", ".join(filter(None, sorted(set(compiles.records.compiled))[:_NAMED])) or "-"
+        )
     if trees.left_out and guilty is not None and guilty.name == PORT:
         command = shlex.join(["porter", "verify", "--unsafe", *trees.program])
         yield say("note.review", lang, n=trees.left_out, command=command)

@@ -30,7 +30,7 @@ class Trees:
     original: Leg | None
     ported: Leg
     program: Sequence[str]
-    again: Callable[[str], Leg]  # another copy of the port, as it was before it ran
+    again: Callable[[str], Leg]  # another copy of the port, as it was before it ran; "original": of the original
     run: Run | None = None  # of porter, where it made the port
     files: Mapping[str, bytes] = field(default_factory=dict)
     homes: tuple[Path, ...] = ()  # the user's trees: none of the runs may reach back into them
@@ -68,12 +68,16 @@ def trees(
                 raise UserError(f"{place}: no such directory", f"{place}：目录不存在")
         old, new = Path(original or "").resolve(), Path(ported).resolve()
         with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
+            inside = _inside(old, new)
 
             def again(name: str) -> Leg:
-                return legs.make(new, {name: {}}, new, Path(os.path.realpath(temporary)))[name]
+                root = old if name == "original" else new
+                return legs.make(root, {name: {}}, root / inside, Path(os.path.realpath(temporary)))[name]
 
-            port = again("ported") if repeated else Leg(new, new)
-            yield Trees(None if smoke else Leg(old, old), port, program, again, homes=(old, new))
+            port = again("ported") if repeated else Leg(new, new / inside)
+            before = None if smoke else Leg(old, old / inside)
+            edited = {} if smoke else statements(old, new, _scripts(new))
+            yield Trees(before, port, program, again, homes=(old, new), edited=edited)
         return
     started = next((word for word in program[:2] if word.endswith((".py", ".sh"))), None)
     if started and not os.path.isfile(started):
@@ -87,6 +91,16 @@ def trees(
     left_out = 0 if unsafe or done is None else sum(f.status == "review" for f in due(done))
     with copies(program, root, done, files) as made:
         yield replace(made, left_out=left_out)
+
+
+def _inside(*trees: Path) -> Path:
+    """Where in one of the trees the user stands: each run is started there, in its own."""
+    here = Path(os.path.realpath("."))
+    return next((here.relative_to(tree) for tree in trees if here.is_relative_to(tree)), Path())
+
+
+def _scripts(root: Path) -> Iterator[str]:
+    return (str(path.relative_to(root)) for path in root.rglob("*.py"))
 
 
 @contextmanager
@@ -112,7 +126,8 @@ def copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[s
         edited = statements(before.root, after.root, {*wanted["original"], *files}) if before else {}
 
         def again(name: str) -> Leg:
-            return legs.make(root, {name: files}, working_folder, place)[name]
+            wanted_files = wanted["original"] if name == "original" else files
+            return legs.make(root, {name: wanted_files}, working_folder, place)[name]
 
         yield Trees(before, after, words, again, run, files, (root,), edited=edited)
 

@@ -25,6 +25,7 @@ from porter.verify.logs import Logs
 from porter.verify.records import Records, printed_error, read
 
 _SHELLS = ("bash", "sh", "zsh")
+_STOPS = (signal.SIGTERM, signal.SIGINT)
 _TAIL = 40  # lines of output that are kept to be shown
 
 
@@ -134,7 +135,7 @@ def run(
         env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
         logs = Logs.of(root, folder)
         path = Path(recorded) / "output.txt"
-        with _stopped_in_order(), path.open("wb") as output:
+        with stopped_in_order(), path.open("wb") as output:
             try:
                 child = subprocess.Popen(
                     command(words, interpreter), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
@@ -195,20 +196,28 @@ def _limit(limits: Limits) -> Callable[[], None] | None:
 
 
 @contextmanager
-def _stopped_in_order() -> Iterator[None]:
-    """Who stops porter stops what it started, and leaves no copies behind."""
+def stopped_in_order() -> Iterator[None]:
+    """Who stops porter, Ctrl-C or SIGTERM, stops what it started, and leaves no copies behind. Who does it again while it
+    clears up changes nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def leave(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
+        for each in _STOPS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {number: signal.getsignal(number) for number in _STOPS}
+    for number, was in before.items():
+        if was is not signal.SIG_IGN:  # in the background, say: what is not asked for is not obeyed
+            signal.signal(number, leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        for number, was in before.items():
+            if signal.getsignal(number) is leave:
+                signal.signal(number, was or signal.SIG_DFL)
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from porter.files.documents import Json
+from porter.verify import did
 
 _OF_TORCHRUN = ("ChildFailedError", "SignalException")  # says only that a rank failed
 _PASSED_ON = ("ProcessRaisedException", "ProcessExitedException")  # by mp.spawn; the rank may have told more
@@ -85,13 +86,17 @@ class Records:
     changes: list[Change] = field(default_factory=list)
     updates: list[FirstUpdate] = field(default_factory=list)
     settings: dict[str, bool] = field(default_factory=dict)  # differences of the target that the program set itself
+    compiled: list[str] = field(
+        default_factory=list
+    )  # where torch.compile was called without a compiler for the device
+    events: list[list[did.Event]] = field(default_factory=list)  # by process, where they were asked for
 
     def operator_names(self) -> set[str]:
         return {operator.name for operator in self.operators}
 
 
 def read(folder: Path, root: str = "") -> Records:
-    records = Records()
+    records = Records(events=did.read(folder))
     for path in sorted(folder.glob("*.stack"), key=_order):
         if where := _innermost(path.read_text(encoding="utf-8", errors="replace"), root):
             records.stuck.append((_order(path)[0], where))
@@ -125,6 +130,8 @@ def read(folder: Path, root: str = "") -> Records:
                 records.updates.append(FirstUpdate(name, value["parameters"], *numbers))
             elif kind == "setting":
                 records.settings[name] = value
+            elif kind == "compiled":
+                records.compiled.append(where)
             elif kind == "error" and name not in _OF_TORCHRUN:
                 error = Error(rank, *_told(name, value["text"], where, root), value["about"])
                 (passed_on if name in _PASSED_ON else records.errors).append(error)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from porter.files import documents
 from porter.files.documents import Json
 from porter.verify.compare import Comparison, Curve
 from porter.verify.culprit import Culprit
+from porter.verify.did import Parting
 from porter.verify.install import Device
 from porter.verify.launch import Outcome
 from porter.verify.records import Operator
@@ -43,6 +44,7 @@ class Result:
     culprit: Culprit | None = None
     edited: int = 0  # statements of the port that differ from the original's
     missed: tuple[str, ...] = ()  # those of them that did not run: what is verified says nothing of them
+    partings: tuple[Parting, ...] = ()  # the first things that a port which is at fault does otherwise
     sensitivity: Sensitivity | None = None
     notes: tuple[str, ...] = ()  # what else a reader needs: edits that were left out, another target, the cause
 
@@ -88,6 +90,7 @@ def data(result: Result) -> Json:
         "tolerance": comparison.tolerance if comparison else 0,
         "curves": [_curve(curve) for curve in comparison.curves] if comparison else [],
         "saved_tensors": dict(zip(("equal", "all", "different"), comparison.saved)) if comparison else {},
+        "first_differences": [asdict(parting) for parting in result.partings],
         "sensitivity": sensitivity_data(result.sensitivity) if result.sensitivity else None,
     }
 

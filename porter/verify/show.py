@@ -43,7 +43,7 @@ def pieces(data: Json, lang: str) -> Pieces:
         _edited(data, lang),
         _exchanged(data, lang),
         tuple(_table(data, lang)),
-        tuple(_partings(data, lang)),
+        (*_partings(data, lang), *_differences(data, lang)),
         tuple(_operators(data["ported"]["operators"], lang)),
         _verdict(data, lang),
         say("proves", lang, torch_npu=data["torch_npu"]),
@@ -175,6 +175,15 @@ def _parting(curve: Json, lang: str) -> str:
         original=f"{curve['original'][at]:.9g}", original_where=one or "-",
         ported=f"{curve['ported'][at]:.9g}", ported_where=other or "-",
     )  # fmt: skip
+
+
+def _differences(data: Json, lang: str) -> Iterator[str]:
+    """What the port does otherwise, first things first."""
+    found = data.get("first_differences", [])
+    if found:
+        yield say("differs.first" if len(found) == 1 else "differs.firsts", lang)
+    for parting in found:
+        yield "  " + say(f"differs.{parting['kind']}", lang, **{k: v or "-" for k, v in parting.items() if k != "kind"})
 
 
 def _operators(operators: list[Json], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from verify_world import virtual_npu
 
 pytestmark = pytest.mark.slow
 
-OK, FOUND, USAGE = 0, 1, 2
+OK, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 TRAINS = """
     import torch
     model = torch.nn.Linear(4, 2).cuda()
@@ -104,6 +105,63 @@ def test_a_program_that_hangs_is_stopped_with_all_it_started(verify, project, tm
     assert "when its time was up it was at train.py:9" in done.stdout
     time.sleep(1)
     assert time.time() - float(alive.read_text() or 0) > 0.8, "what it started runs on"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_control_c_leaves_no_process_and_nothing_written(python, project, tmp_path, times):
+    """A terminal sends it to porter's group; who is impatient sends it twice, while what runs ignores it."""
+    alive, temporary = tmp_path / "alive", tmp_path / "temporary"
+    temporary.mkdir()
+    root = project(
+        train=f"""
+        import multiprocessing, os, signal, subprocess, sys, time
+
+        def stay():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            open("left behind.txt", "w").write("written in a copy")
+            with open({str(alive)!r}, "a") as file:
+                file.write(f"{{os.getpid()}}\\n")
+            time.sleep(300)
+
+        if __name__ == "__main__":
+            multiprocessing.get_context("spawn").Process(target=stay).start()
+            subprocess.Popen([sys.executable, "-c", "import train; train.stay()"])
+            stay()
+
+        def never_called():
+            import torch
+            torch.cuda.synchronize()
+        """
+    )
+    before = tree(root)
+    command = [sys.executable, "-m", "porter", "verify", "--python", python, "train.py"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(temporary)}
+    porter = subprocess.Popen(
+        command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    until = time.monotonic() + 120
+    while (not alive.is_file() or alive.read_text().count("\n") < 3) and time.monotonic() < until:
+        assert porter.poll() is None, porter.communicate()
+        time.sleep(0.05)
+    for _ in range(times):
+        os.killpg(porter.pid, signal.SIGINT)
+        time.sleep(0.5)
+    said = porter.communicate(timeout=60)
+    assert porter.returncode == INTERRUPTED, said
+    assert "Traceback" not in said[1]
+    started = [int(line) for line in alive.read_text().split()]
+    assert len(started) == 3
+    assert [number for number in started if is_alive(number)] == []
+    assert tree(root) == before
+    assert list(temporary.iterdir()) == []
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_megabytes_of_output_are_not_repeated(verify, project):
@@ -363,3 +421,38 @@ def test_the_port_begins_anew_with_each_difference_and_leaves_nothing_behind(ver
     assert (loss["points"], loss["first"]) == (2, 0)
     assert 0 < loss["largest_relative_difference"] < 1e-2
     assert tree(tmp_path / "project/new") == before
+
+
+def test_the_first_things_that_a_port_does_otherwise_are_named(verify, project):
+    """Of two trees, started in a folder of them; the loss parts lines after what is wrong."""
+    program = """
+        import torch{imports}
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 2).{device}()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1{more})
+        for step in range(3):
+            batch = torch.randn(3, 4)
+            hidden = model(batch.{device}())
+            loss = hidden.square().mean()
+            {term}
+            loss.backward()
+            optimizer.step()
+        torch.save(model.state_dict(), "model.pt")
+    """
+    old = program.format(imports="", device="cuda", more="", term="loss = loss + hidden.abs().mean()")
+    new = program.format(
+        imports=", torch_npu", device="npu", more=", eps=1e-3", term="loss = loss + hidden.abs().mean().detach()"
+    )
+    root = project(old__part__train=old, new__part__train=new)
+    before = tree(root)
+    done = verify("--original", "../../old", "--ported", "..", "--format", "json", "train.py", cwd=root / "new/part")
+    assert done.returncode == FOUND, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["culprit"]["name"]) == ("apart", "port")
+    settings, term, *_ = found["first_differences"]
+    assert (settings["kind"], settings["name"], settings["where"]) == ("setting", "Optimizer", "part/train.py:5")
+    assert "eps=1e-08" in settings["original"] and "eps=0.001" in settings["ported"]
+    assert (term["kind"], term["name"], term["where"]) == ("only-port", "detach", "part/train.py:10")
+    left = tree(root)
+    saved = {"new/part/model.pt", "old/part/model.pt"}  # the runs that are compared stand in the trees themselves
+    assert {name: left[name] for name in left.keys() - saved} == before

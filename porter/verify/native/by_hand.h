@@ -26,6 +26,12 @@ inline Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
   at::AutoDispatchBelowADInplaceOrView below;
   to.copy_(from, false);
   if (from.scalar_type() != to.scalar_type() && is_npu(self) && is_npu(source)) saturate_cast(from, to);
+  if (Events::get().is_on()) {
+    Digest given, results;
+    given.mix(is_npu(self) ? self.device().index() : -1);
+    results.tensor(self);
+    Events::get().tell("aten::copy_", given, results);
+  }
   return self;
 }
 inline Tensor copy_from(const Tensor& self, const Tensor& to, bool non_blocking) {
@@ -83,10 +89,18 @@ inline Tensor attention(
   // by its formula, so that both of its products are rounded
   auto& all = Differences::get();
   if (q.scalar_type() == at::kFloat && (all.is_on(hf32_matmul) || all.is_on(fp16_products))) choice = 0;
-  if (choice == kFlash)
-    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, p, causal, added, scale));
-  return std::get<0>(
-      at::_scaled_dot_product_attention_math(q, k, v, added, p, causal, std::nullopt, scale, grouped));
+  auto result = choice == kFlash
+      ? std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, p, causal, added, scale))
+      : std::get<0>(at::_scaled_dot_product_attention_math(q, k, v, added, p, causal, std::nullopt, scale, grouped));
+  if (Events::get().is_on()) {
+    Digest given, results;
+    given.mix(causal);
+    given.setting(scale ? c10::IValue(*scale) : c10::IValue());
+    given.setting(p);
+    results.tensor(result);
+    Events::get().tell("aten::scaled_dot_product_attention", given, results);
+  }
+  return result;
 }
 
 inline Tensor plus(const Tensor& t, const std::optional<Tensor>& bias) {

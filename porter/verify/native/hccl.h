@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "alias.h"
+#include "events.h"
 
 namespace virtual_npu {
 
@@ -79,10 +79,12 @@ class HcclOnGloo : public c10d::Backend {
   }
   Handle broadcast(Tensors& t, const c10d::BroadcastOptions& o) override {
     auto seen = cpu(t);
+    tell("broadcast", o.rootRank, seen);
     return done(gloo_->broadcast(seen, o), t);
   }
   Handle allreduce(Tensors& t, const c10d::AllreduceOptions& o) override {
     auto seen = cpu(t);
+    tell("all_reduce", o.reduceOp.op_, seen);
     if (o.reduceOp != c10d::ReduceOp::AVG) return done(gloo_->allreduce(seen, o), t);
     auto sum = o;  // gloo has no mean
     sum.reduceOp = c10d::ReduceOp::SUM;
@@ -94,10 +96,12 @@ class HcclOnGloo : public c10d::Backend {
   }
   Handle allreduce_coalesced(Tensors& t, const c10d::AllreduceCoalescedOptions& o) override {
     auto seen = cpu(t);
+    tell("all_reduce", o.reduceOp.op_, seen);
     return done(gloo_->allreduce_coalesced(seen, o), t);
   }
   Handle reduce(Tensors& t, const c10d::ReduceOptions& o) override {
     auto seen = cpu(t);
+    tell("reduce", o.reduceOp.op_, seen);
     return done(gloo_->reduce(seen, o), t);
   }
   Handle allgather(TensorLists& to, Tensors& from, const c10d::AllgatherOptions& o) override {
@@ -124,14 +128,17 @@ class HcclOnGloo : public c10d::Backend {
   Handle reduce_scatter(Tensors& to, TensorLists& from, const c10d::ReduceScatterOptions& o) override {
     auto results = cpu(to);
     auto seen = cpu(from);
+    tell("reduce_scatter", o.reduceOp.op_, seen.front());
     return done(gloo_->reduce_scatter(results, seen, o), to);
   }
   Handle _reduce_scatter_base(Tensor& to, Tensor& from, const c10d::ReduceScatterOptions& o) override {
     auto result = cpu(to).view({-1}), seen = cpu(from).reshape({-1});
+    tell("reduce_scatter", o.reduceOp.op_, {seen});
     return done(gloo_->_reduce_scatter_base(result, seen, o), {to});
   }
   Handle reduce_scatter_tensor_coalesced(Tensors& to, Tensors& from, const c10d::ReduceScatterOptions& o) override {
     auto results = cpu(to), seen = cpu(from);
+    tell("reduce_scatter", o.reduceOp.op_, seen);
     return done(gloo_->reduce_scatter_tensor_coalesced(results, seen, o), to);
   }
   using Sizes = std::vector<int64_t>;
@@ -232,6 +239,14 @@ class HcclOnGloo : public c10d::Backend {
     Tensors all;
     for (auto& list : lists) all.insert(all.end(), list.begin(), list.end());
     return all;
+  }
+  // what goes in: when the results are there, nobody waits for them here
+  static void tell(const char* name, int64_t how, const Tensors& given) {
+    if (!Events::get().is_on()) return;
+    Digest settings, numbers;
+    settings.mix(how);
+    for (auto& t : given) numbers.tensor(t);
+    Events::get().tell(std::string("hccl::") + name, settings, numbers);
   }
   Handle done(Handle work, Tensors results) {
     Handle ours = c10::make_intrusive<NpuWork>(std::move(work), std::move(results));

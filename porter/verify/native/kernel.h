@@ -4,6 +4,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
+#include "events.h"
 #include "roles.h"
 
 namespace virtual_npu {
@@ -102,6 +103,7 @@ class Call {
     }
     adopt_resized();
     hand_back();
+    if (Events::get().is_on() && is_filled(kind_.name)) tell();
   }
 
  private:
@@ -114,6 +116,18 @@ class Call {
   bool have_device_ = false, device_argument_ = false, to_host_ = false, cpu_seen_ = false;
   c10::SmallVector<IValue, 8> given_;
 
+  void tell() {
+    Digest given, results;
+    given.mix(device_.index());
+    const auto& arguments = op_.schema().arguments();
+    for (size_t k = 0; k < count_; k++) {
+      given.setting(given_[k]);
+      if (arguments[k].alias_info() && arguments[k].alias_info()->isWrite()) results.results(given_[k]);
+    }
+    for (size_t r = stack_->size() - op_.schema().returns().size(); r < stack_->size(); r++)
+      results.results((*stack_)[r]);
+    Events::get().tell(kind_.name, given, results);
+  }
   [[noreturn]] void refuse(Device other) {
     TORCH_CHECK(
         false, "Expected all tensors to be on the same device, but found at least two devices, ", device_, " and ",

@@ -86,6 +86,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     std::vector<c10::IValue> given(tensors.begin(), tensors.end());
     Trace::get().note(op.c_str(), fallback ? Class::fallback : Class::native, false, given);
   });
+  m.def("events", [](const std::string& prefix) { Events::get().begin(prefix); });
+  m.def("event", [](const std::string& name, const std::string& content) { Events::get().tell(name, content); });
+  m.def("computed", [](const std::string& name, const std::string& settings, std::vector<Tensor> results) {
+    if (!Events::get().is_on()) return;
+    Digest given, digest;
+    given.bytes(settings.data(), settings.size());
+    for (auto& t : results) digest.tensor(t);
+    Events::get().tell(name, given, digest);
+  });
+  m.def("flush", [] { Events::get().flush(); });
   m.def("seen", &seen);
   m.def("own_derivatives", [] { return std::vector<std::string>(own_derivatives().begin(), own_derivatives().end()); });
   py::class_<HcclOnGloo, c10d::Backend, c10::intrusive_ptr<HcclOnGloo>>(m, "HcclOnGloo")

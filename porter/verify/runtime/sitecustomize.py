@@ -14,6 +14,8 @@ from after_import import after_import
 from moved import import_from
 from ran import follow
 
+_OF_NOBODY = 715_827_883
+
 
 def _device():
     import torch_npu
@@ -28,7 +30,12 @@ def _after_torch():
 
 
 def _seed():
-    """The same in both runs of a comparison, another one in each rank: where the program does not seed by itself."""
+    """The same in both runs of a comparison, another one in each rank: where the program does not seed by itself. None
+    that a program gives: a port that has lost its seed must differ."""
+    return _OF_NOBODY + _number()
+
+
+def _number():
     if "RANK" in os.environ:
         return int(os.environ["RANK"])
     import multiprocessing.process

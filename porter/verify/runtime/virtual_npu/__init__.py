@@ -8,6 +8,7 @@ environment, so that workers and ranks have them too:
     VIRTUAL_NPU_RANDOM    "cpu": random kernels draw from the CPU's generator, to compare with a run on the plain CPU
     VIRTUAL_NPU_ORIGINAL  set for a program written for CUDA: its names are translated
     VIRTUAL_NPU_RECORD    folder for what is recorded: losses, gradient norms, operators
+    VIRTUAL_NPU_EVENTS    set where all that a run does is recorded, in order, to be compared with another run's
     VIRTUAL_NPU_DIFFERENCES   which documented differences of a target the device has (see differences.py)
     VIRTUAL_NPU_UPDATES   folder for the first updates of the parameters (see updates.py)
 """

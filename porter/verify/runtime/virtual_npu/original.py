@@ -106,6 +106,7 @@ def _fill_torch_cuda():
     _cuda.get_device_properties = _properties
     _cuda.is_bf16_supported = lambda *args, **kwargs: True
     _cuda.device, _cuda.Stream = _Device, _Stream
+    _npu.amp.GradScaler = _Scaler  # what a library takes where it finds an NPU: on a GPU it would have torch's
     _cuda.default_generators = _npu.default_generators
     _cuda._lazy_init, _cuda._is_in_bad_fork, _cuda._initialized = _npu._lazy_init, _npu._is_in_bad_fork, True
     for name in ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler"):
@@ -258,8 +259,7 @@ def _wrap_distributed():
 
     @functools.wraps(start)
     def init_process_group(backend=None, *args, **kwargs):
-        if "device_id" in kwargs:
-            kwargs["device_id"] = as_npu(kwargs["device_id"])
+        kwargs.pop("device_id", None)  # NCCL can split a group that is bound to a device: here the parts are made anew
         return start(_backend(backend), *args, **kwargs)
 
     @functools.wraps(group)

@@ -22,7 +22,7 @@ from after_import import after_import
 from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
-from virtual_npu import about, differences, native, printed
+from virtual_npu import about, compiled, decisions, differences, native, printed
 from virtual_npu.steps import Steps
 from virtual_npu.updates import Updates
 
@@ -93,12 +93,16 @@ def start(folder):
     global _recorder
     _recorder = _Recorder(folder)
     native.trace(True, _recorder.root, True)
+    if os.environ.get("VIRTUAL_NPU_EVENTS"):
+        native.events(os.path.join(folder, f"{_recorder.rank()}-"))
+        decisions.watch(_recorder.root)
     _hook_backward()
     optimisers.register_optimizer_step_pre_hook(_before_step)
     optimisers.register_optimizer_step_post_hook(_after_step)
     _hook_save()
     _hook_scalars()
     printed.watch(functools.partial(_recorder.write, "printed"))
+    compiled.watch(functools.partial(_recorder.write, "compiled", "", ""))
     _hook_errors()
     if "VIRTUAL_NPU_UNTIL" in os.environ:  # where it hangs, said shortly before it is stopped
         left = float(os.environ["VIRTUAL_NPU_UNTIL"]) - time.time()
@@ -119,7 +123,9 @@ def _hook_backward():
         outermost = not _recorder.busy  # checkpointing calls backward inside of backward
         if outermost and len(roots) == 1 and roots[0].numel() == 1:
             with _Untraced():
-                _recorder.write("loss", "", float(_as_cpu(roots[0])).hex())
+                number = float(_as_cpu(roots[0])).hex()
+                _recorder.write("loss", "", number)
+            native.event("backward", number)
         _recorder.busy = True
         try:
             found = backward(tensors, *args, **kwargs)
@@ -229,6 +235,7 @@ def _hook_errors():
 
 
 def _end():
+    native.flush()
     if _recorder.stream is None or _recorder.owner != os.getpid():
         return
     with _Untraced():

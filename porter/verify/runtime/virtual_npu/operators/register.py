@@ -25,15 +25,19 @@ class Unsupported(NotImplementedError):
 def kernel(*names):
     """Makes a function of CPU tensors the NPU kernel of npu::name (or of aten::name, where it is written so)."""
 
+    operator_name = f"npu::{names[0].removeprefix('aten::')}"
+
     def register(reference):
         @functools.wraps(reference)
         def run(*args, **kwargs):
             tensors = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
             device = _device(tensors, names[0])
-            native.note(f"npu::{names[0].removeprefix('aten::')}", False, tensors)
+            native.note(operator_name, False, tensors)
             with torch._C._AutoDispatchBelowAutograd():
                 result = reference(*pytree.tree_map(_as_cpu, args), **pytree.tree_map(_as_cpu, kwargs))
-                return pytree.tree_map(functools.partial(_as_npu, device), result)
+                result = pytree.tree_map(functools.partial(_as_npu, device), result)
+            _tell(operator_name, (args, kwargs), result)
+            return result
 
         for name in names:
             space, _, operator = name.rpartition("::")
@@ -51,6 +55,7 @@ def in_place_kernel(*names):
             native.note(f"npu::{names[0]}", False, [x])
             with torch._C._AutoDispatchBelowAutograd():
                 reference(_as_cpu(x))
+            _tell(f"npu::{names[0]}", (), x)
             return x
 
         for name in names:
@@ -93,6 +98,11 @@ def _device(tensors, name):
             f"{devices[0]} and {devices[1]}! (when running npu::{name})"
         )
     return torch.device(devices[0]) if devices else torch.device("npu", torch.npu.current_device())
+
+
+def _tell(name, given, result):
+    settings = [x for x in pytree.tree_leaves(given) if isinstance(x, (bool, int, float, str))]
+    native.computed(name, repr(settings), [x for x in pytree.tree_leaves(result) if isinstance(x, torch.Tensor)])
 
 
 def _as_cpu(x):

@@ -1,0 +1,39 @@
+"""A process group that is bound to a device, and a mesh of several dimensions: torch splits the group, HCCL cannot."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.nodes import positional
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+
+_GROUP = {"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"}
+_MESH = frozenset(
+    f"torch.distributed.{module}init_device_mesh" for module in ("", "device_mesh.", "tensor.", "_tensor.")
+)
+_SINCE = (2, 13)  # of torch, which asks there for any accelerator and no longer for CUDA
+
+
+class BoundGroupSplit(Rule):
+    code = "PRT217"
+    calls = _GROUP
+
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        bound = positional(original, None, ("device_id",))
+        if bound is None or bound[0] is None or bound[1] is None or file.target.torch < _SINCE:
+            return None
+        if not any(_has_dimensions(link[1][0]) for link in file.meaning.mentions.of(_MESH)):
+            return None
+        args = [arg for number, arg in enumerate(updated.args) if number != bound[0]]
+        if args and bound[0] == len(args):
+            args[-1] = args[-1].with_changes(comma=updated.args[-1].comma)
+        return Hit(bound[1], "bound", new=updated.with_changes(args=args))
+
+
+def _has_dimensions(call: ast.AST) -> bool:
+    """Whether the shape that is given has several; one that cannot be seen has."""
+    if not isinstance(call, ast.Call):
+        return False
+    shapes = [word.value for word in call.keywords if word.arg == "mesh_shape"] or call.args[1:2]
+    return bool(shapes) and not (isinstance(shapes[0], ast.Tuple) and len(shapes[0].elts) < 2)

@@ -1,0 +1,43 @@
+"""A Trainer of transformers that trains in float16 with torch's fused AdamW: accelerate scales with torch_npu's GradScaler."""
+
+from __future__ import annotations
+
+from porter.engine.nodes import positional, with_keyword
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+
+_OF_TRL = ("SFT", "DPO", "GRPO", "KTO", "ORPO", "CPO", "Reward")
+_FUSED, _PLAIN = "adamw_torch_fused", "adamw_torch"
+_DEFAULT_SINCE = (2, 8)  # of torch: from there on the fused one is what `optim` is, unless it is said
+_OTHERS = ("deepspeed", "fsdp", "fsdp_config")  # scale in their own way
+
+
+class TrainerLossScaled(Rule):
+    code = "PRT318"
+    calls = {
+        "transformers.TrainingArguments",
+        "transformers.Seq2SeqTrainingArguments",
+        *(f"trl.{name}Config" for name in _OF_TRL),
+    }
+
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        half = positional(original, None, ("fp16",))
+        others = positional(original, None, _OTHERS)
+        optim = positional(original, None, ("optim",))
+        if half is None or half[1] is None or _is_off(half[1].value) or others != (None, None) or optim is None:
+            return None
+        index, given = optim
+        plain = cst.SimpleString(f'"{_PLAIN}"')
+        if index is None or given is None:
+            if file.target.torch < _DEFAULT_SINCE:
+                return None
+            return Hit(half[1], "default", new=with_keyword(updated, "optim", plain))
+        if not isinstance(given.value, cst.SimpleString) or given.value.raw_value != _FUSED:
+            return None
+        args = list(updated.args)
+        args[index] = args[index].with_changes(value=plain)
+        return Hit(given.value, "named", new=updated.with_changes(args=args))
+
+
+def _is_off(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value in ("False", "None")
