@@ -28,6 +28,10 @@ class ShimPath(Rule):
     calls = frozenset(PARAMETERS)
     references = frozenset(STARTERS)
 
+    def codes_for(self, name: str) -> tuple[str, ...]:
+        """None: what is said of a name holds for all styles."""
+        return ()
+
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if not file.target.shims:
             return None
