@@ -33,8 +33,8 @@ CASES = {
     "a module of its own, of torch's class": ("torch.nn.Linear(2, 2).encoder", ""),
     "a property of the device": ("torch.cuda.get_device_properties(0).uuid", "virtual_npu "),
     "a fused optimiser under the scaler of torch_npu": (
-        "import torch_npu\nw = torch.ones(1, device='cuda', requires_grad=True)\n"
-        "scaler = torch_npu.npu.amp.GradScaler()\nscaler.scale(w.sum()).backward()\n"
+        "from torch_npu.npu.amp.grad_scaler import GradScaler\nw = torch.ones(1, device='cuda', requires_grad=True)\n"
+        "scaler = GradScaler()\nscaler.scale(w.sum()).backward()\n"
         "scaler.step(torch.optim.Adam([w], fused=True))", "torch_npu 2.13.0",
     ),
     "Python's": ("import argparse; argparse.Namespace().beta", ""),
@@ -84,6 +84,24 @@ print("done")
 @pytest.mark.slow
 def test_a_fused_operator_that_a_library_calls_of_itself_has_a_gradient(virtual_npu: VirtualNpu) -> None:
     done = virtual_npu.program(FUSED, **_ORIGINAL)
+    assert done.stdout == "done\n", done.stderr
+
+
+SCALED = """
+import torch, torch_npu
+weight = torch.ones(1, device="cuda", requires_grad=True)
+optimizer, scaler = torch.optim.AdamW([weight], fused=True), torch.npu.amp.GradScaler()
+scaler.scale(weight.sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+assert weight.item() < 1
+print("done")
+"""
+
+
+@pytest.mark.slow
+def test_a_library_that_finds_an_npu_has_the_scaler_of_a_gpu_in_the_original(virtual_npu: VirtualNpu) -> None:
+    done = virtual_npu.program(SCALED, **_ORIGINAL)
     assert done.stdout == "done\n", done.stderr
 
 
