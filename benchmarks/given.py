@@ -100,6 +100,87 @@ def pairs(path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def text_folder(path: Path) -> None:
+    """What `load_dataset` of datasets takes for two splits."""
+    path.mkdir()
+    for part, count in (("train", 32), ("test", 8)):
+        (path / f"{part}.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in sentences(count)))
+
+
+def conversations(path: Path) -> None:
+    rows = [(("human", asked), ("gpt", said)) for asked, said in zip(sentences(32), sentences(32))]
+    turns = [[{"from": who, "value": words} for who, words in row] for row in rows]
+    path.write_text(json.dumps([{"id": str(n), "conversations": row} for n, row in enumerate(turns)]))
+
+
+def questions(path: Path) -> None:
+    rows = [{"query": asked, "response": said} for asked, said in zip(sentences(64), sentences(64))]
+    path.write_text(json.dumps(rows))
+
+
+def pets(path: Path) -> None:
+    from PIL import Image
+
+    path.mkdir()
+    for number in range(40):
+        picture = Image.frombytes("RGB", (64, 64), DRAWN.randbytes(64 * 64 * 3))
+        picture.save(path / f"{'cat' if number % 2 else 'dog'}_{number}.jpg")
+
+
+def cifar10(path: Path) -> None:
+    """The files that torchvision reads; their sums are not those that it knows."""
+    import pickle
+
+    import numpy
+
+    path.mkdir(parents=True)
+    for name, count in (*((f"data_batch_{n}", 64) for n in range(1, 6)), ("test_batch", 64)):
+        pixels = numpy.frombuffer(DRAWN.randbytes(count * 3072), dtype="uint8").reshape(count, 3072)
+        (path / name).write_bytes(pickle.dumps({"data": pixels, "labels": DRAWN.choices(range(10), k=count)}))
+    (path / "batches.meta").write_bytes(pickle.dumps({"label_names": [str(n) for n in range(10)]}))
+
+
+def unet_settings(path: Path) -> None:
+    sizes = {"sample_size": 16, "in_channels": 3, "out_channels": 3, "layers_per_block": 1, "norm_num_groups": 4}
+    blocks = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}
+    path.write_text(json.dumps({"_class_name": "UNet2DModel", **sizes, **blocks, "block_out_channels": [8, 16]}))
+
+
+def classifier_settings(path: Path) -> None:
+    """A ResNet-18 and the pictures of CustomDataset, for mmpretrain."""
+    path.write_text(
+        """
+data_preprocessor = dict(num_classes=2, mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True)
+model = dict(
+    type="ImageClassifier",
+    backbone=dict(type="ResNet", depth=18, num_stages=4, out_indices=(3,), style="pytorch"),
+    neck=dict(type="GlobalAveragePooling"),
+    head=dict(type="LinearClsHead", num_classes=2, in_channels=512, loss=dict(type="CrossEntropyLoss"), topk=(1,)),
+)
+pipeline = [
+    dict(type="LoadImageFromFile"),
+    dict(type="RandomResizedCrop", scale=32),
+    dict(type="RandomFlip", prob=0.5, direction="horizontal"),
+    dict(type="PackInputs"),
+]
+loader = dict(
+    batch_size=4,
+    num_workers=0,
+    dataset=dict(type="CustomDataset", data_prefix="pictures", pipeline=pipeline),
+)
+train_dataloader = dict(sampler=dict(type="DefaultSampler", shuffle=True), **loader)
+val_dataloader = dict(sampler=dict(type="DefaultSampler", shuffle=False), **loader)
+val_evaluator = dict(type="Accuracy", topk=(1,))
+optim_wrapper = dict(optimizer=dict(type="SGD", lr=0.01, momentum=0.9), clip_grad=dict(max_norm=1.0))
+param_scheduler = dict(type="MultiStepLR", by_epoch=True, milestones=[1], gamma=0.1)
+train_cfg = dict(by_epoch=True, max_epochs=2, val_interval=1)
+val_cfg = dict()
+default_scope = "mmpretrain"
+default_hooks = dict(logger=dict(type="LoggerHook", interval=1))
+""".lstrip()
+    )
+
+
 def dpo_settings(path: Path) -> None:
     """The script's own settings, for the data and the model that are here."""
     settings = path.read_text()
