@@ -134,10 +134,42 @@ def cifar10(path: Path) -> None:
     import numpy
 
     path.mkdir(parents=True)
-    for name, count in (*((f"data_batch_{n}", 64) for n in range(1, 6)), ("test_batch", 64)):
+    for name, count in (*((f"data_batch_{n}", 16) for n in range(1, 6)), ("test_batch", 16)):
         pixels = numpy.frombuffer(DRAWN.randbytes(count * 3072), dtype="uint8").reshape(count, 3072)
         (path / name).write_bytes(pickle.dumps({"data": pixels, "labels": DRAWN.choices(range(10), k=count)}))
     (path / "batches.meta").write_bytes(pickle.dumps({"label_names": [str(n) for n in range(10)]}))
+
+
+def clicks(path: Path) -> None:
+    """Sixteen kinds, four numbers and two answers a row."""
+    path.mkdir(parents=True)
+    names = [f"k{n}" for n in range(16)] + [f"n{n}" for n in range(4)] + ["click", "buy"]
+    for part, count in (("train", 640), ("test", 128)):
+        rows = [[4] * 16 if not n else DRAWN.choices(range(5), k=16) for n in range(count)]
+        rows = [[*row, *(round(DRAWN.random(), 4) for _ in range(4)), *DRAWN.choices((0, 1), k=2)] for row in rows]
+        lines = [",".join(map(str, ["", *names])), *(",".join(map(str, [n, *row])) for n, row in enumerate(rows))]
+        (path / f"{part}.csv").write_text("\n".join(lines) + "\n")
+
+
+def hours(path: Path) -> None:
+    """Twenty months of hours, seven numbers each: the columns of ETTh1."""
+    from datetime import datetime, timedelta
+
+    first, names = datetime(2016, 7, 1), "date HUFL HULL MUFL MULL LUFL LULL OT"
+    rows = [[str(first + timedelta(hours=n)), *(f"{DRAWN.gauss(0, 1):.3f}" for _ in range(7))] for n in range(14400)]
+    path.write_text("\n".join(",".join(row) for row in [names.split(), *rows]) + "\n")
+
+
+def masks(path: Path) -> None:
+    """Pictures, and beside them which of their points belong to something."""
+    from PIL import Image
+
+    for part in ("imgs", "masks"):
+        (path / part).mkdir(parents=True)
+    for number in range(10):
+        Image.frombytes("RGB", (32, 32), DRAWN.randbytes(32 * 32 * 3)).save(path / "imgs" / f"{number}.png")
+        marks = bytes(DRAWN.choices((0, 255), k=32 * 32))
+        Image.frombytes("L", (32, 32), marks).save(path / "masks" / f"{number}.png")
 
 
 def unet_settings(path: Path) -> None:
@@ -166,6 +198,7 @@ pipeline = [
 loader = dict(
     batch_size=4,
     num_workers=0,
+    persistent_workers=False,
     dataset=dict(type="CustomDataset", data_prefix="pictures", pipeline=pipeline),
 )
 train_dataloader = dict(sampler=dict(type="DefaultSampler", shuffle=True), **loader)

@@ -30,7 +30,7 @@ from pathlib import Path
 LEDGER = Path(__file__).with_name("ledgers") / "instrumented.jsonl"
 # of no two runs the same: times of day, durations, speeds, and numbers of processes and places in memory
 TIMES = re.compile(
-    r"\d[\d.]* ?(?:it/s|s/it|examples/s|ms|secs?|seconds|s)\b|\d*:?\d+:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|\b\d{5,}\.\d+|[?]it/s"
+    r"\d[\d.]* ?(?:it/s|s/it|examples/s|ms|secs?|seconds|s)\b|\d*:?\d+:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|\b\d{5,}\.\d+|[?]it/s|\d{8}_\d{6}"
     r"|(?i:time|runtime|second|sps|speed|eta|memory)\W{0,4}[\d.]+(?:e-?\d+)?"
 )
 WITNESS = '''

@@ -1,4 +1,5 @@
-"""Imported first in a program that is run beside its instrumented twin: nothing is fetched, and data that was made up is taken."""
+"""Imported first in a program that is run beside its instrumented twin: nothing is fetched, data that was made up is taken, and
+a newer numpy has the names of an older one."""
 
 from __future__ import annotations
 
@@ -19,3 +20,8 @@ with contextlib.suppress(ImportError):
         return _create_model(*words, **given | {"pretrained": False})
 
     timm.create_model = create_model
+
+with contextlib.suppress(ImportError):
+    import numpy
+
+    numpy.int, numpy.Inf = int, numpy.inf
