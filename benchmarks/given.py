@@ -100,6 +100,120 @@ def pairs(path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def text_folder(path: Path) -> None:
+    """What `load_dataset` of datasets takes for two splits."""
+    path.mkdir()
+    for part, count in (("train", 32), ("test", 8)):
+        (path / f"{part}.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in sentences(count)))
+
+
+def conversations(path: Path) -> None:
+    rows = [(("human", asked), ("gpt", said)) for asked, said in zip(sentences(32), sentences(32))]
+    turns = [[{"from": who, "value": words} for who, words in row] for row in rows]
+    path.write_text(json.dumps([{"id": str(n), "conversations": row} for n, row in enumerate(turns)]))
+
+
+def questions(path: Path) -> None:
+    rows = [{"query": asked, "response": said} for asked, said in zip(sentences(64), sentences(64))]
+    path.write_text(json.dumps(rows))
+
+
+def pets(path: Path) -> None:
+    from PIL import Image
+
+    path.mkdir()
+    for number in range(40):
+        picture = Image.frombytes("RGB", (64, 64), DRAWN.randbytes(64 * 64 * 3))
+        picture.save(path / f"{'cat' if number % 2 else 'dog'}_{number}.jpg")
+
+
+def cifar10(path: Path) -> None:
+    """The files that torchvision reads; their sums are not those that it knows."""
+    import pickle
+
+    import numpy
+
+    path.mkdir(parents=True)
+    for name, count in (*((f"data_batch_{n}", 16) for n in range(1, 6)), ("test_batch", 16)):
+        pixels = numpy.frombuffer(DRAWN.randbytes(count * 3072), dtype="uint8").reshape(count, 3072)
+        (path / name).write_bytes(pickle.dumps({"data": pixels, "labels": DRAWN.choices(range(10), k=count)}))
+    (path / "batches.meta").write_bytes(pickle.dumps({"label_names": [str(n) for n in range(10)]}))
+
+
+def clicks(path: Path) -> None:
+    """Sixteen kinds, four numbers and two answers a row."""
+    path.mkdir(parents=True)
+    names = [f"k{n}" for n in range(16)] + [f"n{n}" for n in range(4)] + ["click", "buy"]
+    for part, count in (("train", 640), ("test", 128)):
+        rows = [[4] * 16 if not n else DRAWN.choices(range(5), k=16) for n in range(count)]
+        rows = [[*row, *(round(DRAWN.random(), 4) for _ in range(4)), *DRAWN.choices((0, 1), k=2)] for row in rows]
+        lines = [",".join(map(str, ["", *names])), *(",".join(map(str, [n, *row])) for n, row in enumerate(rows))]
+        (path / f"{part}.csv").write_text("\n".join(lines) + "\n")
+
+
+def hours(path: Path) -> None:
+    """Twenty months of hours, seven numbers each: the columns of ETTh1."""
+    from datetime import datetime, timedelta
+
+    first, names = datetime(2016, 7, 1), "date HUFL HULL MUFL MULL LUFL LULL OT"
+    rows = [[str(first + timedelta(hours=n)), *(f"{DRAWN.gauss(0, 1):.3f}" for _ in range(7))] for n in range(14400)]
+    path.write_text("\n".join(",".join(row) for row in [names.split(), *rows]) + "\n")
+
+
+def masks(path: Path) -> None:
+    """Pictures, and beside them which of their points belong to something."""
+    from PIL import Image
+
+    for part in ("imgs", "masks"):
+        (path / part).mkdir(parents=True)
+    for number in range(10):
+        Image.frombytes("RGB", (32, 32), DRAWN.randbytes(32 * 32 * 3)).save(path / "imgs" / f"{number}.png")
+        marks = bytes(DRAWN.choices((0, 255), k=32 * 32))
+        Image.frombytes("L", (32, 32), marks).save(path / "masks" / f"{number}.png")
+
+
+def unet_settings(path: Path) -> None:
+    sizes = {"sample_size": 16, "in_channels": 3, "out_channels": 3, "layers_per_block": 1, "norm_num_groups": 4}
+    blocks = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}
+    path.write_text(json.dumps({"_class_name": "UNet2DModel", **sizes, **blocks, "block_out_channels": [8, 16]}))
+
+
+def classifier_settings(path: Path) -> None:
+    """A ResNet-18 and the pictures of CustomDataset, for mmpretrain."""
+    path.write_text(
+        """
+data_preprocessor = dict(num_classes=2, mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True)
+model = dict(
+    type="ImageClassifier",
+    backbone=dict(type="ResNet", depth=18, num_stages=4, out_indices=(3,), style="pytorch"),
+    neck=dict(type="GlobalAveragePooling"),
+    head=dict(type="LinearClsHead", num_classes=2, in_channels=512, loss=dict(type="CrossEntropyLoss"), topk=(1,)),
+)
+pipeline = [
+    dict(type="LoadImageFromFile"),
+    dict(type="RandomResizedCrop", scale=32),
+    dict(type="RandomFlip", prob=0.5, direction="horizontal"),
+    dict(type="PackInputs"),
+]
+loader = dict(
+    batch_size=4,
+    num_workers=0,
+    persistent_workers=False,
+    dataset=dict(type="CustomDataset", data_prefix="pictures", pipeline=pipeline),
+)
+train_dataloader = dict(sampler=dict(type="DefaultSampler", shuffle=True), **loader)
+val_dataloader = dict(sampler=dict(type="DefaultSampler", shuffle=False), **loader)
+val_evaluator = dict(type="Accuracy", topk=(1,))
+optim_wrapper = dict(optimizer=dict(type="SGD", lr=0.01, momentum=0.9), clip_grad=dict(max_norm=1.0))
+param_scheduler = dict(type="MultiStepLR", by_epoch=True, milestones=[1], gamma=0.1)
+train_cfg = dict(by_epoch=True, max_epochs=2, val_interval=1)
+val_cfg = dict()
+default_scope = "mmpretrain"
+default_hooks = dict(logger=dict(type="LoggerHook", interval=1))
+""".lstrip()
+    )
+
+
 def dpo_settings(path: Path) -> None:
     """The script's own settings, for the data and the model that are here."""
     settings = path.read_text()

@@ -6,8 +6,9 @@
 The script runs as it is and with porter's lines, in two copies of the repository. A witness that shares no code with the
 recorder is loaded into both (a `sitecustomize`): it writes down the value of every backward pass, and at every step of an
 optimiser the norm of its gradients, or the one that clipping returned. The witness sets all seeds, so that both runs are
-one. What has to hold: both end alike, the passes and norms of both are the same bits, the recorder's steps, losses and norms are
-those of the witness, and `--remove` gives the old bytes. `--path DIR` goes into PYTHONPATH; a module `stand_in` in it is imported first, to put made-up data or
+one. What has to hold: both end alike and print the same (but for times and speeds, which are left out, and lines of the
+recorder), the passes, norms and learning rates of both are the same bits, the recorder's steps, losses, norms and learning rates
+are those of the witness, and `--remove` gives the old bytes. `--path DIR` goes into PYTHONPATH; a module `stand_in` in it is imported first, to put made-up data or
 weights where the script would fetch some.
 """
 
@@ -18,6 +19,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,11 @@ from collections import Counter
 from pathlib import Path
 
 LEDGER = Path(__file__).with_name("ledgers") / "instrumented.jsonl"
+# of no two runs the same: times of day, durations, speeds, and numbers of processes and places in memory
+TIMES = re.compile(
+    r"\d[\d.]* ?(?:it/s|s/it|examples/s|ms|secs?|seconds|s)\b|\d*:?\d+:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|\b\d{5,}\.\d+|[?]it/s|\d{8}_\d{6}"
+    r"|(?i:time|runtime|second|sps|speed|eta|memory)\W{0,4}[\d.]+(?:e-?\d+)?"
+)
 WITNESS = '''
 import json, os, random, sys
 
@@ -58,10 +65,23 @@ def _watch():
         made = clipping(getattr(utils, name))
         setattr(utils, name, made)
         setattr(utils.clip_grad, name, made)
-    def before(optimizer, *_):
+    def stepping(optimizer):
         moved = [p for group in optimizer.param_groups for p in group["params"]]
-        put(kind="step", norm=norm(moved) if state["norm"] is None else state["norm"], optimizer=id(optimizer))
+        lr = float(optimizer.param_groups[0]["lr"])
+        put(kind="step", norm=norm(moved) if state["norm"] is None else state["norm"], lr=lr, optimizer=id(optimizer))
         state["norm"] = None
+    def before(optimizer, args, kwargs):
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        if closure is None:
+            stepping(optimizer)
+            return None
+        def evaluated():  # its gradients are there once it has run
+            value = closure()
+            stepping(optimizer)
+            return value
+        if len(args) > 1:
+            return (args[0], evaluated, *args[2:]), kwargs
+        return args, {**kwargs, "closure": evaluated}
     register_optimizer_step_pre_hook(before)
     random.seed(1)
     torch.manual_seed(1)
@@ -75,17 +95,19 @@ class _Finder:
     """Behind the import of torch, once."""
 
     def find_spec(self, name, path=None, target=None):
-        if name == "torch" and self in sys.meta_path:
-            import importlib.util
+        if name != "torch" or self not in sys.meta_path:
+            return None
+        import importlib.util
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        sys.meta_path.insert(0, self)  # who asks for a spec does not always import
+        load = spec.loader.exec_module
+        def exec_module(module):
             sys.meta_path.remove(self)
-            spec = importlib.util.find_spec("torch")
-            load = spec.loader.exec_module
-            def exec_module(module):
-                load(module)
-                _watch()
-            spec.loader.exec_module = exec_module
-            return spec
-        return None
+            load(module)
+            _watch()
+        spec.loader.exec_module = exec_module
+        return spec
 
 if os.environ.get("WITNESS"):
     sys.meta_path.insert(0, _Finder())
@@ -138,7 +160,8 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
     print(said)
     print(f"witness: {_shown(bare)}; with porter's lines: {_shown(recorded)}; the same bits: {_alike(bare, recorded)}")
     print(f"recorder: {len(steps)} steps, {dict(Counter(row['kind'] for row in log))}")
-    print("losses and norms:", _right(steps, recorded))
+    print("losses, norms and learning rates:", _right(steps, recorded))
+    print("printed:", _printed(place))
     print("removed to the byte:", {name: after.get(name) for name in before} == before)
 
 
@@ -190,7 +213,22 @@ def _alike(bare: list[dict], recorded: list[dict]) -> str:
 
 
 def _plain(rows: list[dict]) -> list[tuple]:
-    return [(row["kind"], row.get("loss"), row.get("norm")) for row in rows]
+    return [(row["kind"], row.get("loss"), row.get("norm"), row.get("lr")) for row in rows]
+
+
+def _printed(place: Path) -> str:
+    """What both said, without what no two runs have in common."""
+    bare, recorded = (_said(place, name) for name in ("bare", "recorded"))
+    pairs = zip(bare, recorded)
+    other = next((f"; {one!r} became {two!r}" for one, two in pairs if one != two), "")
+    return f"the same {len(bare)} lines" if bare == recorded else f"{len(bare)} lines and {len(recorded)}{other}"
+
+
+def _said(place: Path, name: str) -> list[str]:
+    text = (place / f"{name}.out").read_text("utf-8", "replace").replace(str(place / name), "HERE")
+    lines = (TIMES.sub("TIME", line).strip() for line in re.split(r"[\r\n]+", text))
+    # a bar is drawn as often as there is time for it
+    return [line for line in lines if line and not re.search(r"%\|", line)]
 
 
 def _shown(rows: list[dict]) -> str:
@@ -201,23 +239,24 @@ def _shown(rows: list[dict]) -> str:
 
 def _right(steps: list[dict], rows: list[dict]) -> str:
     """Of each recorded step: its loss is the mean or the sum of passes of one step of the witness, its norm is the norm there."""
-    taken: list[tuple[list[float], float]] = []
+    taken: list[tuple[list[float], float, float]] = []
     passes: list[float] = []
     for row in rows:
         if row["kind"] == "pass":
             passes.append(row["loss"])
         else:
-            taken.append((passes, row["norm"]))
+            taken.append((passes, row["norm"], row["lr"]))
             passes = []
-    at = losses = norms = 0
+    at = losses = norms = rates = 0
     for step in steps:
-        while at < len(taken) and not _is_of(step, *taken[at]):
+        while at < len(taken) and not _is_of(step, *taken[at][:2]):
             at += 1
         if at < len(taken):
             losses += 1
             norms += _near(step.get("grad_norm"), taken[at][1])
+            rates += _near(step.get("lr"), taken[at][2])
             at += 1
-    return f"{losses} of {len(steps)} losses, {norms} norms, in the order of {len(taken)} steps"
+    return f"{losses} of {len(steps)} losses, {norms} norms, {rates} learning rates, in the order of {len(taken)} steps"
 
 
 def _is_of(step: dict, passes: list[float], norm: float) -> bool:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from porter.cli.options import Lang
+from porter.instrument import NORMED_STEPS, SEED
 
 
 class Filled(TyperCommand):
@@ -19,9 +20,9 @@ class Filled(TyperCommand):
         for word, following in itertools.pairwise([*args, ""]):
             words.append(word)
             if word == "--seed" and not following.isdecimal():
-                words.append("1234")
+                words.append(str(SEED))
             elif word == "--norms" and not following[:1].isdecimal() and following != "all":
-                words.append("1")
+                words.append(NORMED_STEPS)
         return super().parse_args(ctx, words)
 
 
@@ -29,7 +30,7 @@ def instrument(
     path: Annotated[str, typer.Argument(help="The script that trains, or a folder in which one does.")],
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Seeds and deterministic mode, for GPU and NPU; alone: 1234.", metavar="[N]"),
+        typer.Option(min=0, help=f"Seeds and deterministic mode, for GPU and NPU; alone: {SEED}.", metavar="[N]"),
     ] = None,
     loss_log: Annotated[
         str | None,
@@ -37,7 +38,9 @@ def instrument(
     ] = None,
     norms: Annotated[
         str | None,
-        typer.Option(help="Also the gradient norm of each weight: steps, or all; alone: 1.", metavar="[STEPS]"),
+        typer.Option(
+            help=f"Also the gradient norm of each weight: steps, or all; alone: {NORMED_STEPS}.", metavar="[STEPS]"
+        ),
     ] = None,
     batches: Annotated[
         int | None,

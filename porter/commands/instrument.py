@@ -15,7 +15,7 @@ from porter.files.discover import discover
 from porter.files.errors import FilesError, printable
 from porter.files.read import digest, read
 from porter.files.write import ABSENT
-from porter.instrument import edit
+from porter.instrument import NORMED_STEPS, SEED, edit
 from porter.instrument.loops import Missing
 from porter.instrument.own_files import CONFIG, Edited, beside, removals
 from porter.instrument.program import Found, Program
@@ -146,10 +146,10 @@ def _given(asked: dict[str, Any]) -> dict[str, Any]:
     folder = asked["baseline"]
     if log := asked["loss_log"] or folder and f"{folder.rstrip('/')}/run{{run}}.jsonl":
         given["log"] = log
-    seed = asked["seed"] if asked["seed"] is not None else 1234 if folder else None
+    seed = asked["seed"] if asked["seed"] is not None else SEED if folder else None
     if seed is not None:
         given["seed"] = seed
-    norms = asked["norms"] or ("1" if folder else "")
+    norms = asked["norms"] or (NORMED_STEPS if folder else "")
     if norms:
         given["norms"] = "all" if norms == "all" else _numbers("--norms", norms)
     if asked["batches"] is not None:

@@ -27,6 +27,14 @@ _TRAINS = lazy(rb"backward\(|\.fit\(|\.train\(|\.run\(|train_step\(|LightningCLI
 _SCALER = lazy(r"Scaler")
 _DEEPEST, _MOST = 5, 400
 _ROOTS = ("", "src", "lib", "python")
+# what a loop of the project's own is called that uses a package; Lightning has Fabric, and steps by hand in a module
+_LOOPS = {
+    "accelerate": "accelerate",
+    "deepspeed": "deepspeed",
+    "lightning": "lightning_loop",
+    "pytorch_lightning": "lightning_loop",
+    "lightning_fabric": "lightning_loop",
+}
 
 
 class Found(NamedTuple):
@@ -172,9 +180,7 @@ class Program:
 
 def _framework(file: File) -> str:
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
-    return next(
-        (name for name in ("accelerate", "deepspeed", "lightning", "pytorch_lightning") if name in imported), "plain"
-    )
+    return next((name for package, name in _LOOPS.items() if package in imported), "plain")
 
 
 def _only_scalers(file: File, plan: Plan) -> Plan | None:

@@ -60,6 +60,7 @@ class _State:
         self.settings = {}
         self.off = True  # until start()
         self.watched = False
+        self.attached = []  # trainers
         self.steps = 0
         self.parts = 0  # batches since the last step
         self.samples = 0  # since the last step
@@ -72,7 +73,8 @@ class _State:
         self.hooks = []  # that look at autocast in the next forward pass
         self.autocast = []  # the dtypes that they saw; None where it was off
         self.is_told_late = False  # a framework tells of a step when its gradients are gone
-        self.stash = None  # what the optimiser's hook saw of them
+        self.stash = None  # what was seen of them before they were clipped, or by the optimiser's hook
+        self.stashed = ()  # the optimisers of which this was before clipping
         self.clip = None  # the norm that a framework computed
         self.places = {}  # weights of a mark, by device and dtype
         self.queue = []  # records whose values are still on their way from the device
@@ -514,7 +516,7 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
     if _state.settings.get("log"):
         _record(_optimizers(optimizer), scaler or getattr(optimizer, "scaler", None), grad_norm)
     _state.losses, _state.named, _state.samples, _state.stash, _state.clip = [], {}, 0, None, None
-    _state.parts = 0
+    _state.parts, _state.stashed = 0, ()
     _zero(optimizer)
 
 
@@ -596,8 +598,27 @@ def _save(gradients, factor):
 @_safe
 def _before_step(optimizer, *_):
     _zero(optimizer)
-    if _state.is_told_late and _state.settings.get("log"):
+    was_clipped = any(optimizer is each for each in _state.stashed)
+    if _state.is_told_late and not was_clipped and _state.settings.get("log"):
         _state.stash = _gradients([optimizer], step=_state.steps + 1)
+
+
+@_safe
+def _before_clip(optimizer, scaler=None):
+    if _state.settings.get("log"):
+        _state.stashed = _optimizers(optimizer)
+        _state.stash = _gradients(_state.stashed, _factor(scaler, _state.stashed), step=_state.steps + 1)
+
+
+def _clipping(function, optimizer):
+    """A function of a framework that clips gradients: their norms are taken before it."""
+
+    @functools.wraps(function)
+    def clip(*args, **kwargs):
+        _before_clip(optimizer)
+        return function(*args, **kwargs)
+
+    return clip
 
 
 def _zero(optimizer):
@@ -696,7 +717,10 @@ def _profiler(folder):
 
 @_safe
 def attach(trainer):
-    """To a trainer of transformers, Lightning, mmengine or mmcv, before it trains."""
+    """To a trainer of transformers, Lightning, mmengine or mmcv, before it trains; once, if it trains several times."""
+    if any(trainer is each for each in _state.attached):
+        return
+    _state.attached.append(trainer)
     if hasattr(trainer, "add_callback") and hasattr(trainer, "training_step"):
         _attach_transformers(trainer)
     elif hasattr(trainer, "fit") and hasattr(trainer, "callbacks"):
@@ -719,14 +743,15 @@ def _attach_transformers(trainer):
         return value
 
     def clip(*args, **kwargs):
+        _before_clip(trainer.optimizer, getattr(trainer.accelerator, "scaler", None))
         _state.clip = state["clip"](*args, **kwargs)
         return _state.clip
 
     class Recorder(TrainerCallback):
         def on_train_begin(self, args, control_state, control, model=None, optimizer=None, **_):
-            state["clip"] = trainer.accelerator.clip_grad_norm_ if hasattr(trainer, "accelerator") else None
-            if state["clip"] is not None:
-                trainer.accelerator.clip_grad_norm_ = clip
+            accelerator = getattr(trainer, "accelerator", None)
+            if accelerator is not None and accelerator.clip_grad_norm_ is not clip:  # which it is when it trains again
+                state["clip"], accelerator.clip_grad_norm_ = accelerator.clip_grad_norm_, clip
             watch(model, optimizer)
 
         def on_step_begin(self, args, control_state, control, model=None, optimizer=None, **_):
@@ -786,8 +811,12 @@ def _attach_runner(runner):
 
     class Recorder(Hook):
         priority = "VERY_LOW"
+        is_first = True
 
         def before_train_iter(self, runner, *args, **kwargs):
+            if self.is_first:
+                self.is_first = False
+                _safe(_watch_clipping)(runner, optimizer())
             watch(runner.model, optimizer())
             begin(runner.model)
 
@@ -799,6 +828,16 @@ def _attach_runner(runner):
 
     _state.is_told_late = True
     runner.register_hook(Recorder(), priority="VERY_LOW")
+
+
+def _watch_clipping(runner, optimizer):
+    many = getattr(optimizer, "optim_wrappers", None)  # of an OptimWrapperDict
+    for wrapper in many.values() if many else [optimizer]:
+        if hasattr(wrapper, "clip_func"):  # mmengine
+            wrapper.clip_func = _clipping(wrapper.clip_func, wrapper)
+    for hook in getattr(runner, "hooks", ()):
+        if hasattr(hook, "clip_grads"):  # mmcv
+            hook.clip_grads = _clipping(hook.clip_grads, optimizer)
 
 
 @_safe

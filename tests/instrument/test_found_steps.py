@@ -281,6 +281,13 @@ def test_the_line_that_is_missing_is_told(porter, name: str) -> None:
     assert told in answer.err
 
 
+@pytest.mark.parametrize("package", ["from lightning.fabric import Fabric", "import pytorch_lightning as pl"])
+def test_a_loop_that_uses_lightning_is_no_trainer(porter, package: str) -> None:
+    loop = "for x in loader:\n    loss = model(x)\n    fabric.backward(loss)\n    optimizer.step()\n"
+    write(porter.folder, {"train.py": f"import torch\n{package}\n{loop}"})
+    assert "train.py:6 (loop with Lightning)" in porter("instrument", "train.py", "--loss-log", "log.jsonl").err
+
+
 def test_the_step_in_another_file_of_the_program(porter) -> None:
     engine = textwrap.dedent(
         """\

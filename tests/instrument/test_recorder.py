@@ -274,6 +274,126 @@ def test_each_rank_has_a_file(put_in) -> None:
     assert [(row["rank"], row["ranks"]) for row in headers] == [(0, 2), (1, 2)]
 
 
+FRAMEWORK = """\
+class Hook: pass
+class TrainerCallback: pass
+"""
+RUNNER = """\
+import torch
+from {package} import Hook
+from torch import nn
+
+class Stepping:
+    def __init__(self, optimizer, clip):
+        self.optimizer, self.{clips} = optimizer, clip
+
+    def after_train_iter(self, runner):
+        runner.outputs["loss"].backward()
+        self.{clips}(runner.model.parameters(), 0.01)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+class Runner:
+    def __init__(self):
+        torch.manual_seed(0)
+        self.model = nn.Linear(4, 2)
+        step = Stepping(torch.optim.SGD(self.model.parameters(), lr=0.1), nn.utils.clip_grad_norm_)
+        self.hooks, self.{holds} = [step], step if "{holds}" == "optim_wrapper" else step.optimizer
+
+    def register_hook(self, hook, priority):
+        self.hooks.append(hook)
+
+    def {trains}(self):
+        for step in range(3):
+            for hook in self.hooks[1:]:
+                hook.before_train_iter(self)
+            self.outputs = {{"loss": self.model(torch.ones(2, 4)).square().mean()}}
+            print(self.outputs["loss"].item())
+            for hook in self.hooks:
+                hook.after_train_iter(self)
+
+runner = Runner()
+runner.{trains}()
+"""
+TRAINER = """\
+import torch
+from torch import nn
+from transformers import Trainer as Base
+
+class Accelerator:
+    def clip_grad_norm_(self, parameters, most):
+        return nn.utils.clip_grad_norm_(parameters, most)
+
+class Trainer(Base):
+    def __init__(self):
+        torch.manual_seed(0)
+        self.model, self.accelerator, self.callbacks = nn.Linear(4, 2), Accelerator(), []
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def add_callback(self, callback):
+        self.callbacks.append(callback)
+
+    def training_step(self, model, inputs):
+        loss = model(inputs).square().mean()
+        loss.backward()
+        return loss.detach()
+
+    def train(self):
+        self.tell("on_train_begin")
+        for step in range(2):
+            self.tell("on_step_begin")
+            self.training_step(self.model, torch.ones(2, 4))
+            print(self.accelerator.clip_grad_norm_(self.model.parameters(), 0.01).item())
+            self.tell("on_pre_optimizer_step")
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            self.tell("on_step_end")
+
+    def tell(self, event):
+        for callback in self.callbacks:
+            getattr(callback, event)(None, None, None, model=self.model, optimizer=self.optimizer)
+
+trainer = Trainer()
+for stage in range(2):
+    trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "names"),
+    [
+        ("mmengine", "mmengine.hooks", {"clips": "clip_func", "holds": "optim_wrapper", "trains": "train"}),
+        ("mmcv", "mmcv.runner", {"clips": "clip_grads", "holds": "optimizer", "trains": "run"}),
+    ],
+)
+def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module: str, names: dict[str, str]) -> None:
+    """A runner of the framework's shape: where the record is made, the gradients are clipped, or gone."""
+    folder = put_in(RUNNER.format(package=module, **names), "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {f"{package}/__init__.py": "", f"{module.replace('.', '/')}.py": FRAMEWORK})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    steps, norms = of("step", rows), of("norms", rows)
+    assert [row["loss"] for row in steps] == pytest.approx(printed) and len(steps) == 3
+    totals = [sum(norm**2 for norm in row["gradients"].values()) for row in norms]
+    assert [row["grad_norm"] ** 2 for row in steps] == pytest.approx(totals)
+    assert min(row["grad_norm"] for row in steps) > 0.1  # clipped, they are 0.01
+
+
+def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
+    """A trainer of the framework's shape; the norm of each weight is that before clipping, as the whole norm is."""
+    folder = put_in(TRAINER, "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {"transformers.py": FRAMEWORK + "class Trainer: pass\n"})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    assert [row["grad_norm"] for row in of("step", rows)] == pytest.approx(printed) and len(printed) == 4
+    wholes = [math.sqrt(sum(norm**2 for norm in row["gradients"].values())) for row in of("norms", rows)]
+    assert wholes == pytest.approx(printed)
+
+
 def test_the_profiler_writes_a_trace(put_in) -> None:
     folder = put_in(PLAIN, "--profile", "prof")
     done = run(folder)
