@@ -34,7 +34,7 @@ def fleet(
     ] = 8,
     ray: Annotated[
         str | None,
-        typer.Option("--ray", help="Work on this Ray cluster: auto, HOST:PORT or ray://HOST:PORT.", metavar="ADDRESS"),
+        typer.Option("--ray", help="Work on this Ray cluster: auto or HOST:PORT.", metavar="ADDRESS"),
     ] = None,
     target: TargetText = None,
     style: Style = None,

@@ -52,19 +52,21 @@ class _Silent:
 class _Lines:
     def __init__(self) -> None:
         self._total = self._done = 0
+        self._stream = sys.stdout
 
     def begin(self, total: int) -> None:
         self._total = total
-        _write({"event": "begin", "total": total})
+        self._write({"event": "begin", "total": total})
 
     def done(self, entry: Entry, state: str, why: Texts | None) -> None:
         self._done += 1
         about = {"id": entry.id, "name": entry.name, "source": entry.source, "place": entry.place}
-        _write({"event": "repository", "done": self._done, "total": self._total, **about, "state": state, "why": why})
+        self._write(
+            {"event": "repository", "done": self._done, "total": self._total, **about, "state": state, "why": why}
+        )
 
-
-def _write(event: dict[str, Any]) -> None:
-    print(json.dumps(event, ensure_ascii=True), flush=True)
+    def _write(self, event: dict[str, Any]) -> None:
+        print(json.dumps(event, ensure_ascii=True), file=self._stream, flush=True)
 
 
 class _Bar:

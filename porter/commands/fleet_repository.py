@@ -38,9 +38,11 @@ def main() -> None:
             raise MemoryError
     except (UserError, FilesError) as error:
         answer = {lang: error.text(lang) for lang in ("en", "zh")}
-    except (MemoryError, RecursionError) as error:
-        what = f"{gigabytes} GB" if isinstance(error, MemoryError) else type(error).__name__
-        answer = {"en": f"it needs more memory than {what} (--memory)", "zh": f"所需内存超过 {what}（--memory）"}
+    except MemoryError:
+        en, zh = (
+            (f"{gigabytes} GB (--memory)", f" {gigabytes} GB（--memory）") if gigabytes else ("there is", "可用内存")
+        )
+        answer = {"en": f"it needs more memory than {en}", "zh": f"所需内存超过{zh}"}
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
 

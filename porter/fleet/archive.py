@@ -16,9 +16,9 @@ from contextlib import suppress
 from typing import IO, NamedTuple
 
 from porter.errors import UserError
-from porter.files.read import LIMIT
+from porter.files.read import DOCUMENT, LIMIT
 
-KEPT = LIMIT + 1_000_000  # bytes of one file
+KEPT = LIMIT + 1_000_000  # bytes of one file; a baseline may be a larger one
 MOST_FILES = 500_000
 MOST_BYTES = 4_000_000_000  # that are written, of all files
 _PIECE = 1 << 20
@@ -84,7 +84,7 @@ def _copy(member: Member, path: str, room: int) -> int:
     assert member.stream is not None
     with suppress(FileNotFoundError):
         os.unlink(path)  # a later member of the same name; its other names keep what they have
-    kept = min(member.size, KEPT)
+    kept = min(member.size, DOCUMENT if path.endswith(".json") else KEPT)
     if kept > room:
         raise _too_large(f"{MOST_BYTES / 1e9:g} GB", f"{MOST_BYTES / 1e9:g} GB")
     with member.stream as source, open(path, "xb") as stream:

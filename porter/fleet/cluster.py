@@ -4,7 +4,10 @@ node dies, and starts those of another; porter holds no more than a row of each.
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 from porter.errors import UserError
@@ -14,6 +17,7 @@ from porter.fleet.row import of_failure
 from porter.fleet.task import Task, perform
 
 RETRIES = 5  # of a task whose node or worker died
+SECONDS = 20  # for the head of the cluster to answer
 AHEAD = 2  # tasks that wait for each core: so many are in the hands of Ray at a time
 
 
@@ -26,16 +30,25 @@ def rows(tasks: Sequence[Task], address: str) -> Iterator[tuple[str, Json]]:
             "--ray: ray is not installed: pip install 'npu-porter[fleet]'",
             "--ray：没有安装 ray：pip install 'npu-porter[fleet]'",
         ) from None
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="error")
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        why = str(error).strip().partition("\n")[0]
-        raise UserError(f"--ray {address}: no cluster: {why}", f"--ray {address}：没有集群：{why}") from None
-    try:
-        _check_nodes(ray)
-        yield from _rows(ray, tasks)
-    finally:
-        ray.shutdown()
+    with redirect_stdout(sys.stderr):  # where Ray says that a node died; standard output is porter's
+        try:
+            _call(address)
+            ray.init(address=address, log_to_driver=False, logging_level="error")
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            why = str(error).strip().partition("\n")[0]
+            raise UserError(f"--ray {address}: no cluster: {why}", f"--ray {address}：没有集群：{why}") from None
+        try:
+            _check_nodes(ray)
+            yield from _rows(ray, tasks)
+        finally:
+            ray.shutdown()
+
+
+def _call(address: str) -> None:
+    """Ray itself goes on calling for minutes where nobody answers."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "/" not in address:
+        socket.create_connection((host.strip("[]"), int(port)), SECONDS).close()
 
 
 def _rows(ray: Any, tasks: Sequence[Task]) -> Iterator[tuple[str, Json]]:
@@ -62,19 +75,22 @@ def _row(ray: Any, done: Any) -> Json:
     return row
 
 
+def _porter() -> str:
+    return identity.of_porter()
+
+
 def _check_nodes(ray: Any) -> None:
     """The same porter everywhere: another one finds something else."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here, others = identity.of_porter(), []
-    asked = {}
+    asked = []
     for node in ray.nodes():
         if node["Alive"] and node["Resources"].get("CPU"):
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            asked[node["NodeManagerAddress"]] = ray.remote(num_cpus=0, scheduling_strategy=there)(
-                identity.of_porter
-            ).remote()
-    for address, answer in asked.items():
+            probe = ray.remote(num_cpus=0, scheduling_strategy=there)(_porter)
+            asked.append((node["NodeManagerAddress"], probe.remote()))
+    for address, answer in asked:
         try:
             found = ray.get(answer)
         except ray.exceptions.RayError as error:

@@ -67,7 +67,13 @@ def entries(listed: str, output: str) -> list[Entry]:
 
 def _of_folder(folder: str, output: str) -> Iterator[Entry]:
     ours = os.path.realpath(output)
-    for name in sorted(os.listdir(folder)):
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot be read: {error.strerror}", f"{folder}：无法读取：{error.strerror}"
+        ) from None
+    for name in names:
         path = os.path.join(folder, name)
         if not name.startswith(".") and os.path.isdir(path) and os.path.realpath(path) != ours:
             yield _entry(name, name, "", name, os.path.abspath(folder))

@@ -42,6 +42,12 @@ class Folder:
             return None
 
     def put(self, name: str, folder: str) -> None:
+        try:
+            self._put(name, folder)
+        except OSError as error:
+            raise unwritable(self.shown, error) from None
+
+    def _put(self, name: str, folder: str) -> None:
         waiting = os.path.join(self.path, UNFINISHED)
         os.makedirs(waiting, exist_ok=True)
         copy = tempfile.mkdtemp(prefix=f"{name}-", dir=waiting)

@@ -46,20 +46,15 @@ class Remote:
 
     def put(self, name: str, folder: str) -> None:
         place = self._place(REPOSITORIES, name)
+        self._files.makedirs(place, exist_ok=True)
         if self._files.exists(f"{place}/{ROW}"):
             self._files.rm(f"{place}/{ROW}")
         for file in sorted(os.listdir(folder), key=lambda file: (file == ROW, file)):  # the row is the last
-            self._write(f"{place}/{file}", os.path.join(folder, file))
+            self._files.put_file(os.path.join(folder, file), f"{place}/{file}")
 
     def write(self, file: str, text: str) -> None:
         self._files.makedirs(self._top, exist_ok=True)
         self._files.pipe_file(self._place(file), text.encode("utf-8", "backslashreplace"))
-
-    def _write(self, place: str, file: str) -> None:
-        self._files.makedirs(place.rpartition("/")[0], exist_ok=True)
-        beside = f"{place}.{os.getpid()}.new"  # on a shared disk a file is seen whole; a bucket shows no other
-        self._files.put_file(file, beside)
-        self._files.mv(beside, place)
 
     def _place(self, *parts: str) -> str:
         return "/".join((self._top, *parts))

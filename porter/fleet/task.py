@@ -58,17 +58,20 @@ def perform(task: Task, started: Callable[[subprocess.Popen[bytes]], None] = lam
             f"该节点上的 porter 为 {here}，发起命令的为 {task.porter}；请在各节点安装同一版本",
         ) | {"is_new": False}
     known = store.row(task.id)
-    with tempfile.TemporaryDirectory(prefix="porter-fleet-", ignore_cleanup_errors=True) as work:
-        result = os.path.join(work, "result")
-        os.mkdir(result)
-        answer = _child(task, known["key"] if known else "", work, started)
-        if answer == SAME and known:
-            return known | {"is_new": False}
-        if isinstance(answer, dict):
-            return answer | {"is_new": False}  # what an earlier run made stays, for when it can be had again
-        with open(os.path.join(result, ROW), "rb") as stream:
-            row: Json = json.loads(stream.read())
-        store.put(task.id, result)
+    try:
+        with tempfile.TemporaryDirectory(prefix="porter-fleet-", ignore_cleanup_errors=True) as work:
+            result = os.path.join(work, "result")
+            os.mkdir(result)
+            answer = _child(task, known["key"] if known else "", work, started)
+            if answer == SAME and known:
+                return known | {"is_new": False}
+            if isinstance(answer, dict):
+                return answer | {"is_new": False}  # what an earlier run made stays, for when it can be had again
+            with open(os.path.join(result, ROW), "rb") as stream:
+                row: Json = json.loads(stream.read())
+            store.put(task.id, result)
+    except OSError as error:  # no room for temporary files, no more processes
+        return of_failure(*[str(error.strerror or error)] * 2) | {"is_new": False}
     return row | {"is_new": True}
 
 
