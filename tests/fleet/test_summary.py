@@ -7,11 +7,12 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from porter.errors import UserError
-from porter.fleet import show
+from porter.fleet import show, summary
 from porter.fleet.entries import Entry
 from porter.fleet.page import page
 from porter.fleet.row import of_failure, of_report
@@ -106,6 +107,19 @@ def test_bytes_do_not_depend_on_the_order_in_which_rows_came():
     listed = [Entry(f"l.txt:{n}", f"src/{name}", f"{name}-1", name) for n, name in enumerate(ROWS, 1)]
     ids = [{f"{name}-1": ROWS[name] for name in names} for names in (ROWS, backwards)]
     assert as_json(document(listed, ids[0], "en", None)) == as_json(document(listed, ids[1], "en", None))
+
+
+def test_json_holds_its_schema():
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
+    schema = json.loads((Path(summary.__file__).parent / "schema.json").read_text("utf-8"))
+    found = made({**ROWS, "fresh": row()}, against=("old", json.loads(as_json(made(ROWS)))))
+    for one in (made(ROWS), found):
+        jsonschema.validate(json.loads(as_json(one)), schema)
+        for extra in (one, one["totals"], one["repositories"][0], one["obstacles"][0]):
+            extra["more"] = 1
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(one, schema)
+            del extra["more"]
 
 
 class Read(HTMLParser):
