@@ -3,7 +3,7 @@
     python benchmarks/fleet.py FOLDER [--repositories 200] [--largest 60] [--jobs 2] [--sample 10] [--ray] [--kill] [--work DIR]
 
 FOLDER holds git repositories, bare or not, as its children or as theirs (FOLDER/NAME/repo). The first so many by name that have
-at most so many megabytes are a list, and `porter fleet` works on it: with local processes, or with --ray on a cluster of
+all of their last commit and at most so many megabytes are a list, and `porter fleet` works on it: with local processes, or with --ray on a cluster of
 two nodes on this machine, one of which is killed when half is done. With --kill the local command itself is killed (SIGKILL)
 when half is done, and called again. Checked are:
 
@@ -44,11 +44,19 @@ def repositories(folder: Path, most: int, largest: int) -> list[Path]:
     for path in sorted((*folder.glob("*"), *folder.glob("*/repo"))):
         if (path / "HEAD").is_file() or (path / ".git").exists():
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            if size <= largest * 1_000_000:
+            if size <= largest * 1_000_000 and is_whole(path):
                 found.append(path)
         if len(found) == most:
             break
     return found
+
+
+def is_whole(path: Path) -> bool:
+    """Whether all that its last commit has is there: a partial clone has promises instead."""
+    command = ["git", "-C", str(path), "rev-list", "--objects", "--missing=print", "--max-count=1", "HEAD"]
+    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return done.returncode == 0 and not any(line.startswith("?") for line in done.stdout.splitlines())
 
 
 def listed(paths: list[Path], file: Path) -> Path:

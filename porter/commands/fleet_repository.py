@@ -1,7 +1,7 @@
 """What a process of `porter fleet` does: one repository comes in, and is analysed as `porter analyze` does it.
 
-The task is a line of standard input, which stays open: where it ends, so does this process, with git and all else that it
-started. The answer is a line of standard output.
+Its argument is the folder that it works in. The task is a line of standard input, which stays open: where it ends, so does
+this process, with git and all else that it started, and the folder goes. The answer is a line of standard output.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from porter.fleet.task import SAME
 
 
 def main() -> None:
-    task = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_watch, args=(task["work"],), daemon=True).start()
+    work = sys.argv[1]
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):
+        _end(work)
+    task = {**json.loads(line), "work": work}
+    threading.Thread(target=_watch, args=(work,), daemon=True).start()
     seconds, gigabytes = task["limits"]
     _limit(seconds, gigabytes)
     answer: object
@@ -48,11 +52,16 @@ def main() -> None:
 
 
 def _watch(work: str) -> None:
-    """The other end of standard input was closed: whoever waits for the result is gone."""
     with suppress(OSError, ValueError):
         while os.read(0, 4096):
             pass
-    shutil.rmtree(work, ignore_errors=True)
+    _end(work)
+
+
+def _end(work: str) -> None:
+    """The other end of standard input was closed: whoever waits for the result is gone."""
+    for _ in range(3):  # the work goes on until the end, and may write meanwhile
+        shutil.rmtree(work, ignore_errors=True)
     if sys.platform == "win32":
         os._exit(1)
     else:

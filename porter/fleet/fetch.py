@@ -75,21 +75,27 @@ def _clone(where: str, revision: str, folder: str) -> str:
     take = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
     try:
         _git(*take, "--depth=1", "--end-of-options", where, revision or "HEAD", folder=folder, shown=where)
-        commit = "FETCH_HEAD"
+        names = ["FETCH_HEAD"]
     except UserError:
-        if not revision:
+        if revision in ("", "HEAD"):
             raise
         # a commit that the server does not hand out by itself, or the head of its name
-        names = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-        _git(*take, "--end-of-options", where, *names, folder=folder, shown=where)
-        commit = revision
-    asked = ("rev-parse", "-q", "--verify", "--end-of-options", f"{commit}^{{commit}}")
-    try:
-        commit = _git(*asked, folder=folder, shown=where).strip()
-    except UserError:
-        raise UserError(f"there is no revision {revision!r}", f"没有版本 {revision!r}") from None
+        everything = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+        _git(*take, "--end-of-options", where, *everything, folder=folder, shown=where)
+        names = [f"refs/tags/{revision}", f"refs/remotes/origin/{revision}", revision]
+    commit = next(filter(None, (_commit(name, where, folder) for name in names)), "")
+    if not commit:
+        raise UserError(f"there is no revision {revision!r}", f"没有版本 {revision!r}")
     _git("checkout", "-q", "--detach", "--no-recurse-submodules", commit, folder=folder, shown=where, own=_NO_SETTINGS)
     return folder
+
+
+def _commit(name: str, where: str, folder: str) -> str:
+    try:
+        asked = ("rev-parse", "-q", "--verify", "--end-of-options", f"{name}^{{commit}}")
+        return _git(*asked, folder=folder, shown=where).strip()
+    except UserError:
+        return ""
 
 
 def _git(*words: str, shown: str, folder: str = "", own: dict[str, str] | None = None) -> str:
@@ -104,7 +110,7 @@ def _git(*words: str, shown: str, folder: str = "", own: dict[str, str] | None =
     if done.returncode:
         lines = [row for row in done.stderr.decode("utf-8", "replace").splitlines() if row.strip()]
         known = [row for row in lines if row.startswith(("fatal:", "error:"))] or lines or [f"exit {done.returncode}"]
-        why = known[0].replace(shown, "it")
+        why = known[0].replace(shown, "it").replace(folder or shown, "its copy")  # the same words each time
         raise UserError(f"git cannot fetch it: {why}", f"git 无法获取：{why}")
     return done.stdout.decode("utf-8", "replace")
 

@@ -84,14 +84,14 @@ def _child(task: Task, known: str, work: str, started: Callable[[subprocess.Pope
     os.mkdir(empty := os.path.join(work, "empty"))
     with open(said, "wb") as answer, open(errors, "wb") as log:
         child = subprocess.Popen(
-            [sys.executable, "-c", program], cwd=empty, stdin=subprocess.PIPE, stdout=answer, stderr=log,
+            [sys.executable, "-c", program, work], cwd=empty, stdin=subprocess.PIPE, stdout=answer, stderr=log,
             start_new_session=True,
         )  # fmt: skip
     assert child.stdin is not None
     started(child)
     try:
         with child.stdin:  # it ends when this end is closed, however that happens
-            child.stdin.write(json.dumps({**task._asdict(), "known": known, "work": work}).encode() + b"\n")
+            child.stdin.write(json.dumps({**task._asdict(), "known": known}).encode() + b"\n")
             child.stdin.flush()
             child.wait(task.limits.seconds)
     except BrokenPipeError:

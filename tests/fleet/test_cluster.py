@@ -111,7 +111,9 @@ def test_a_node_with_another_porter_is_refused_by_name(cluster, repos, monkeypat
     cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     monkeypatch.setenv("PYTHONPATH", str(TESTED))
-    done = subprocess.run(command(repos, str(repos / "out"), "--ray", cluster.address), capture_output=True, text=True)
+    done = subprocess.run(
+        command(repos, str(repos / "out"), "--ray", cluster.address), capture_output=True, text=True, cwd=repos
+    )
     assert (
         done.returncode == 2
         and "these nodes have another porter than" in done.stderr
@@ -120,5 +122,7 @@ def test_a_node_with_another_porter_is_refused_by_name(cluster, repos, monkeypat
 
 
 def test_a_cluster_that_is_none(repos):
-    done = subprocess.run(command(repos, str(repos / "out"), "--ray", "127.0.0.1:1"), capture_output=True, text=True)
+    done = subprocess.run(
+        command(repos, str(repos / "out"), "--ray", "127.0.0.1:1"), capture_output=True, text=True, cwd=repos
+    )
     assert done.returncode == 2 and done.stderr.startswith("porter: --ray 127.0.0.1:1: no cluster"), done.stderr

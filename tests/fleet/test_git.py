@@ -20,6 +20,7 @@ def origin(tmp_path):
     first = committed(folder, {"train.py": "first\n"})
     git(folder, "tag", "-a", "v1", "-m", "v1")
     git(folder, "branch", "old")
+    git(folder, "branch", "master")  # which a new repository here may be at
     second = committed(folder, {"train.py": "second\n"})
     return folder, first, second
 
@@ -75,6 +76,21 @@ def test_nothing_of_it_is_run(origin, tmp_path, monkeypatch):
         with pytest.raises(UserError):
             fetch("git", where, "", "bad", str(tmp_path))
     assert not ran.exists()
+
+
+def test_what_git_says_is_the_same_each_time(origin, tmp_path):
+    """Of a repository whose objects are damaged, and of a folder that the fetch cannot name."""
+    folder, first, _ = origin
+    for file in (folder / ".git" / "objects").glob("*/*"):
+        if file.parent.name not in ("pack", "info"):
+            file.chmod(0o644)
+            file.write_bytes(b"damaged")
+    said = []
+    for name in ("one", "other"):
+        with pytest.raises(UserError) as told:
+            fetched(tmp_path, folder, first, name)
+        said.append(told.value.text("en"))
+    assert said[0] == said[1] and str(tmp_path) not in said[0]
 
 
 def test_what_git_says_is_told_in_one_line(tmp_path):
