@@ -9,6 +9,7 @@ import typer
 from porter.cli.catalog import catalog_app
 from porter.cli.checklist import checklist
 from porter.cli.checkpoint import checkpoint_app
+from porter.cli.fleet import fleet
 from porter.cli.instrument import Filled, instrument
 from porter.cli.options import (
     Exclude,
@@ -250,6 +251,7 @@ def register(app: typer.Typer) -> None:
     app.command("diagnose")(diagnose)
     app.command("compare")(compare)
     app.command("checklist")(checklist)
+    app.command("fleet")(fleet)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("instrument", cls=Filled)(instrument)

@@ -31,7 +31,7 @@ def render(document: Json) -> str:
             f["severity"], f["status"], f["effort"], f["column"], hidden, "yes" if f["baseline"] else "", f["fingerprint"],
             *f.get("minutes", ("", "")),
         )  # fmt: skip
-        writer.writerow(map(_cell, row))
+        writer.writerow(map(cell, row))
     return stream.getvalue()
 
 
@@ -44,7 +44,7 @@ def _operation(f: Json) -> str:
     return "MODIFY" if any(e["text"] for e in f["edit"]) else "DELETE"
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
     """A spreadsheet runs what starts like a formula."""
     if not isinstance(value, str):
         return value

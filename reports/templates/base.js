@@ -56,5 +56,5 @@
   document.querySelectorAll(".lang button").forEach(function (node) { node.addEventListener("click", function () { speak(node.dataset.lang); }); });
 
   window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, details: details, make: make, spelled: spelled,
-                    speak: speak, spoken: [], asked: (/[?&]lang=(en|zh-Hans)(?:&|$)/.exec(location.search) || [])[1] };
+                    speak: speak, spoken: [], labelled: function () {}, asked: (/[?&]lang=(en|zh-Hans)(?:&|$)/.exec(location.search) || [])[1] };
 })();

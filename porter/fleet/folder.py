@@ -1,0 +1,91 @@
+"""Results in a folder of this machine, or of a disk that all nodes share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+
+from porter.files.documents import Json
+from porter.files.lock import Lock
+from porter.files.write import create, flush_folder
+from porter.fleet.layout import MARK, REPOSITORIES, ROW, foreign, unwritable, whole
+
+UNFINISHED = ".unfinished"
+
+
+class Folder:
+    def __init__(self, place: str):
+        self.shown, self.path = place, os.path.abspath(place)
+        self._lock = Lock(os.path.join(self.path, MARK), place)
+
+    def begin(self) -> None:
+        try:
+            names = os.listdir(self.path) if os.path.lexists(self.path) else []
+            if names and MARK not in names:
+                raise foreign(self.shown)
+            os.makedirs(os.path.join(self.path, REPOSITORIES), exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.shown, error) from None
+        self._lock.acquire()  # makes the mark; nobody clears it away
+        shutil.rmtree(os.path.join(self.path, UNFINISHED), ignore_errors=True)
+
+    def end(self) -> None:
+        self._lock.release()
+
+    def row(self, name: str) -> Json | None:
+        try:
+            with open(os.path.join(self.path, REPOSITORIES, name, ROW), "rb") as stream:
+                return whole(stream.read())
+        except OSError:
+            return None
+
+    def put(self, name: str, folder: str) -> None:
+        try:
+            self._put(name, folder)
+        except OSError as error:
+            raise unwritable(self.shown, error) from None
+
+    def _put(self, name: str, folder: str) -> None:
+        waiting = os.path.join(self.path, UNFINISHED)
+        os.makedirs(waiting, exist_ok=True)
+        copy = tempfile.mkdtemp(prefix=f"{name}-", dir=waiting)
+        os.chmod(copy, 0o777 & ~_umask())
+        for file in sorted(os.listdir(folder)):
+            shutil.copyfile(os.path.join(folder, file), os.path.join(copy, file))
+            _flush(os.path.join(copy, file))
+        flush_folder(copy)
+        self._replace(copy, os.path.join(self.path, REPOSITORIES, name))
+
+    def _replace(self, copy: str, place: str) -> None:
+        """Between the two renames there is no result, and a kill leaves none: it is done again, never half."""
+        old = copy + ".old"
+        while True:
+            with suppress(FileNotFoundError):
+                os.rename(place, old)
+                shutil.rmtree(old, ignore_errors=True)
+            try:
+                os.rename(copy, place)
+                break
+            except OSError:  # the task was given to two nodes, and the other was faster
+                if not os.path.isdir(place):
+                    raise
+        flush_folder(os.path.dirname(place))
+
+    def write(self, file: str, text: str) -> None:
+        try:
+            create(os.path.join(self.path, file), text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise unwritable(self.shown, error) from None
+
+
+def _flush(file: str) -> None:
+    with open(file, "rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
