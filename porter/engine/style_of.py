@@ -1,4 +1,4 @@
-"""The class of each style."""
+"""Names the class of each style."""
 
 from porter.engine.portable import Portable
 from porter.engine.styles import Rename

@@ -1,4 +1,4 @@
-"""How a port is spelled, one class per style. Rules decide what changes; a style writes it, on LibCST nodes."""
+"""How a port is written: one class per style. A rule decides what changes; a style writes it, with LibCST nodes."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ if TYPE_CHECKING:
 
 
 class Rename:
-    """What people write by hand: `torch.npu`, "npu", "hccl"."""
+    """The style that people write by hand: `torch.npu`, "npu", "hccl". Methods answer None where they cannot write an edit."""
 
-    loads = True  # torch_npu has to be imported before what this style writes
-    one_world = True  # what it writes runs on NPUs alone
+    loads = True  # its edits need torch_npu to be imported before them
+    one_world = True  # its edits run on NPUs alone
 
     def __init__(self, target: Target, has: Callable[[str], bool]):
         self.target, self.has = target, has
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
-        """Whether the style lets these texts take the place of the old one."""
+        """Whether these texts may replace the old one in this style. `code`: of the finding."""
         return True
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
-        """The counterpart of a name (`old`) below torch.cuda; None where the target has none."""
+        """The full new name for `torch.cuda.{old}`. `tail`: its counterpart below the target's namespace. None where the
+        target has no such name."""
         full = f"{self.target.namespace}.{tail}"
         return full if self.has(full) else None
 
     def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
-        """A string that starts with cuda, in the author's quotes; None where it cannot be rewritten in place."""
+        """The new device for a string that starts with cuda, in the author's quotes."""
         device = self.target.device
         if isinstance(node, cst.SimpleString):
             head = len(node.prefix) + len(node.quote)
@@ -39,14 +40,14 @@ class Rename:
         if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
             first = node.parts[0]
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
-        return None  # implicitly concatenated
+        return None  # an implicitly concatenated string
 
     def device_type(self, file: RuleFile) -> cst.BaseExpression | None:
-        """The type of device, for a call that takes CUDA where it is told none."""
+        """The type of device, for a call that would use CUDA without that argument."""
         return self.device(cst.SimpleString('"cuda"'), file)
 
     def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
-        """A string that holds nccl, alone or behind `cuda:`."""
+        """The new backend for a string that holds nccl, alone or behind `cuda:`."""
         if not isinstance(node, cst.SimpleString):
             return None
         value, backend = node.value, self.target.backend
@@ -56,16 +57,18 @@ class Rename:
         return node.with_changes(value=value) if value != node.value else None
 
     def backend_asked(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`dist.is_nccl_available()`; None where its name alone is another."""
+        """The new call for `dist.is_nccl_available()`; None where only its name changes."""
         return None
 
     def method(self, call: cst.Call, file: RuleFile, index: str = "") -> cst.Call | None:
-        """`x.cuda(...)`; `index`, where it is given one: known | likely | nothing, where that may be None."""
+        """The new call for `x.cuda(...)`. `index`: what is known of the number that it is given: known | likely | nothing (it
+        may be None); "" where none is given."""
         called: Any = call.func  # an attribute, as it is a method
         return call.with_changes(func=self.attribute(called))
 
     def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`x.cuda()` of what may have `to()` alone; None with an index, which `to()` takes for another device."""
+        """The new call for `x.cuda()` where x has `to()`, but perhaps no `npu()`. None where an index is given, as `to()`
+        may take that for another device."""
         return self._to(call, cst.SimpleString(f'"{self.target.device}"'))
 
     @staticmethod
@@ -79,16 +82,16 @@ class Rename:
         return call.with_changes(func=func, args=[first, *call.args])
 
     def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
-        """`x.cuda` that is not called."""
+        """The new expression for `x.cuda` that is not called."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.device))
 
     def module(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
-        """`torch.cuda` itself, handed on."""
+        """The new expression for `torch.cuda` itself, used as a value."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.namespace.rpartition(".")[2]))
 
     def on_device(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
-        """`x.is_cuda`."""
-        if file.meaning.is_scripted():  # its tensors have no attribute that torch_npu added
+        """The new expression for `x.is_cuda`."""
+        if file.meaning.is_scripted():  # tensors in scripted code lack the attribute that torch_npu adds
             return self._has_type(node, f'"{self.target.device}"')
         return node.with_changes(attr=node.attr.with_changes(value=f"is_{self.target.device}"))
 
