@@ -1,7 +1,7 @@
 """Finds settings that are the device of a simulator, which runs only on CUDA or the CPU.
 
-The settings are expanded into a call, `make(**cfg.env)`, and `def __init__(self, task, **kwargs)` passes `kwargs.pop("device")` to
-the simulator, such as NVIDIA Warp.
+The settings are expanded into a call, `make(**cfg.env)`, and `def __init__(self, task, **kwargs)` passes `kwargs.pop("device")`
+to the simulator, such as NVIDIA Warp.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Three kinds are joined: findings whose stanza says `across`; findings with the same sentence about the same statement, letter by
 letter; and findings with the same sentence in many files. They are joined within a program, which is a folder with its own list
-of packages, or within a folder, as scripts for a cluster. The first file speaks, a test only if no other file does, and the others
-become its places. Only files of the run are joined. Findings that are edited or suppressed stay.
+of packages, or within a folder, as scripts for a cluster. The first file speaks, a test only if there is no other, and the other
+files become its places. Only files of the run are joined. Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def _is_of_code(finding: Finding) -> bool:
 
 
 def _copies(findings: Sequence[Finding], text: Callable[[str], bytes]) -> Iterable[list[Finding]]:
-    """The findings in groups by the text of their line. The second place with a text in one file goes with the second in others."""
+    """The findings in groups by the text of their line. If a text is in a file twice, its second place goes with the second place
+    in other files."""
     if len({f.path for f in findings}) < 2:
         return ()
     groups: dict[tuple[bytes, int], list[Finding]] = {}
