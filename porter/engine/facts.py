@@ -188,7 +188,7 @@ class SaidOnce(NamedTuple):
     # (file that sets a default type of tensors, "path:line" of a tensor of that program that a default device does not move)
     unmoved: tuple[tuple[str, str], ...] = ()
     sync_norms: SyncNorms = SyncNorms()
-    # the first file that names autocast or a 16-bit float type; "?" where no file trains, so that whoever trains may use them
+    # the first file that names autocast or a 16-bit float type; "?" if no file trains: the programs that use it may name one
     short_floats: str = ""
     bfloat16: str = ""  # the first file that may make its parameters bfloat16
 

@@ -1,4 +1,4 @@
-"""The style for one code base for GPUs and NPUs: the ported program finds its device when it runs.
+"""Writes ports that run on GPUs and NPUs: the ported program finds its device when it runs.
 
 Where torch.accelerator has a function, the port calls it. Else it uses names that are bound at the head of the module. From
 torch 2.6 on they are bound by

@@ -1,4 +1,4 @@
-"""What a rule is. It names what it wants to be asked about, and answers each node with a Hit, or with nothing.
+"""Defines what a rule is. It names what it wants to be asked about, and answers each node with a Hit, or with nothing.
 
 A rule sees LibCST nodes and the `RuleFile` they stand in, nothing else. It never reports, counts or decides a status: no
 `new` is manual, `new` is review, `new` and `safe` is auto.

@@ -1,4 +1,4 @@
-"""How a port is written: one class per style. A rule decides what changes; a style writes it, with LibCST nodes."""
+"""Says how a port is written: one class per style. A rule decides what changes; a style writes it, with LibCST nodes."""
 
 from __future__ import annotations
 

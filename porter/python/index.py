@@ -1,4 +1,4 @@
-"""The index of one file: the tree of `ast`, walked once. It is fast, and decides which statements LibCST has to parse.
+"""Makes the index of one file: walks the tree of `ast` once. The index is fast, and decides which statements LibCST parses.
 
 A link is (node, link of its parent). The walk visits only fields that can hold a node of interest, never operators, contexts
 or constants. That takes a quarter of the time of `ast.walk`.

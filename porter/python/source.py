@@ -1,4 +1,4 @@
-"""The text of one file. Converts between positions of `ast` (line, UTF-8 column), offsets, and what editors count."""
+"""Holds the text of one file. Converts between positions of `ast` (line, UTF-8 column), offsets, and what editors count."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _WORDS = tuple(
         *(r"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", r"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
     )
 )
-# `__init__` makes these modules, but calls none of them; its values are read only if it has another word
+# an `__init__` makes these modules, but calls none of them: its values are read only if another of the words is in it
 _MODULES = (Sought(r"LU\((?<=SiLU\(|GELU\()"), Sought(r"Norm\((?<=LayerNorm\(|GroupNorm\()"))
 _COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # copies of attention heads
 

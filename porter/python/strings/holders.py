@@ -21,7 +21,7 @@ from porter.python.parameters import positional
 Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # for one type of node
 
 _SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the same value
-_INTRINSIC = ("type", "value", "name")  # attributes that torch or an Enum sets, so that nobody else can
+_INTRINSIC = ("type", "value", "name")  # attributes that torch or an Enum sets, and not the program
 
 
 def field(name: str) -> str:
