@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python.evidence import RUNNERS, call_name, like, logged
-from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, strings
+from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
@@ -47,6 +47,7 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
     for link in (*_texts(file), *_attributes(file)):
         ported, command = _in_command(file, link)
         told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
+        told = told or _is_told_where_compared(link, told_lines)
         if not (
             told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)
         ):
@@ -72,6 +73,41 @@ def _is_word(link: Link) -> bool:
     """Whether a string is part of a text for people or of a path, or names an attribute."""
     above = link[1][0]
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS
+
+
+def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
+    """`def f(x, impl="cuda")` and `assert impl in ("plain", "cuda")`, where a finding speaks of `impl == "cuda"` in the
+    function, or of `self.impl == "cuda"` in the class."""
+    name = _default_of(link) if link[1][0].__class__ is ast.arguments else _listed_for(link)
+    function = next((above for above in ancestors(link) if above[0].__class__ in FUNCTIONS), None)
+    if not name or function is None:
+        return False
+    comparisons = (node for node in walk(owner_of(function) or function[0]) if node.__class__ is ast.Compare)
+    told = (node for node in comparisons if node.lineno in told_lines)
+    return any({name, link[0].value} <= {*map(_spelled, (node.left, *node.comparators))} for node in told)
+
+
+def _default_of(link: Link) -> object:
+    """The parameter."""
+    arguments: ast.arguments = link[1][0]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults)),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults),
+    ]
+    return next((parameter.arg for parameter, default in pairs if default is link[0]), None)
+
+
+def _listed_for(link: Link) -> object:
+    """`impl` of `impl in ("plain", "cuda")`."""
+    above = link[1][1]
+    listed = link[1][0].__class__ in (ast.Tuple, ast.List, ast.Set) and above[0].__class__ is ast.Compare
+    return _spelled(above[0].left) if listed else None
+
+
+def _spelled(side: ast.expr) -> object:
+    """`impl` of a name or an attribute, and the value of a constant."""
+    return getattr(side, "attr", getattr(side, "id", getattr(side, "value", None)))
 
 
 def _is_unread(file: File, link: Link) -> bool:

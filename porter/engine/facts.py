@@ -182,9 +182,8 @@ class SaidOnce(NamedTuple):
 
     fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU
-    drop_path: str | None = (
-        ""  # the first file with a DropPath; None where the sizes of images differ: then the advice does not fit
-    )
+    # the first file with a DropPath; None where the sizes of images differ: then the advice does not fit
+    drop_path: str | None = ""
     # (file that sets a default type of tensors, "path:line" of a tensor of that program that a default device does not move)
     unmoved: tuple[tuple[str, str], ...] = ()
     sync_norms: SyncNorms = SyncNorms()
@@ -235,6 +234,7 @@ class NativeCode:
     modules: tuple[str, ...] = ()  # the last words of the names of extensions that are built from CUDA sources
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
     needed: tuple[Needed, ...] = ()
+    unbuilt: tuple[str, ...] = ()  # sources that no list of an extension names, and that nothing in one includes
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

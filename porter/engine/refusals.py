@@ -13,6 +13,7 @@ from porter.engine.suppress import Suppressions
 from porter.errors import Unreadable
 from porter.files.read import digest
 from porter.finding import Change, FileResult, Finding
+from porter.regex import lazy
 
 _Made = TypeVar("_Made")
 
@@ -45,6 +46,10 @@ def finding(
     )  # fmt: skip
 
 
+OF_GRAMMAR = ("syntax", "python2")  # of PRT002
+TEMPLATE = lazy(r"\{\{.*\}\}")  # `{{cookiecutter.name}}/train.py`: no Python until the names are filled in
+
+
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
     """The result of a file that porter does not analyse: one finding, PRT003."""
     return FileResult(path, (finding(session, path, Hit(None, why, values=named(**values)), "PRT003", (1, 1)),))
@@ -56,7 +61,8 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     try:
         return look(result)
     except Unreadable as error:
-        fault = own(path, error.line, "PRT002", error.key, session, error=error.error)
+        key = "template" if error.key in OF_GRAMMAR and TEMPLATE.search(path) else error.key
+        fault = own(path, error.line, "PRT002", key, session, error=error.error)
     except RecursionError:
         fault = own(path, 1, "PRT002", "deep", session)
     except MemoryError:

@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import cst
+from porter.regex import lazy
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
+
+
+_INDEX = lazy(
+    r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)"
+)  # an integer by its name: what else it may be, `to()` takes as it is
 
 
 class Rename:
@@ -67,9 +73,13 @@ class Rename:
         return call.with_changes(func=self.attribute(called))
 
     def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """The new call for `x.cuda()` where x has `to()`, but perhaps no `npu()`. None where an index is given, as `to()`
-        may take that for another device."""
-        return self._to(call, cst.SimpleString(f'"{self.target.device}"'))
+        """The new call for `x.cuda(...)` where x has `to()`, but perhaps no `npu()`. None where the argument may be something
+        else than an index."""
+        device = self.target.device
+        if len(call.args) == 1 and (index := _plain_index(call.args[0])) is not None:
+            placed = cst.parse_expression({"": f'"{device}"'}.get(index) or f'f"{device}:{{{index}}}"')
+            return self._to(call.with_changes(args=[]), placed)
+        return self._to(call, cst.SimpleString(f'"{device}"'))
 
     @staticmethod
     def _to(call: cst.Call, device: cst.BaseExpression) -> cst.Call | None:
@@ -100,3 +110,13 @@ class Rename:
         kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
         comparison = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
         return cst.Comparison(kind, [comparison], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def _plain_index(argument: cst.Arg) -> str | None:
+    """The name of an index; "" of the device that is set already, None of anything else."""
+    if argument.star or argument.keyword is not None and argument.keyword.value != "device":
+        return None
+    text = cst.Module([]).code_for_node(argument.value)
+    if text.endswith(".current_device()"):
+        return ""
+    return text if _INDEX.fullmatch(text) else None

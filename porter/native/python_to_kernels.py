@@ -11,6 +11,7 @@ from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.kernels import Reached, Remember
 from porter.native.other_ways import goes_on
+from porter.native.unbuilt import unbuilt
 from porter.native.uses import OPS, uses
 from porter.python.trees import Parse
 from porter.python.walks import children
@@ -39,7 +40,8 @@ def gather(
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
     callers, spared = _dying(reached, texts, parse)
-    return NativeCode(natives, callers, tuple(sorted(filter(_only_built(texts), modules))), spared)
+    left = unbuilt(root, files, sources, built, texts)
+    return NativeCode(natives, callers, tuple(sorted(filter(_only_built(texts), modules))), spared, unbuilt=left)
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:

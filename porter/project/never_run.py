@@ -94,12 +94,18 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
 
 
 class Methods:
-    """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file has a name."""
+    """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file has a name.
+    `skipped`: whether a line is known already as one that never runs."""
 
     def __init__(
-        self, tree: ast.Module, text: bytes, is_own: Callable[[str], bool], says: Callable[[str], bool]
+        self,
+        tree: ast.Module,
+        text: bytes,
+        is_own: Callable[[str], bool],
+        says: Callable[[str], bool],
+        skipped: Callable[[int], bool] = lambda line: False,
     ) -> None:
-        self._text, self._says = text, says
+        self._text, self._says, self._skipped = text, says, skipped
         owners = [] if _LOOKED_UP.search(text) else [node for node in tree.body if isinstance(node, ast.ClassDef)]
         own = {name for node in tree.body for name in _imported(node, is_own)} | {owner.name for owner in owners}
         self._spans = {
@@ -138,7 +144,7 @@ class Methods:
 
     def _is_in_idle(self, line: int) -> bool:
         span = span_of(line, self._sorted)
-        return span is not None and self._is_idle(self._spans[span][1])
+        return span is not None and self._is_idle(self._spans[span][1]) or self._skipped(line)
 
 
 def _span(node: ast.stmt) -> Span:

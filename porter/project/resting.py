@@ -22,6 +22,7 @@ from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
 from porter.project.never_run import Methods, branches
+from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
 from porter.project.unused import Uses
 from porter.python.graphs import reached
@@ -50,10 +51,13 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
-    return [_rested(result, told, uses, once) if told else result for result, told in rows]
+    off = OffOptions(uses.saying)
+    return [_rested(result, told, uses, off, once) if told else result for result, told in rows]
 
 
-def _rested(result: FileResult, told: list[Finding], uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+def _rested(
+    result: FileResult, told: list[Finding], uses: Uses, off: OffOptions, once: Callable[[str, str], bool]
+) -> FileResult:
     """The same for one file. `told`: its findings that matter only if their place runs."""
     if uses.is_idle(result.path):
         return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
@@ -61,24 +65,30 @@ def _rested(result: FileResult, told: list[Finding], uses: Uses, once: Callable[
     result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
     result = _as_notes(result, _shown_alone(result, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
-    return _rested_parts(_never_run(result, uses, once), uses, once)
+    return _rested_parts(_never_run(result, uses, off, once), uses, once)
 
 
-def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
-    """The result with notes for branches that are never taken, and for methods that nothing names."""
+def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callable[[str, str], bool]) -> FileResult:
+    """The result with notes for methods that nothing names, and for branches that are never taken, or with no setting of the
+    project."""
     told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
     tree = parse(uses.text(result.path)) if told else None
     if tree is None:
         return result
     path, never = result.path, branches(tree)
     is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
-    methods = Methods(tree, uses.text(path), uses.is_own, lambda name: uses.says(name, path)) if is_closed else None
+    text, is_own = uses.text(path), uses.is_own
+    by_name = Methods(tree, text, is_own, lambda name: uses.says(name, path))
+    by_option = Methods(
+        tree, text, is_own, lambda name: uses.says(name, path), lambda line: bool(options.at(tree, line))
+    )
 
     def why(line: int) -> tuple[str, str]:
-        span = next((span for span in never if span[0] <= line <= span[1]), None)
-        if span is not None:
+        if span := next((span for span in never if span[0] <= line <= span[1]), None):
             return ("never", never[span])
-        return ("unused", methods.idle(line) if methods else "")
+        if not is_closed or (idle := by_name.idle(line)):
+            return ("unused", idle if is_closed else "")
+        return ("off", options.at(tree, line) or by_option.idle(line))
 
     reasons = {f: [*map(why, lines_of(f))] for f in told}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:

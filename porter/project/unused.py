@@ -200,6 +200,14 @@ class Uses:
         texts = (text for path in near if word in (text := self.text(path)))
         return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
 
+    def saying(self, word: bytes) -> list[tuple[str, bytes]] | None:
+        """The files that say a word, in small letters, in capitals or with hyphens, and their texts; None for a heap of data."""
+        if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+            return None
+        texts = ((path, self.text(path)) for path in self._files)
+        spellings = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}
+        return [(path, text) for path, text in texts if _says(text, spellings)]
+
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether any file matches a pattern, or may."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:

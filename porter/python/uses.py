@@ -56,8 +56,8 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
 
 
 def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
-    """Whether a file imports names from a package and uses none of them. A plain `import x` does not count, as it may be there
-    for what it does; nor does an import with `# noqa`."""
+    """Whether a file imports names from a package and uses none of them. `import x` does not count, as it may be there for its
+    effects; `import x as y` counts. An import with `# noqa` does not count."""
     if file.path.endswith("__init__.py"):
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
@@ -65,7 +65,9 @@ def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
 
 def _imported_in_vain(file: RuleFile, link: Link) -> bool:
     node, above = link[0], link[1][0]
-    if isinstance(node, ast.Import) or isinstance(above, (ast.If, ast.Try, ast.With)) or _noqa(file, node):
+    if isinstance(node, ast.Import) and not all(a.asname for a in node.names):
+        return False
+    if isinstance(above, (ast.If, ast.Try, ast.With)) or _noqa(file, node):
         return False
     names = [(a.asname or a.name).encode() for a in node.names]
     return b"*" not in names and all(len(re.findall(rb"\b%s\b" % name, file.source.utf8)) == 1 for name in names)
@@ -79,7 +81,7 @@ def is_idle(text: bytes, package: bytes) -> bool:
     return package not in _OBJECTS or not _OBJECTS[package].search(text)
 
 
-def _noqa(file: RuleFile, node: ast.ImportFrom) -> bool:
+def _noqa(file: RuleFile, node: ast.Import | ast.ImportFrom) -> bool:
     """Whether `noqa` stands in the statement or behind it."""
     start, end = file.source.span(node)
     line_end = file.source.utf8.find(b"\n", end)

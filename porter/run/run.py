@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}  # the kinds of files that porter reads
 PARALLEL_FROM = 200  # files that pass the gate; with fewer, one process is done before others have started
-_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what is searched in the first bytes of a long JSON file
+_UNREAD = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
+_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what is searched in the first bytes of such a file
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 # gets (phase, done, total). The phase is files, project, analysis or together; total is 0 if it is not known
 Progress = Callable[[str, int, int], None]
@@ -105,7 +106,7 @@ def run(
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
                     data = _read(root, file.path)
                 except FilesError as error:
-                    if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
+                    if error.key not in _UNREAD or kind(file.path) != JSON or _begins_like_settings(root / file.path):
                         done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
@@ -240,9 +241,9 @@ def _read(root: Path, path: str) -> bytes:
 
 
 def _begins_like_settings(path: Path) -> bool:
-    """Whether a JSON file that is too long to read is reported. Long files are mostly data: only those that begin like
-    settings are reported."""
-    return _DEVICE.search(beginning(path, _LOOK) or b"") is not None
+    """Whether a JSON file that is not read may be settings. Only such files are reported: others that are long, or in UTF-16,
+    are vocabularies and annotations, which are data."""
+    return _DEVICE.search((beginning(path, _LOOK) or b"").replace(b"\0", b"")) is not None
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:

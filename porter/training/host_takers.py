@@ -1,8 +1,8 @@
 """Finds where a value goes that `.cpu()`, `.numpy()` or `.tolist()` copied to the host: to a library that computes there, or
 to a file. PRT630 asks.
 
-A value is followed through arrays, names and loops, and through numpy. On its way to a file it is also followed out of the
-function: `return x.cpu().numpy()`.
+A value is followed through arrays, names and loops, through numpy, and into functions and methods of the file. On its way to
+a file it is also followed out of the function: `return x.cpu().numpy()`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, owner_of
+from porter.python.parameters import positional
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
@@ -31,7 +32,11 @@ _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.froma
 _WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("computes-on-the-host").encode())
 # functions, and nodes, that pass a value on
 _THROUGH = frozenset("zip enumerate list tuple reversed sorted tqdm dict PIL.Image.fromarray".split())
-_INSIDE = (ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.BinOp, ast.UnaryOp, ast.IfExp)
+_INSIDE = (
+    *(ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword),
+    *(ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare),
+)
+_SIZES = frozenset({"shape", "ndim", "dtype", "size"})  # attributes of an array that do not depend on its values
 _HOPS = 5  # names and functions through which a value is followed
 
 
@@ -109,9 +114,12 @@ def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
         elif node.__class__ is ast.Call:
             name = scene.names.resolve(node.func, above) or call_name(node.func)
             if name in _WRITERS or name not in _THROUGH and not name.startswith("numpy."):
-                yield name, above
+                parameter = _parameter(scene, above, child) if hops else None
+                yield from [(name, above)] if parameter is None else _inside(scene, parameter, hops - 1)
                 return
             slots += _slot(node, child, name)
+        elif node.__class__ is ast.Attribute and node.attr in _SIZES:
+            return
         elif node.__class__ not in _INSIDE and not (node.__class__ is ast.Subscript and node.value is child):
             readers = _readers(scene, above, child, slots) if hops else None
             if readers is None:
@@ -120,6 +128,30 @@ def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
                 yield from _takers(scene, reader, hops - 1)
             return
         child = node
+
+
+def _inside(scene: Scene, parameter: Link, hops: int) -> list[tuple[str, Link]]:
+    """Who takes it in a function that it is given to. Where a library does, what numpy makes of it beside that is no matter."""
+    readers = scene.names.readers(parameter[0].arg, parameter)
+    takers = [taker for reader in readers for taker in _takers(scene, reader, hops)]
+    return [taker for taker in takers if taker[0].partition(".")[0] in _LIBRARIES] or takers
+
+
+def _parameter(scene: Scene, call: Link, given: Node) -> Link | None:
+    """The parameter that takes an argument, of a function of the file or a method of the class around."""
+    func: Node = call[0].func
+    owner = None
+    if func.__class__ is ast.Attribute:
+        around = scene.function(call)
+        owner = owner_of(around) if around and getattr(func.value, "id", "") == "self" else None
+        if owner is None:
+            return None
+    several = [link for link in scene.names.scopes.functions.get(call_name(func), ()) if owner_of(link) is owner]
+    if len(several) != 1 or given not in call[0].args:
+        return None
+    function = several[0]
+    taken = positional(function[0].args, call[0].args.index(given) + (owner is not None))
+    return (taken, (function[0].args, function)) if taken else None
 
 
 def _readers(scene: Scene, link: Link, child: Node, slots: list[int]) -> list[Link] | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.python import blocks
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.walks import children
 from porter.regex import lazy
@@ -119,8 +119,8 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 
 def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) -> str | None:
-    """The call in a statement that starts the device: one of torch.cuda or torch.npu, or `x.cuda()`. `is_passed`: the function
-    goes on below the statement, so branches that leave it do not count."""
+    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda()`, or `x.to("cuda")`.
+    `is_passed`: the function goes on below the statement, so branches that leave it do not count."""
     for node in _calls(statement, is_passed=is_passed):
         full = names.resolve(node.func, link)
         if full and _TOUCHES.match(full):
@@ -132,7 +132,21 @@ def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) ->
             and not node.args
         ):
             return f".{node.func.attr}()"
+        place = _place(node)
+        if place and full and full.startswith("torch.") and full != "torch.device":
+            return full
+        if place and call_name(node.func) == "to":
+            return f'.to("{place}")'
     return None
+
+
+def _place(call: Node) -> str:
+    """The device that a call names in so many words: `x.to("cuda")`, `torch.zeros(2, device="cuda:0")`."""
+    given = [k.value for k in call.keywords if k.arg == "device"]
+    if call.func.__class__ is ast.Attribute and call.func.attr == "to":
+        given += call.args[:1]
+    texts = (constant(node) for node in given)
+    return next((text for text in texts if isinstance(text, str) and text.startswith(("cuda", "npu"))), "")
 
 
 def _collective(statement: Node, link: Link, names: Names) -> str | None:

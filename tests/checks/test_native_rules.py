@@ -75,6 +75,8 @@ def test_every_npu_name_in_the_texts_exists(version):
 ASKING = {  # what more than the import has to be said
     "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
     **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
+    **{name: f"{name}()\n" for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")},
+    "torchpack.distributed.init": "torchpack.distributed.init()\n",
 }
 NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`
 

@@ -380,8 +380,15 @@ def test_a_file_that_only_has_the_name_of_one(tmp_path, what):
         assert {f.code for f in file.findings} <= {"PRT002", "PRT003", "PRT842"}
     assert before == {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     if what in ("binary", "of 50 MB"):
-        quiet = {"a.json"} if what == "of 50 MB" else set()  # everybody knows that such a file is data
+        quiet = {"a.json"}  # everybody knows that such a file is data
         assert {file.path for file in result.files if file.findings} == set(_NAMES) - quiet
+
+
+@pytest.mark.parametrize(("text", "told"), [('{"the": 1, "cuda": 2}', False), ('{"device": "cuda"}', True)])
+def test_json_in_utf_16_is_told_where_it_begins_like_settings(tmp_path, text, told):
+    (tmp_path / "vocabulary.json").write_bytes(text.encode("utf-16"))
+    found = [file for file in run(tmp_path, [str(tmp_path)], Settings(jobs=1), open_session()).files if file.findings]
+    assert bool(found) is told
 
 
 # ---- requirements wherever they stand

@@ -36,8 +36,11 @@ class CudaMethod(Rule):
             return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
-            if moved or receiver != "torch" and certainty_of(original, file) is None:
-                return Hit(original, "moved", new=moved or new, safe=moved is not None, values=values, loads=True)
+            places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
+            indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
+            if moved and not indexed or receiver != "torch" and certainty_of(original, file) is None:
+                safe = moved is not None and not indexed
+                return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
             if (kind := index_of(original, file)) is None:
                 return Hit(original, "call", new=new, safe=True, loads=True)

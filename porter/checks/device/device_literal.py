@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from porter.checks.device.base_class import package_below
+from porter.checks.device.cut_to_length import length, shortened
 from porter.checks.device.offered import offered
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -73,6 +74,10 @@ class DeviceLiteral(Rule):
         safe = literal.certain and script is None
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
+        if new is not None and (number := length(literal.link)) is not None:
+            if not isinstance(new, cst.SimpleString):
+                return Hit(original, "unwritten", values=values)
+            more = (*more, shortened(number, str(new.evaluated_value), file))
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
 
 

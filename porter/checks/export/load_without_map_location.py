@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-
-from porter.checks.export import loaded_uses, prefilters
+from porter.checks.export import loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import constant
 from porter.python.host_loads import is_never_reached, may_be_none
-from porter.python.index import parents
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
@@ -18,6 +15,7 @@ CHECKPOINT = hint("name-of-a-checkpoint")
 MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 STATE = lazy(r"(?i)state_?dict")
+SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -44,8 +42,10 @@ class LoadWithoutMapLocation(Rule):
         about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
-        if _written_here(original, file) or link and is_never_reached(file, link):
+        if saved_here.is_written_before(loaded[1], file) or link and is_never_reached(file, link):
             return None
+        if SCHEDULER.search(about) and loaded_uses.is_copied(value, file):
+            return None  # numbers alone
         is_copied = loaded_uses.is_copied(value, file)
         fate = "" if is_copied or STATE.search(key) else loaded_uses.fate(value, file)
         names_whole = MODULE.search(target) and not STATE.search(key) and not is_copied
@@ -55,7 +55,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
             )
-        if loaded_uses.is_taken_apart(value, file):
+        if loaded_uses.is_taken_apart(value, file) or loaded_uses.is_put_in_place(value, file):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
@@ -78,18 +78,3 @@ def _keys(value: Link, file: RuleFile) -> list[str]:
         str(constant(getattr(use[1][0], "slice", None))) for uses in loaded_uses.named(value, file) for use in uses
     ]
     return [*filter(PART.search, asked)]
-
-
-def _written_here(original: cst.Call, file: RuleFile) -> bool:
-    """Whether the file that is loaded, come what may, is one that this program saves, on the device it runs on."""
-    path = original.args[0].value
-    if not isinstance(path, cst.SimpleString) or any(n.__class__ is ast.If for n in parents(file.link(original.func))):
-        return False
-    for link in file.apis.get("torch.save", ()):
-        while link[1] is not None and link[1][0].__class__ is ast.Attribute:
-            link = link[1]
-        call = link[1] and link[1][0]
-        if call.__class__ is ast.Call and call.func is link[0] and len(call.args) > 1:
-            if constant(call.args[1]) == path.evaluated_value:
-                return True
-    return False

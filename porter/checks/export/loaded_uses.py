@@ -114,6 +114,24 @@ def _moved_in(file: RuleFile, name: str) -> frozenset[str]:
     return frozenset(match[1].decode() for match in _MOVES.finditer(file.source.utf8, start, end))
 
 
+def is_put_in_place(value: Link, file: RuleFile) -> bool:
+    """Whether `layer.weight.data` becomes what was loaded, or what the function that loads it gives back: it lies where it
+    was loaded."""
+    uses = [value, *(use for uses in named(value, file) for use in uses)]
+    function = next((above[0] for above in ancestors(value) if above[0].__class__ is ast.FunctionDef), None)
+    if function is not None and any(use[1][0].__class__ is ast.Return for use in uses):
+        calls = [link[1] for link in file.names.spelled(function.name) if getattr(link[1][0], "func", None) is link[0]]
+        taken = [part(call)[0] for call in calls]
+        uses = [*uses, *taken, *(use for whole in taken for several in named(whole, file) for use in several)]
+    return any(map(_becomes_data, uses))
+
+
+def _becomes_data(use: Link) -> bool:
+    above = part(use)[0][1]
+    targets = above[0].targets if above is not None and above[0].__class__ is ast.Assign else []
+    return any(getattr(target, "attr", "") == "data" for target in targets)
+
+
 def is_taken_apart(value: Link, file: RuleFile) -> bool:
     """`params, step = torch.load(path)` of which a part goes to somebody who may use it as it comes."""
     above = value[1] and value[1][0]

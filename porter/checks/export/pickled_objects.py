@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.export import loaded_objects, loaded_uses
+from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -15,6 +16,7 @@ from porter.regex import lazy
 _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
+_IN_CODE = rb"^[^#\n]*?"  # a dictionary may have rows that somebody took out
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
 _SAVED = lazy(rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)")
@@ -28,8 +30,8 @@ _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object
 def _held(file: RuleFile) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
-        pattern = name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
-        if file.source.says(re.compile(pattern)) or _put(name, file):
+        pattern = _IN_CODE + name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
+        if file.source.says(re.compile(pattern, re.MULTILINE)) or _put(name, file):
             return name.decode()
     return None
 
@@ -78,6 +80,8 @@ class PickledObjects(Rule):
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
+        if link and (written := object_saved(link[1], file)):
+            return Hit(original.func, "written", new=new, values=(("name", written),))
         known = file.facts.saved
         saved = saved_with(known, loaded_uses.keys(link[1], file), file.path) if known and link else None
         if saved is None:

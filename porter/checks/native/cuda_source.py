@@ -11,6 +11,9 @@ from porter.text.formats.native import HEADERS, Native
 
 _SHOWN = 4
 _BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?)/")
+_CALLS = lazy(
+    rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\bat::cuda::|CUDAStream|CUDAGuard"
+)
 _STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
 
 
@@ -30,6 +33,10 @@ class CudaSource(TextRule):
         names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
         tables = document.session.rules.tables
         rows = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
+        # what Python calls says more than the steps that it is made of
+        whole = {tables.kernel(function.name) for function in facts.native.functions if function.path == document.path}
+        cure = whole.pop() if names and len(whole) == 1 else None
+        rows = [cure] if cure is not None else rows
         if names:
             why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
@@ -38,7 +45,9 @@ class CudaSource(TextRule):
                 why = "handed_on" if document.path.endswith(HEADERS) else "included"
             elif native.vectors:
                 why = "vectors"
-        if why == "device" and _beside_kernels(document.path, [f.path for f in facts.native.functions]):
+        ends = [function.path for function in facts.native.functions]
+        header = why == "host" and document.path.endswith(HEADERS) and not _CALLS.search(document.data)
+        if why == "device" and _beside_kernels(document.path, ends) or header and _declares(document.path, ends):
             return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
         texts["types"] = _shown(list(native.vectors))
@@ -48,17 +57,24 @@ class CudaSource(TextRule):
         texts["counterparts"] = _shown(
             [name for row in rows[:_SHOWN] for name in row.replacement[:1]] if rows[1:] else []
         )
-        unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 else []
+        unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 and cure is None else []
         texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         if not (texts["callers"] or native.exports) and _BESIDE.search(document.path) and _STARTS.search(document.text):
             why = "program"
+        elif document.path in facts.native.unbuilt:
+            why = "unbuilt"
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
         severity = "slow" if document.path in facts.native.spared else ""
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})
         yield Hit((start, start + 1), why, values=values, severity=severity)
+
+
+def _declares(path: str, kernels: list[str]) -> bool:
+    """Whether a header is that of a file with kernels: `forward.h` of `forward.cu`."""
+    return path.rpartition(".")[0] in {kernel.rpartition(".")[0] for kernel in kernels}
 
 
 def _beside_kernels(path: str, kernels: list[str]) -> bool:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.export.onnx_sessions import asks_for_device
+from porter.checks.native.asked_packages import ASKED
 from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
-from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
-from porter.checks.native.package_uses import called, falls_back, idle, only_asked_for, reached, untold
+from porter.checks.native.package_uses import (
+    called,
+    falls_back,
+    idle,
+    only_asked_for,
+    reached,
+    untold,
+)
 from porter.engine.nodes import bound, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -18,16 +23,6 @@ from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, package_row
 
 ATTENTIONS = ("flash_attn", "xformers")
-# packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
-# it may only build on
-ASKED: dict[str, Callable[[RuleFile], object]] = {
-    "onnxruntime": asks_for_device,
-    "detectron2.config.get_cfg": keeps_default,
-    **{
-        name: partial(called, package=name, apart=())
-        for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
-    },
-}
 
 
 def parents(name: str) -> list[str]:

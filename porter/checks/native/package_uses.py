@@ -7,7 +7,7 @@ import ast
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.python.index import FUNCTIONS, ancestors, methods, walk
 from porter.python.uses import imports_of, is_idle, uses
 
 SHOWN = 4
@@ -55,6 +55,21 @@ def only_asked_for(file: RuleFile, package: str) -> bool:
     )
     used = (full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}."))
     return bool(imports) and whole and all(full == f"{package}.__version__" for full in used)
+
+
+def uses_as_they_are(file: RuleFile, package: str, method: str) -> bool:
+    """Whether a class is used otherwise than as the base of one that has its own `method`."""
+    mentions = file.meaning.mentions.of(frozenset({package}))
+    return not mentions or not all(
+        link[1][0].__class__ is ast.ClassDef and link[0] in link[1][0].bases and method in methods(link[1][0])
+        for link in mentions
+    )
+
+
+def called_bare(file: RuleFile, package: str) -> bool:
+    """Whether a function is called with nothing in the parentheses."""
+    calls = (link[1][0] for link in file.meaning.mentions.of(frozenset({package})))
+    return any(call.__class__ is ast.Call and not call.args and not call.keywords for call in calls)
 
 
 def falls_back(names: list[str], file: RuleFile) -> bool:

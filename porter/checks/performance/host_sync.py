@@ -36,7 +36,7 @@ class HostSync(BatchRule):
             place = file.scene.link_to(file.statement)
             if place is None or not file.glance(prefilters.waits, place):
                 return None
-            return Hit(original.test, "assertion" if isinstance(original, cst.Assert) else "condition")
+            return Hit(original.test, syncs.kind_of_check(place[0]) or "condition")
         scene: Any = file.scene
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
@@ -51,8 +51,8 @@ class HostSync(BatchRule):
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
             if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
                 return None
-            if syncs.is_asserted(link):
-                return Hit(original, "assertion")
+            if check := syncs.check(link):
+                return Hit(original, check)
             return Hit(original, syncs.purpose(scene, link) or "call", values=values)
         name = original.func.attr.value
         if name in TELLING:
@@ -85,8 +85,8 @@ class HostSync(BatchRule):
             return None
         if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None
-        if syncs.is_asserted(link):
-            return Hit(original, "assertion", values=syncs.in_a_row(link, "assertion"))
+        if check := syncs.check(link):
+            return Hit(original, check, values=syncs.in_a_row(link, check))
         taker = host_takers.taker(scene, link) if name in COPIES else ""
         if taker:
             fed = (*values, ("library", taker))

@@ -53,6 +53,9 @@ def _of_layer(original: cst.Call, file: RuleFile) -> Iterator[Hit]:
 
 
 def _aside(file: RuleFile) -> bool:
+    """Also the configuration of a published model, whose weights have their sizes."""
+    if file.source.says(b"PRETRAINED_CONFIG_ARCHIVE_MAP"):
+        return True
     return file.scene.apart or "docs" in file.path.split("/")
 
 

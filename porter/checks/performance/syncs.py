@@ -115,9 +115,23 @@ def is_answer(scene: Scene, link: Link) -> bool:
     return returned and function is not None and function[0] in scene.steps
 
 
-def is_asserted(link: Link) -> bool:
-    """`assert x.max().item() < 1`"""
-    return any(above[0].__class__ is ast.Assert for above in ancestors(link))
+def check(link: Link) -> str:
+    """Which check a value is read for: "assertion" of `assert x.max().item() < 1`, "raising" of a condition that only leads
+    to an error, "" for none."""
+    child = link[0]
+    for above, _ in ancestors(link):
+        if (kind := kind_of_check(above)) and (kind == "assertion" or above.test is child):
+            return kind
+        child = above
+    return ""
+
+
+def kind_of_check(node: Node) -> str:
+    """`assert not bad.any()`, `if bad.any(): raise ValueError(...)`"""
+    if node.__class__ is ast.If:
+        raises = not node.orelse and all(statement.__class__ is ast.Raise for statement in node.body)
+        return "raising" if raises else ""
+    return "assertion" if node.__class__ is ast.Assert else ""
 
 
 def takes_loss(scene: Scene, link: Link) -> bool:

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
 ASKED = (f"{CUDNN}.is_available", f"{CUDA}.is_built")
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ALGORITHMS = frozenset({"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode"})
-WHY = {
-    **dict.fromkeys(ASKED, "asked"),
-    f"{CUDNN}.flags": "flags",
-}
+FLAGS = f"{CUDNN}.flags"
+WHY = {**dict.fromkeys(ASKED, "asked"), FLAGS: "flags"}
+HARMLESS = frozenset({"enabled", "benchmark", "benchmark_limit"})  # which choose among cuDNN's own
 
 
 class CudaBackendSetting(Rule):
@@ -27,7 +28,9 @@ class CudaBackendSetting(Rule):
         values = (("name", name),)
         if name == DETERMINISTIC:
             return self._deterministic(original, values, file)
-        return None if file.around.is_set(original) else Hit(original, WHY[name], values=values)
+        if file.around.is_set(original) or name == FLAGS and _is_harmless(file.link(original)):
+            return None
+        return Hit(original, WHY[name], values=values)
 
     @staticmethod
     def _deterministic(
@@ -44,3 +47,11 @@ class CudaBackendSetting(Rule):
             return Hit(original, "deterministic", values=values)
         line = f"{torch}.use_deterministic_algorithms({text}, warn_only=True)"
         return Hit(original, "deterministic", after=(line,), values=values)
+
+
+def _is_harmless(link: Link | None) -> bool:
+    """`flags(enabled=False)`: nothing of it has a counterpart, and nothing has to have one."""
+    while link is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    call: Node = link and link[1][0]
+    return call.__class__ is ast.Call and not call.args and all(k.arg in HARMLESS for k in call.keywords)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.script import Script
+
+_RUNS = lazy(
+    r"(?i)torch|transformers|lightning|deepspeed|tensorflow|jax|cupy|requirements|environment\.y|conda|setup\.(?:py|sh)|pyproject|"
+    r"^[ \t]*(?:COPY|ADD|ENTRYPOINT|CMD)\b|\.sh\b|pip3?[ \t]+install[ \t]+(?:-e|\.)|git\+",
+    re.MULTILINE,
+)
 
 
 class BaseImage(TextRule):
@@ -14,5 +22,7 @@ class BaseImage(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        runs = _RUNS.search(document.text)  # or what a script or a project brings that nobody sees here
         for start, end, image in script.images:
-            yield Hit((start, end), "image", values=(("image", image),))
+            why, severity = ("image", None) if runs else ("tools", "note")
+            yield Hit((start, end), why, values=(("image", image),), severity=severity)

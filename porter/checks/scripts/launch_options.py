@@ -176,8 +176,9 @@ def _options(
         new = _ported(document, value)
         values = named(flag=flag, old=value, new=new)
         certain = safe and takes and value != "gpu" and session.target.style == "rename"
-        why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
-        edits = ((offset, offset + len(value), new),)
+        lightning = value == "gpu" and "accelerator" in flag
+        why = "option" if certain else "lightning" if lightning else "accelerator" if value == "gpu" else "unknown"
+        edits = () if lightning else ((offset, offset + len(value), new),)
         yield Hit(
             (start + match.start(1), offset + len(value)),
             why,

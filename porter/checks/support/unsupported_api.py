@@ -41,7 +41,11 @@ _LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _MOVES = lazy(rb"cuda|(?<!i)npu|device|\.to\(|type_as|\.new_|Module")
-_ON_HOST = lazy(rb"torch\.(?:eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
+_LEAVES = lazy(rb"cuda|(?<!i)npu|device|type_as|\.new_|\.to\((?:\*|\w+[.\[])(?<!torch\.)")  # the same in a function
+_LEADS = lazy(
+    rb"(?i)cuda|(?<!i)npu|device|\.to\((?![\"']cpu)|accelerat|trainer|lightning"
+)  # of a program that leaves the host
+_ON_HOST = lazy(rb"torch\.(?:as_tensor|eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
 
@@ -150,7 +154,7 @@ def _computes(file: RuleFile, link: Link, layer: bool = False) -> bool:
     function = scene.function(link)
     owner = scene.owner(link)
     if (
-        (not layer and not loops_around(link))
+        (not layer and not loops_around(link) or not file.source.says(_LEADS))
         if function is None
         else not layer and _runs_once(file, function) or _is_of_host(file, function)
     ):
@@ -176,8 +180,17 @@ def _runs_once(file: RuleFile, function: Link, depth: int = 0) -> bool:
 
 
 def _is_of_host(file: RuleFile, function: Link) -> bool:
-    """A function that makes tensors on the host, in a file that moves none: with tensors of the device it would fail."""
-    return file.source.says(_ON_HOST, function[0]) and not file.source.says(_MOVES)
+    """A function that makes tensors on the host, and moves none: with tensors of the device it would fail."""
+    if not file.source.says(_ON_HOST, function[0]):
+        return False
+    if function[1][0].__class__ is ast.ClassDef or file.source.says(
+        b"set_default_"
+    ):  # what a method has may be anywhere
+        return not file.source.says(_MOVES)
+    takers = (n for n in walk(function[0]) if n.__class__ is ast.Call and call_name(n.func) == "to")
+    given = (getattr(a, "id", "") for call in takers for a in [*call.args, *(k.value for k in call.keywords)])
+    places = {a.arg for a in (*function[0].args.args, *function[0].args.kwonlyargs) if "dtype" not in a.arg}
+    return not file.source.says(_LEAVES, function[0]) and places.isdisjoint(given)
 
 
 def _on_host(link: Link) -> bool:

@@ -78,7 +78,10 @@ class Holders:
 
     def _subscript(self, node: ast.Subscript, link: Link) -> str | None:
         key = constant(node.slice)
-        return field(key) if isinstance(key, str) else None
+        if not isinstance(key, str):
+            return None
+        place = "env:" if self._names.resolve(node.value, link) == "os.environ" else "field:"
+        return place + field(key)[6:]
 
     def _call(self, node: ast.Call, link: Link) -> str | None:
         func: Node = node.func

@@ -52,7 +52,8 @@ def masked(text: str) -> str:
 
 
 def parse(text: str) -> Script:
-    """`text`: a document, or a part of it, after `masked`. Raises Unreadable where hardly anything is shell."""
+    """`text`: a document, or a part of it, after `masked`. Raises Unreadable where hardly anything is shell, and
+    some word of it is one that rules look for."""
     script = Script(text)
     add(script, 0, len(text))
     finish(script)
@@ -67,6 +68,8 @@ def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> No
     broken = sum(end - start for start, end in walk.errors)
     line = bisect_left(script.ends, min(walk.errors)[0] if walk.errors else begin) + 1
     if root is None or root.type == "ERROR" or broken * 2 > len(text.strip()):
+        if not WORDS.search(script.text):
+            return  # nothing of it concerns anybody
         raise Unreadable("text", "shell grammar", line)
     script.damaged = min(script.damaged or line, line) if walk.errors else script.damaged
     lines = {script.lines(start, end) for start, end in walk.errors}

@@ -1,0 +1,32 @@
+"""Packages, and parts of some, of which an import alone says nothing: the file is asked what it does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from porter.checks.export.onnx_sessions import asks_for_device
+from porter.checks.native.detectron2_device import keeps_default
+from porter.checks.native.package_uses import called, called_bare, uses_as_they_are
+from porter.engine.rule_file import RuleFile
+
+# packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
+# it may only build on
+ASKED: dict[str, Callable[[RuleFile], object]] = {
+    "onnxruntime": asks_for_device,
+    "detectron2.config.get_cfg": keeps_default,
+    # whose `__call__` says where the targets are made
+    **{
+        name: partial(uses_as_they_are, package=name, method="__call__")
+        for name in ("timm.data.Mixup", "timm.data.mixup.Mixup")
+    },
+    "torchpack.distributed.init": partial(called_bare, package="torchpack.distributed.init"),
+    **{
+        name: partial(called, package=name, apart=())
+        for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")
+    },
+    **{
+        name: partial(called, package=name, apart=())
+        for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
+    },
+}

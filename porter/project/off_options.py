@@ -1,0 +1,144 @@
+"""Branches of options that a project switches off wherever it sets them: no run of its own settings takes them.
+
+`if cfg.fused:` where all settings say `fused: false`, and `if self.kind == "l2":` where all say something else. An option that
+a command line offers, that anything computes, or that nobody sets is no such thing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+
+from porter.files.kinds import PYTHON, kind_of
+from porter.project.meant_names import is_comment
+from porter.python.blocks import once
+from porter.python.evidence import constant
+from porter.python.walks import walk
+from porter.regex import lazy
+from porter.spans import Span
+
+Texts = Callable[
+    [bytes], "Iterable[tuple[str, bytes]] | None"
+]  # of a word: the files that say it; None where nobody knows
+_OFF = lazy(rb"(?i)(?:False|off|no|None|null|0|~)\s*$")
+_STRING = lazy(rb"[rbuf]?([\"'])(.*)\1$", re.DOTALL)
+_PLAIN = lazy(rb"[\w.+-]+$")  # a string of YAML, without quotes
+
+
+class OffOptions:
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._known: dict[str, frozenset[bytes] | None] = {}
+
+    def branches(self, tree: ast.Module, lines: frozenset[int]) -> dict[Span, str]:
+        """Of the branches around some lines, those that are never taken, and the option."""
+        found: dict[Span, str] = {}
+        for node in _conditions(tree):
+            if not lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1)):
+                for block, wanted in ((node.body, True), (node.orelse, False)):
+                    if block and (option := self._never(node.test, wanted)):
+                        found[block[0].lineno, block[-1].end_lineno or block[-1].lineno] = option
+        return found
+
+    def at(self, tree: ast.Module, line: int) -> str:
+        """The option that keeps a line from running; "" for none."""
+        spans = self.branches(tree, frozenset({line}))
+        return next((option for (first, last), option in spans.items() if first <= line <= last), "")
+
+    def _never(self, test: ast.expr, wanted: bool) -> str:
+        """The option for which a condition is never so; "" where it may be."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._never(test.operand, not wanted)
+        if isinstance(test, ast.BoolOp):
+            several = [self._never(value, wanted) for value in test.values]
+            one_decides = isinstance(test.op, ast.And) == wanted
+            return next(filter(None, several), "") if one_decides or all(several) else ""
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+            name, text = _option(test.left), constant(test.comparators[0])
+            if not name or not isinstance(text, str) or isinstance(test.ops[0], ast.Eq) != wanted:
+                return ""
+            values = self._values(name)
+            return f"{name} == {text!r}" if values and text.encode() not in values and not _offs(values) else ""
+        name = _option(test) if wanted else ""
+        values = self._values(name) if name else None
+        return name if values and values == _offs(values) else ""
+
+    def _values(self, name: str) -> frozenset[bytes] | None:
+        """What an option is set to, by words alone; None where something else may be."""
+        if name not in self._known:
+            self._known[name] = self._search(name)
+        return self._known[name]
+
+    def _search(self, name: str) -> frozenset[bytes] | None:
+        texts = self._texts(name.encode())
+        values: set[bytes] = set()
+        sets, offered = _sets(name), _offered(name)
+        for path, text in texts if texts is not None else ():
+            if offered.search(text):
+                return None
+            for match in sets.finditer(text):
+                if is_comment(text, match.start()):
+                    continue
+                value = _value(match, kind_of(path) == PYTHON)
+                if value is None:
+                    return None
+                values.add(value)
+        return frozenset(values - {_HANDED_ON}) or None
+
+
+_HANDED_ON = b"\0"
+
+
+@once
+def _conditions(tree: ast.Module) -> list[ast.If]:
+    return [node for node in walk(tree) if isinstance(node, ast.If)]
+
+
+def _offs(values: frozenset[bytes]) -> frozenset[bytes]:
+    return frozenset(value for value in values if _OFF.match(value))
+
+
+def _option(node: ast.expr) -> str:
+    """`fused` of `cfg.fused`, `cfg["fused"]` and `cfg.get("fused")`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        key = constant(node.slice)
+        return key if isinstance(key, str) and key.isidentifier() else ""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        key = constant(node.args[0]) if len(node.args) == 1 else None
+        return key if isinstance(key, str) and key.isidentifier() else ""
+    return ""
+
+
+def _sets(name: str) -> re.Pattern[bytes]:
+    """Where an option may be set: `a.name = x`, `"name": x`, `name: x`, `getattr(a, "name", x)`, `a, b.name = x`."""
+    word = re.escape(name.encode())
+    return re.compile(
+        rb"(?im)(?<![\w-])%s[\"']?\]?[ \t]*(?P<how>:[ \t]*\w+(?:\[\w+\])?[ \t]*=(?!=)|:(?!=)|[-+*/|&^@]?=(?!=)|(?<=[\"'])[ \t]*,(?=[^\n]*\)))"
+        rb"[ \t]*(?P<value>[^\n,;#)}]*)|^[ \t]*[\w.]*\b%s[ \t]*,[^\n=()]*=(?!=)" % (word, word)
+    )
+
+
+def _offered(name: str) -> re.Pattern[bytes]:
+    """On a command line, where whoever runs it may ask for more than any file does."""
+    return re.compile(rb"(?i)--[\w.-]*%s\b" % re.escape(name.encode()).replace(b"_", b"[-_]"))
+
+
+def _value(match: re.Match[bytes], is_python: bool) -> bytes | None:
+    """The constant that an option is set to; None for what is computed."""
+    how, value = match["how"], (match["value"] or b"").strip()
+    if how is None or how[:1] in b"-+*/|&^@" or not value:
+        return _HANDED_ON if how == b":" and is_python else None  # `if cfg.fused:`, and a mapping of YAML
+    if _OFF.match(value):
+        return value
+    if quoted := _STRING.match(value):
+        return quoted[2]
+    name = match[0].lstrip(b".\"' \t")
+    word = re.match(rb"\w+", name)
+    if word and re.search(rb"(?i)\b%s[\"']?[\])]*$" % re.escape(word[0]), value):
+        return _HANDED_ON  # `self.fused = cfg.fused`
+    if how == b":" and is_python:
+        return _HANDED_ON if value == b"bool" or value == b"str" else None
+    return value if not is_python and _PLAIN.match(value) else None

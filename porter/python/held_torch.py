@@ -1,0 +1,65 @@
+"""`self.torch.cuda.f()`: where an attribute of an object can hold torch and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once_for_file
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
+
+_ITSELF = ("self", "cls")
+
+
+def held_name(file: RuleFile, link: Link) -> str | None:
+    """'torch.cuda.f', of the link of `self.torch` in `self.torch.cuda.f`; None where it may hold something else."""
+    node = link[0]
+    if getattr(node.value, "id", "") not in _ITSELF or (_class_of(link), node.attr) not in holders(file):
+        return None
+    words, above = ["torch"], link[1]
+    while above[0].__class__ is ast.Attribute:
+        words.append(above[0].attr)
+        above = above[1]
+    return ".".join(words)
+
+
+@once_for_file
+def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
+    """The classes with an attribute that is set to torch, or to None where there is none, and to nothing else in the file."""
+    torch: set[tuple[Node, str]] = set()
+    others: dict[str, bool] = defaultdict(bool)
+    for link in file.buckets[ast.Attribute]:
+        if link[0].ctx.__class__ is ast.Load:
+            continue
+        above: Node = link[1][0]
+        value: Node = above.value if above.__class__ is ast.Assign else None
+        if value is not None and file.names.resolve(value, link[1]) == "torch" and _is_own(link):
+            torch.add((_class_of(link), link[0].attr))
+        elif not (value.__class__ is ast.Constant and value.value is None):
+            others[link[0].attr] = True
+    return frozenset(row for row in torch if row[0] is not None and not others[row[1]] and not _defines(*row))
+
+
+def _is_own(link: Link) -> bool:
+    return getattr(link[0].value, "id", "") in _ITSELF
+
+
+def _defines(owner: Node, name: str) -> bool:
+    """Whether the class has a method, a property or a value of this name."""
+    return any(
+        getattr(s, "name", "") == name or name in [getattr(t, "id", "") for t in _targets(s)] for s in owner.body
+    )
+
+
+def _targets(statement: Node) -> list[Node]:
+    return getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+
+
+def _class_of(link: Link) -> Node | None:
+    """The class whose method a place stands in."""
+    around = ((a[0], a[1][0]) for a in ancestors(link) if a[0].__class__ in FUNCTIONS[:2] and a[1] is not None)
+    return next((owner for _, owner in around if owner.__class__ is ast.ClassDef), None)
