@@ -76,8 +76,8 @@ def _is_word(link: Link) -> bool:
 
 
 def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
-    """`def f(x, impl="cuda")` and `assert impl in ("plain", "cuda")`, where a finding speaks of `impl == "cuda"` in the
-    function, or of `self.impl == "cuda"` in the class."""
+    """Whether a finding speaks of the comparison of a string already: of `impl == "cuda"` in the function, or of
+    `self.impl == "cuda"` in the class, for `def f(x, impl="cuda")` and `assert impl in ("plain", "cuda")`."""
     name = _default_of(link) if link[1][0].__class__ is ast.arguments else _listed_for(link)
     function = next((above for above in ancestors(link) if above[0].__class__ in FUNCTIONS), None)
     if not name or function is None:
@@ -88,7 +88,7 @@ def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
 
 
 def _default_of(link: Link) -> object:
-    """The parameter."""
+    """The parameter with this default."""
     arguments: ast.arguments = link[1][0]
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [
@@ -99,14 +99,14 @@ def _default_of(link: Link) -> object:
 
 
 def _listed_for(link: Link) -> object:
-    """`impl` of `impl in ("plain", "cuda")`."""
+    """`impl` for a string in `impl in ("plain", "cuda")`; None for others."""
     above = link[1][1]
     listed = link[1][0].__class__ in (ast.Tuple, ast.List, ast.Set) and above[0].__class__ is ast.Compare
     return _spelled(above[0].left) if listed else None
 
 
 def _spelled(side: ast.expr) -> object:
-    """`impl` of a name or an attribute, and the value of a constant."""
+    """`impl` for a name `impl` or an attribute `x.impl`; the value for a constant; None for others."""
     return getattr(side, "attr", getattr(side, "id", getattr(side, "value", None)))
 
 

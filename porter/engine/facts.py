@@ -234,7 +234,7 @@ class NativeCode:
     modules: tuple[str, ...] = ()  # the last words of the names of extensions that are built from CUDA sources
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
     needed: tuple[Needed, ...] = ()
-    unbuilt: tuple[str, ...] = ()  # sources that no list of an extension names, and that nothing in one includes
+    unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

@@ -46,8 +46,10 @@ def finding(
     )  # fmt: skip
 
 
-OF_GRAMMAR = ("syntax", "python2")  # of PRT002
-TEMPLATE = lazy(r"\{\{.*\}\}")  # `{{cookiecutter.name}}/train.py`: no Python until the names are filled in
+OF_GRAMMAR = ("syntax", "python2")  # messages of PRT002 about the grammar
+TEMPLATE = lazy(
+    r"\{\{.*\}\}"
+)  # the path of a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 
-_INDEX = lazy(
-    r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)"
-)  # an integer by its name: what else it may be, `to()` takes as it is
+# a name for the index of a device; under another name, the value may be a device, which `to()` takes as it is
+_INDEX = lazy(r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)")
 
 
 class Rename:
@@ -113,7 +112,7 @@ class Rename:
 
 
 def _plain_index(argument: cst.Arg) -> str | None:
-    """The name of an index; "" of the device that is set already, None of anything else."""
+    """The expression of an argument that is surely an index: `args.gpu`. "" for `current_device()`, None for others."""
     if argument.star or argument.keyword is not None and argument.keyword.value != "device":
         return None
     text = cst.Module([]).code_for_node(argument.value)

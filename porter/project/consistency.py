@@ -119,7 +119,7 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
 def _unread(result: FileResult) -> tuple[int, ...] | None:
     """The lines of the parts of a file that were not analysed; () for the whole file, None where all was analysed."""
     odd = [f for f in result.findings if f.code in ("PRT002", "PRT003")]
-    if not odd or all(f.why == "template" for f in odd):  # another program is made of it
+    if not odd or all(f.why == "template" for f in odd):  # a template is no program of this project
         return None
     return tuple(f.line for f in odd) if all(f.why in PARTS for f in odd) else ()
 

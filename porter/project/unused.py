@@ -201,7 +201,8 @@ class Uses:
         return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
 
     def saying(self, word: bytes) -> list[tuple[str, bytes]] | None:
-        """The files that say a word, in small letters, in capitals or with hyphens, and their texts; None for a heap of data."""
+        """The files that contain a word as it is, in small letters, in capitals or with hyphens, and their texts. None if the
+        project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
         texts = ((path, self.text(path)) for path in self._files)

@@ -131,14 +131,15 @@ def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
 
 
 def _inside(scene: Scene, parameter: Link, hops: int) -> list[tuple[str, Link]]:
-    """Who takes it in a function that it is given to. Where a library does, what numpy makes of it beside that is no matter."""
+    """The takers of a value in a function of the file, where it is a parameter. If a library takes it, uses by numpy do not
+    count."""
     readers = scene.names.readers(parameter[0].arg, parameter)
     takers = [taker for reader in readers for taker in _takers(scene, reader, hops)]
     return [taker for taker in takers if taker[0].partition(".")[0] in _LIBRARIES] or takers
 
 
 def _parameter(scene: Scene, call: Link, given: Node) -> Link | None:
-    """The parameter that takes an argument, of a function of the file or a method of the class around."""
+    """The parameter that takes an argument, if the call is of a function of the file or a method of the class around."""
     func: Node = call[0].func
     owner = None
     if func.__class__ is ast.Attribute:

@@ -141,7 +141,7 @@ def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) ->
 
 
 def _place(call: Node) -> str:
-    """The device that a call names in so many words: `x.to("cuda")`, `torch.zeros(2, device="cuda:0")`."""
+    """The device that a call names as a string: `x.to("cuda")`, `torch.zeros(2, device="cuda:0")`; "" if it names none."""
     given = [k.value for k in call.keywords if k.arg == "device"]
     if call.func.__class__ is ast.Attribute and call.func.attr == "to":
         given += call.args[:1]

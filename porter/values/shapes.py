@@ -68,7 +68,7 @@ def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit
         if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
             continue  # the table is larger than the vocabulary already
         if kind in ("width", "inner") and not sizes[key] % _BLOCK:
-            continue  # its blocks are full, and another width is another model
+            continue  # its blocks are full, and a new width would make a new model
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
             misfits[key] = Misfit(kind, sizes[key], padded)
     if "head" not in known.values():
