@@ -22,14 +22,14 @@ from porter.rulebook.table import load, package_row
 LIMIT = 1_000_000  # bytes of a file that are read
 # a section of .gitmodules, and a line in it
 _SECTION = lazy(rb"^[ \t]*\[submodule\b[^\n]*\n((?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*)", re.MULTILINE)
-_KEY = lazy(rb"^[ \t]*(path|url)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*$", re.MULTILINE)
+_KEY = lazy(rb"^[ \t]*(path|url)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*$", re.MULTILINE)  # path and address of a submodule
 # a folder that a list asks for; without `./` or `-e` it may be anything
 _LISTED = lazy(
     rb"^[ \t]*(?:-[ \t]+)?(?:(?:-e|--editable)[ \t=]+(?:\./)?|\./)([\w.-][\w./-]*?)/?[ \t\r]*$", re.MULTILINE
 )
 # a folder that a command installs
 _INSTALLED = lazy(rb"pip3?[ \t]+install[ \t]+(?:-[\w-]+[ \t]+)*(?:\./)?([\w.-]+/[\w./-]*?)/?(?=[\s`\"'&;]|\Z)")
-_READMES = ("README.md", "INSTALL.md", "README.rst", "Dockerfile")
+_READMES = ("README.md", "INSTALL.md", "README.rst", "Dockerfile")  # files that say what to install
 
 
 def absent(

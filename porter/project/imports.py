@@ -12,9 +12,9 @@ from porter.regex import lazy
 
 # text before `import`: of an import from, of a plain import; comments and signs in a list of names; the end of a statement
 _FROM = lazy(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
-_PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")
+_PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")  # what stands before `import` in a statement without `from`
 _NOISE = lazy(rb"#[^\n]*|[()\\]")
-_END = lazy(rb"[;#]")
+_END = lazy(rb"[;#]")  # ends a statement
 _TWICE = 3  # files that one import may mean; if there are more, it means none of them
 
 

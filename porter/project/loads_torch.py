@@ -17,6 +17,7 @@ from porter.rulebook.table import load
 
 # a string that ends in a module of torch; text before it that loads it. Patterns that begin with plain letters are fast
 _STRING = lazy(rb"torch[\w.]{0,80}[\"']")
+# what stands before `torch` in `import_module("torch.nn")`
 _LOADS = lazy(rb"(?i:import|module|lazy|loader|require)\w*\([^()\n]*[\"'][\w.]*$")
 # commands that start a program with torch
 _LAUNCHED = tuple(
@@ -28,6 +29,7 @@ _LAUNCHED = tuple(
     )
 )
 _HINTS = (b"torch", b"deepspeed", b"accelerate")  # a text without these loads torch only by an import of a library
+# the names of modules in import statements
 _AFTER_FROM, _AFTER_IMPORT = lazy(rb"from[ \t]+(\w+)"), lazy(rb"import[ \t]+([\w., \t]+)")
 _WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # they load torch only for users of tensors
 

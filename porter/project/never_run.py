@@ -24,6 +24,7 @@ _PLAIN = frozenset(
 )
 # bases that call no method of a class but those in _CALLED
 _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
+# methods that such bases may call
 _CALLED = frozenset(
     """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters _apply
     _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state""".split()

@@ -26,16 +26,17 @@ _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 # a line `import package`, within a file and at its begin
 _PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
-_FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
 _NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
 # a section of setup.cfg for another tool
 _SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
 _SHOWN = 2  # files that a text names; further ones are counted
+# the file reads what the package needs from lists
 _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
-_FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
-LIMIT = 1_000_000
+_FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")  # the name of such a list
+LIMIT = 1_000_000  # bytes of a file that are read
 
-_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")
+_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")  # a list asks for torch
 
 
 def lists_of(

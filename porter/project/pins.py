@@ -20,6 +20,7 @@ LIMIT = 1_000_000  # bytes of a file that are read
 NAMES = lazy(
     r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml|cog\.ya?ml)$"
 )
+# begins of the names of lists, in the order in which the lists are read
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
 REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""

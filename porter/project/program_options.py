@@ -27,11 +27,11 @@ _VALUES = {
 _LAUNCHERS = lazy(rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b")
 _TRAINING = lazy(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
 _LONGEST = 2_000  # characters of a line that are looked at
-_SIDE = hint("beside-the-training")
+_SIDE = hint("beside-the-training")  # paths of scripts that do something else than the training
 # paths of scripts that test, evaluate or measure; and of scripts that train
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
-_NAMES_TRAINING = lazy(r"(?i)train|tune")
-_TRAINS = lazy(r"(?i)train|tune|launch|run")
+_NAMES_TRAINING = lazy(r"(?i)train|tune")  # the name of a script that trains, even if it contains `test`
+_TRAINS = lazy(r"(?i)train|tune|launch|run")  # paths of scripts that may start a training
 # a command that starts a program with torch.distributed.launch, with its continuation lines
 _BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
 

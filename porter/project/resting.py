@@ -35,6 +35,7 @@ _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code 
 _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
+# a drop rate above 0
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
 )

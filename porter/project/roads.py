@@ -40,18 +40,18 @@ from porter.rulebook.table import any_of
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
-_ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
+_ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)  # a list or a script names torch
 # words about torch in files that are not Python
 _SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
 _SPEAKS_OF_DEVICES = lazy(b"(?i)" + any_of("speaks-of-devices").encode())
-_FILES = lazy(rb"[\w-]{1,80}\.py\b")
-_FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
+_FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
+_FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
-_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
+_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
 # a file with one of these words may start another
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")

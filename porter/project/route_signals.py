@@ -131,7 +131,7 @@ def _packages(statements: list[Import], packages: Mapping[str, Package]) -> list
     return sorted(first.items())
 
 
-_parts_of: dict[str, re.Pattern[bytes]] = {}
+_parts_of: dict[str, re.Pattern[bytes]] = {}  # by package: a pattern for imports of its parts
 
 
 def _parts(package: str, text: bytes) -> set[str]:

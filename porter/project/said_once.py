@@ -20,6 +20,7 @@ _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _ATTENTION = lazy(
     rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
 )
+# a variable of CUDA that a program reads
 _READ = lazy(
     rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
 )

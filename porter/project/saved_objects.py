@@ -26,6 +26,7 @@ _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
+# the file uses a library whose settings are objects
 _CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
 # a function that asks numpy for the state of its generator in its first lines
 _STATE = lazy(

@@ -19,7 +19,7 @@ from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.regex import lazy
 
-_VALUE = lazy(rb"\bcuda\b|nccl")
+_VALUE = lazy(rb"\bcuda\b|nccl")  # only a file with one of these words has places
 _LONGEST = 10  # lines of a statement, if its end is not known
 _STRING = lazy(rb'\s*"(?:[^"\\]|\\.)*",?\s*$')  # a line of a cell, as most programs write notebooks
 _LARGEST = 2_000_000  # a file with more bytes is data

@@ -18,14 +18,16 @@ Read = Callable[[str], bytes]
 
 # files that describe a package; text in them that does, its name, its modules; text that shows that it is published
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
+# the file makes a package that can be installed
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
-_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
-_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")
-_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
+_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
+_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
+_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
 # names that are made at run time: looked up in the file itself, in another object, in all modules
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
-_SPREAD = lazy(rb"\b(\w+)\.__dict__")
+_SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
+# a module is loaded by a name that is no plain string
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
 # searched for before the patterns, as most files have none of these
 _LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")

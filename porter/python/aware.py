@@ -40,6 +40,7 @@ _ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # every match of _AS
 _LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # searches in lower-case text for lines that may match _NPU; patterns that begin with plain letters are twenty times as fast
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
+# the same for other accelerators, in a project that supports several
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
 
 

@@ -21,7 +21,7 @@ _PATCHES = lazy(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
     re.MULTILINE,
 )
-_OTHERS = (b"xpu", b"mlu", b"hpu", b"musa", b"sdaa", b"npu")
+_OTHERS = (b"xpu", b"mlu", b"hpu", b"musa", b"sdaa", b"npu")  # names of other accelerators
 _MANY = 3  # so many assignments to torch.cuda make up most of a file
 
 

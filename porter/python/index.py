@@ -25,9 +25,11 @@ _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
     + [k for base in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for k in base.__subclasses__()]
 )
+# fields of nodes that hold no node of interest
 _SKIPPED = frozenset(
     "ctx op ops type_comment type_ignores attr id arg name asname level lineno kind conversion simple is_async rest kwd_attrs".split()
 )
+# the fields to visit, for types of which only these are of interest
 _ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -89,6 +91,7 @@ def _getter(kind: type[ast.AST]) -> Callable[[Node], tuple[Any, ...]] | None:
     return attrgetter(*fields)
 
 
+# by type: gives the fields of a node to visit
 _CHILDREN = {
     kind: _getter(kind)
     for kind in vars(ast).values()

@@ -10,6 +10,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 
 _EXITS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error", "skip"})  # functions that end a program or test
 _ASKED = frozenset({"startswith", "__contains__"})  # methods that compare a device with a string
+# comparisons that are true for the devices that they name, and for all others
 _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 

@@ -33,6 +33,7 @@ class Placed(Searched, Protocol):
 
 # a token of a regular expression; a word with edges at its begin
 _TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
+# a pattern that begins with a whole word
 _WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 
 

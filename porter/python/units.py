@@ -24,7 +24,7 @@ from porter.regex import lazy
 _DEEPEST = 400
 # blanks and comments before a pattern of `case`; the rest of a header, up to its colon
 _OPENING = lazy(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
-_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")
+_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")  # the colon at the end of a header, behind spaces and comments
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ _HELD = lazy(
 _HANDED = lazy(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
-_TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
+_TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")  # paths of tests and examples
 _ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # no packages
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")  # files that list what a package needs

@@ -15,7 +15,7 @@ _SELDOM = 0.1  # a condition with at most this probability is seldom
 _DRAWS = frozenset({"random", "random_sample", "rand", "uniform"})  # between 0 and 1, called without arguments
 _ONE_NUMBER = frozenset({"1", "(1,)", "[1]", "()", "[]"})  # arguments for the size of one number
 _READERS = frozenset({"item", "float"})
-_LESS, _MORE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
+_LESS, _MORE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)  # comparisons with a drawn number
 _ANY = (0.0, 1.0)  # nothing is known
 
 

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
 # texts about other accelerators; a program that drives workers of ray; texts about devices
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
-_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")
+_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")  # the file uses ray to start work elsewhere
+# the file uses a device itself
 _DEVICES = lazy(rb"(?i)cuda|device|(?<!i)npu|\.to\(")
-STEP, FORWARD, CALLED = "step", "forward", "called"
+STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

@@ -36,9 +36,9 @@ _FREE = frozenset(
 )  # operations that run no kernel
 # attributes that do not depend on a shape; functions that give a size
 _FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_fn names".split())
-_NUMBERS = frozenset("size numel nelement __len__ len".split())
-_SAID = hints("computes-nothing")
-_REDUCED = hints("answer-of-one-size")
+_NUMBERS = frozenset("size numel nelement __len__ len".split())  # functions that give a size as a number
+_SAID = hints("computes-nothing")  # functions that compute nothing on the device
+_REDUCED = hints("answer-of-one-size")  # the size of their result does not follow their argument
 _LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
 _WRITES = hints("shaped-like-its-receiver")
 _OF_ARRAYS = frozenset(
@@ -46,6 +46,7 @@ _OF_ARRAYS = frozenset(
 )  # methods of arrays that no tensor has
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
+# functions that make a size of a size
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
 _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split())
 # which arguments of these functions are sizes; their other arguments are values

@@ -18,8 +18,10 @@ from porter.training.chances import is_seldom
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # methods that a trainer calls for every batch
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
+# 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = lazy(r"(?i)epoch")
+# names of objects that hold the options of a run
 _OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$")
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # a number of epochs
 _RANGES = frozenset({"range", "trange"})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAKERS = frozenset(
     "tensor as_tensor stack cat zeros ones rand randn randint arange array asarray concatenate list FloatTensor LongTensor".split()
 )
-_BUFFER = lazy(r"(?i)buffer\b|replay|rollout")
+_BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 
 
 def is_left(scene: Scene, link: Link) -> bool:

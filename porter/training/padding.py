@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # names of functions that collate, and that tokenise; text that rounds a length
 _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
-_ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
+_ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 

@@ -36,7 +36,7 @@ _ASKING = hints("answers-with-a-number")
 _ATTRIBUTES = frozenset(
     "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
 )
-_SAME = frozenset("T mT H data grad real imag values indices".split())
+_SAME = frozenset("T mT H data grad real imag values indices".split())  # attributes that are where their tensor is
 _OF_TENSORS = hints("method-of-tensors-alone")
 _SHARED = hints("method-of-tensors-and-arrays")
 # operations of values/ whose result is a tensor
@@ -51,7 +51,7 @@ _COMBINED = frozenset(
     FloorDiv Mod BitAnd BitOr BitXor LShift RShift view_as_complex view_as_real""".split()
 )
 _DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number divided by an unknown value may be a number
-_TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})
+_TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})  # operations whose result is true or false
 _HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 

@@ -11,7 +11,7 @@ from porter.regex import lazy
 
 # functions that give another value each time; methods that change their object
 _ANEW = lazy(r"(?i)rand|normal|bernoulli|poisson|multinomial|sample|draw|^next$|^pop|^read|^get$")
-_IN_PLACE = lazy(r"[a-z]_$")
+_IN_PLACE = lazy(r"[a-z]_$")  # the name of a method that changes its tensor
 _PARTS = (ast.Name, ast.Attribute, ast.Subscript)
 _NEAR = 4  # statements between two reads, at most
 

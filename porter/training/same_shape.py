@@ -15,6 +15,7 @@ BOOLEAN = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
 _LIKE = hints("shaped-like-its-argument")
+# functions that make a tensor of a given size
 _FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_full new_empty".split())
 # operations of values/ that keep a shape: of one tensor; with views; of two tensors
 _UNARY = frozenset(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # names of classes with settings; folders with settings
 _CONFIG = lazy(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
-_FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
+_FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")  # paths of configurations
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -26,6 +26,7 @@ _PADDED = lazy(any_of("pads-the-vocabulary").encode())
 # names of code that takes sizes from given weights
 _GIVEN = lazy(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
 _Misfits: TypeAlias = "list[tuple[str, Misfit, tuple[int, int]]]"  # (name, misfit, place)
+# nodes that may give the sizes of a model
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 

@@ -23,10 +23,10 @@ SIZED = hints("wants-a-size")
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
-_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
+_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})  # functions that ask for the type of a value
 # names of values that must be on the host: actions, lengths
 _WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
-_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})  # `bare` looks through these
 # text of a function that may make a tensor on the host
 _MADE = lazy(
     rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"

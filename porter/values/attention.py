@@ -12,11 +12,11 @@ from porter.values.views import Users, base, unshaped
 
 # names of masks, and of biases
 _MASK = lazy(r"(?i)mask|causal|triu|tril|padding")
-_BIAS = lazy(r"(?i)bias|rel_?pos|alibi")
+_BIAS = lazy(r"(?i)bias|rel_?pos|alibi")  # names of values that are added to scores
 _LEAST = -1e4  # a number that is this small, or smaller, masks a score
 # functions that limit scores
 _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num"})
-_ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})
+_ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})  # operations of a small network that makes scores
 _MANY = 200  # values that are looked at
 SHAPES = ("view", "cast", "transpose")  # operations that keep the elements
 

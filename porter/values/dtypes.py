@@ -16,12 +16,13 @@ from porter.values.patterns import Match
 from porter.values.value import Value
 from porter.values.views import Users
 
-ALWAYS, FLOAT32, NEVER = "always", "float32", "never"
+ALWAYS, FLOAT32, NEVER = "always", "float32", "never"  # the answers of `agreement`
 TYPES = ("float32", "bfloat16", "float16")
-AUTOCAST = ("", "bfloat16", "float16")
+AUTOCAST = ("", "bfloat16", "float16")  # the type of autocast; "" without autocast
 _NUMBER = ""  # the type of a number, which takes the type of the other operand
 # operations by the type of their result: promoted; that of the first operand
 _PROMOTED = frozenset({"add", "sub", "mul", "div", "cat", "stack", "masked_fill", "choice"})
+# operations that keep the type of their operand
 _KEPT = frozenset("neg tanh erf sigmoid silu gelu sqrt mean half slice index view transpose dropout parts".split())
 _SHORT = frozenset({"matmul", "linear"})  # autocast computes these in its own type
 _LONG = frozenset({"softmax", "layer_norm", "group_norm", "exp", "norm"})  # autocast computes these in float32

@@ -16,7 +16,7 @@ _EQUAL = lazy(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
 # functions that find the rows of an expert; that multiply; that select rows
 _PICKS = frozenset({"where", "nonzero", "argwhere", "flatnonzero", "eq"})
 _PRODUCTS = frozenset({"linear", "matmul", "mm"})
-_SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})
+_SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})  # functions that select rows
 
 
 def find(file: File) -> dict[tuple[int, int], list[Match]]:

@@ -11,7 +11,7 @@ from porter.regex import lazy
 from porter.values.value import Value
 from porter.values.views import base, factors
 
-_SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
+_SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})  # dimensions of a transposition that swaps the last two
 # operations that keep the last two dimensions
 _PARTS = frozenset({"half", "item", "index", "parts", "unbound", "normalize", "dropout", "choice"})
 # a group, or an axis, in a pattern of einops

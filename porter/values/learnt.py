@@ -9,7 +9,7 @@ from porter.values.value import Value
 from porter.values.values import Body
 
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
-_LEARNING = frozenset({"Embedding", "Linear", "Conv1d", "Conv2d"})
+_LEARNING = frozenset({"Embedding", "Linear", "Conv1d", "Conv2d"})  # modules with parameters
 _CONSTANT = frozenset({"detach", "shape", "size", "device", "dtype"})  # no gradient goes through them
 _MOST = 100  # values that are looked at
 

@@ -30,7 +30,7 @@ _ALIASES = {
     "multiply": "mul", "true_divide": "div", "divide": "div", "subtract": "sub", "bmm": "matmul", "mm": "matmul", "swish": "silu",
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
 }  # fmt: skip
-_ROOTS = ("torch.", "einops.", "math.", "numpy.")
+_ROOTS = ("torch.", "einops.", "math.", "numpy.")  # libraries whose functions are read
 _Keywords: TypeAlias = "dict[str, Value]"
 # answers of `_arithmetic`. _OTHER: it does not know the operation. None: it knows it, but has no value for it
 _OTHER = Value("", (), None, None)

@@ -18,9 +18,10 @@ _KEYS = {
     "heads": "num_attention_heads num_heads n_head n_heads nhead",
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
+# names of the number of groups of heads
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups")
 _TINY = 64  # a model with a smaller width is for tests
-_TABLES = ("embedding_size", "padded_vocab_size")
+_TABLES = ("embedding_size", "padded_vocab_size")  # names of the number of rows of an embedding table
 # smaller sizes are not looked at
 _LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
 # further names that show that settings belong to a model

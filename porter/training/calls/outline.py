@@ -23,9 +23,9 @@ _FROM = lazy(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
 _WORD = lazy(rb"\w+")
 # text right before a name: `def`, the receiver of a method, the target of an assignment; and `a as b` in an import
 _DEFINES = lazy(rb"\bdef[ \t]+$")
-_RECEIVER = lazy(rb"(\w+(?:\(\))?)?[ \t]*\.$")
-_AS = lazy(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")
-_SET = lazy(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
+_RECEIVER = lazy(rb"(\w+(?:\(\))?)?[ \t]*\.$")  # what stands before the dot of a method
+_AS = lazy(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")  # `name as other`
+_SET = lazy(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")  # `name = ` before a call
 
 
 class Defined(NamedTuple):

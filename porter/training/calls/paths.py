@@ -29,6 +29,7 @@ _WAITS = tuple(
         *"torch.equal( .unique( .any( .all( .max()) .min()) .sum()) .mean()) .norm())".split(),
     )
 )
+# a selection by a mask or by indices
 _PICKS = lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
 _STEPS = STEPS | {"forward"}
 # a file with a step has one of these texts
