@@ -8,7 +8,7 @@ from math import ceil
 from porter.advice.triggers import number
 from porter.advice.world import Place, World
 
-_ON = ("true", "yes", "on")
+_ON = ("true", "yes", "on")  # values of a setting that is on
 
 
 def computed(name: str, places: Sequence[Place], world: World) -> dict[str, str]:
@@ -31,13 +31,14 @@ def _buffers(places: Sequence[Place], world: World) -> dict[str, str]:
 
 
 def _one(key: str, path: str, world: World) -> float | None:
-    """The number that a name has in a file, where it has one alone."""
+    """The value of this name in this file; None where the file gives none, or several."""
     found = {number(place.value) for place in world.values.get(key, ()) if place.path == path}
     return found.pop() if len(found) == 1 else None
 
 
 def _conversion(places: Sequence[Place], world: World) -> dict[str, str]:
     """How ATC is called for what torch.onnx.export writes."""
+    # p[:2] is path and line
     shapes = next((p.value for p in world.values.get("onnx_input", ()) if p[:2] == places[0][:2]), "")
     modes = {place.value for place in world.values.get("operator_mode", ())}
     given = f' --input_shape="{shapes}"' if shapes else ""
@@ -46,6 +47,7 @@ def _conversion(places: Sequence[Place], world: World) -> dict[str, str]:
     return {"shapes": given, "mode": modes.pop() if len(modes) == 1 else "high_precision"}
 
 
+# a new name is also added to COMPUTED in schema.py
 _COMPUTED: dict[str, Callable[[Sequence[Place], World], dict[str, str]]] = {
     "buffers": _buffers,
     "conversion": _conversion,

@@ -14,7 +14,7 @@ from porter.rulebook.table import Stanza
 
 
 def places(conditions: Iterable[Stanza], world: World) -> list[Place]:
-    """Of the conditions that hold, any of which is enough; the first places first."""
+    """The places of all conditions that hold, in the order of the conditions. One condition that holds is enough."""
     places: dict[Place, None] = {}
     for condition in conditions:
         for place in of_condition(condition, world) or ():
@@ -23,15 +23,15 @@ def places(conditions: Iterable[Stanza], world: World) -> list[Place]:
 
 
 def of_condition(condition: Stanza, world: World) -> list[Place] | None:
-    """None where one of its parts does not hold; all of them have to."""
+    """The places of one condition; None where one of its parts does not hold."""
     places: list[Place] = []
     for key, get in _PARTS.items():
         if key in condition:
             part = get(condition, world)
             if not part:
                 return None
-            # the first part gives the places; each other part must hold, and in a collection of projects it keeps the places
-            # of its own project
+            # The first part, in the order of _PARTS, gives the places. Each other part must hold; in a collection of projects
+            # it keeps only places in the same project.
             places = world.near(places, part) if places else sorted(part, key=lambda place: place.order)
             if not places:
                 return None

@@ -1,1 +1,1 @@
-"""One file in, findings and byte edits out, whatever kind of file it is; the promises that its edits keep."""
+"""Analyses one file of any kind: findings and byte edits come out. Checks the promises that the edits keep."""

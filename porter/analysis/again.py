@@ -1,5 +1,5 @@
-"""Where a port is looked at again: the statements that an edit touches, those that asked for it, and whoever reads what they
-bind. All others say what they said before, of the same names."""
+"""Says which statements of a port are analysed again: those that an edit touches, those whose hits made the edits, and those
+that read what the first two bind. All other statements say the same as before."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 class Again(NamedTuple):
-    """What is asked of the text of a port."""
+    """The port that is analysed again."""
 
-    unsafe: bool  # with the edits to review
+    unsafe: bool  # the edits to review are made as well
     changes: tuple[Change, ...]  # in offsets of the old text
-    places: tuple[int, ...]  # of the hits that brought them, likewise
+    places: tuple[int, ...]  # the places of the hits that made them, in offsets of the old text
 
 
 def near(file: File, again: Again) -> frozenset[int]:
-    """The lines of those statements; of a compound one, of its head."""
+    """The lines of these statements; of a compound statement, the lines of its head."""
     found = list(_statements(file.tree, sorted(set(_touched(again, file.source)))))
     names, attributes = set[str](), set[str]()
     for statement in found:
@@ -43,8 +43,9 @@ def near(file: File, again: Again) -> frozenset[int]:
 
 
 def _touched(again: Again, source: Source) -> Iterator[int]:
+    """The lines of the port where an edit is, or a hit that made one."""
     places = sorted(again.places)
-    ahead = passed = 0  # how far the port is ahead of the old text; places that are told
+    ahead = passed = 0  # bytes that the port is longer so far; places that were yielded
     for change in sorted(again.changes):
         while passed < len(places) and places[passed] < change.end:
             yield source.line(places[passed] + ahead)
@@ -56,7 +57,7 @@ def _touched(again: Again, source: Source) -> Iterator[int]:
 
 
 def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
-    """Those below that stand on one of the lines; of what they stand in, only what has its head there."""
+    """The statements below a node that stand on one of the lines; of a compound statement, only its head counts."""
     stack = [node]
     while stack:
         holder = stack.pop()
@@ -69,7 +70,7 @@ def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
 
 
 def _head(statement: Node) -> Iterator[Node]:
-    """The nodes of a statement, of a compound one without its blocks."""
+    """The nodes of a statement, without the blocks of a compound statement."""
     for name, value in ast.iter_fields(statement):
         if name not in _BLOCKS:
             for inner in value if isinstance(value, list) else (value,):
@@ -79,6 +80,7 @@ def _head(statement: Node) -> Iterator[Node]:
 
 
 def _bound(node: Node) -> Iterable[str]:
+    """The names that a node binds."""
     kind = node.__class__
     if kind is ast.Name:
         return () if node.ctx.__class__ is ast.Load else (node.id,)
@@ -90,11 +92,12 @@ def _bound(node: Node) -> Iterable[str]:
 
 
 def _around(link: Link) -> Node | None:
+    """The statement around a node."""
     return next((node for node in parents(link) if isinstance(node, (ast.stmt, ast.ExceptHandler))), None)
 
 
 def _lines(statement: Node) -> Span:
-    """From a decorator on, to where the block of a compound one begins."""
+    """The first and last line of a statement with its decorators; of a compound statement, to where its block begins."""
     if statement.__class__ is ast.match_case:
         return statement.pattern.lineno, statement.body[0].lineno
     first = min(node.lineno for node in (statement, *getattr(statement, "decorator_list", ())))

@@ -1,4 +1,4 @@
-"""One file in, whatever it is: findings and edits out."""
+"""Analyses one file with the engine for its kind: Python, notebook or text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from porter.text.gate import KINDS, concerns
 
 
 def kind(path: str) -> str:
-    """A file that is none of the others was named outright, or says in its first line that it is Python."""
+    """The kind of a file. A file without a known kind is Python: the user named it, or its first line says so."""
     known = kind_of(path)
     return known if known in KINDS else PYTHON
 
 
 def may_concern(path: str, data: bytes, session: Session) -> bool:
+    """Whether a file has to be analysed: a quick search in its bytes."""
     file_kind = kind(path)
     if file_kind == PYTHON:
         return bool(GATE.search(data) or concern(session, data) or session.target.shims and starts(data))
@@ -29,6 +30,7 @@ def may_concern(path: str, data: bytes, session: Session) -> bool:
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
+    """Findings and edits of a file. Never raises."""
     file_kind = kind(path)
     if file_kind == PYTHON:
         return analyse_python(path, data, session)
@@ -44,7 +46,7 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 
 def sites(path: str, data: bytes, session: Session) -> FileResult:
-    """Of a file that is not edited: where it has devices and backends, whatever their status. Never raises."""
+    """The places of devices and backends in a file that is not edited, whatever their status. Never raises."""
     file_kind = kind(path)
     if file_kind == NOTEBOOK:
         return analyse(path, data, session)

@@ -1,4 +1,4 @@
-"""The calls of one file, as rows.
+"""Lists the calls of one file as rows.
 
 `run/gather.py` hands `calls` to `training/calls/per_batch.py`, which follows the calls from a step into other files.
 """
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[tuple[Any, ...], ...]:
-    """A row for each call of one of these `names` in a file: who calls, what, and whether it does for every batch (Row). As
-    tuples, which the cache can keep."""
+    """A row (Row) for each call of one of `names` in a file: who calls, what, and whether the call runs for every batch. The
+    rows are tuples, which the cache can keep."""
     from porter.analysis.file import File
     from porter.python.source import Source
 
     try:
-        file = File(path, Source(text), open_session())  # a name of its own: its scene holds it weakly
+        file = File(path, Source(text), open_session())  # kept in a variable: its scene holds it weakly
         return tuple(sorted({tuple(row) for row in _rows(file.scene, names)}))
     except (Unreadable, RecursionError):
         return ()
 
 
 def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
-    objects = "__call__" in names
+    objects = "__call__" in names  # then any name may be that of an object that is called
     imports = scene.names.imports.items()
     spelled = {name for name, bound in imports if any(full.rpartition(".")[2] in names for full, _ in bound)}
     spelled |= names

@@ -1,4 +1,4 @@
-"""Which statements of a Python file LibCST has to see: those with a node that some rule wants to be asked about."""
+"""Finds the nodes of a Python file that some rule asks about. LibCST has to see only the statements around them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from porter.python.uses import packages_of
 if TYPE_CHECKING:
     from porter.analysis.file import File
 
-Here = Callable[[list[Link]], list[Link]]  # of links, those on the lines that are looked at
+Here = Callable[[list[Link]], list[Link]]  # picks the links on the lines that are analysed
 
 
 def candidates(file: File, near: frozenset[int] | None = None) -> list[Link]:
-    """Their links; `near`: only those on these lines."""
+    """The links of these nodes. `near`: only nodes on these lines count."""
     here, text = _here(near), file.source if near is None else file.source.only(near)
     links = [*_names(file, near), *_attributes(file, here), *_imports(file, here), *_statements(file, text, here)]
     links += here([literal.link for literal in file.literals.values()])
@@ -36,7 +36,7 @@ def _here(near: frozenset[int] | None) -> Here:
 
 
 def _names(file: File, near: frozenset[int] | None) -> Iterator[Link]:
-    """Mentions and calls of names that resolve, and of builtins; the inventory of the whole file on the way."""
+    """Mentions and calls of resolved names, and calls of builtins. Fills the inventory `file.apis` as well, for all lines."""
     keys, names, Attribute = file.rules.keys, file.names, ast.Attribute  # noqa: N806
     roots, aliases, origins, plain = names.imports, names.aliases, keys.origins, names.plain
     calls, interesting, apis = keys.calls, file.rules.roots, file.apis
@@ -86,7 +86,7 @@ def _imports(file: File, here: Here) -> Iterator[Link]:
 
 
 def _statements(file: File, text: Lines, here: Here) -> Iterator[Link]:
-    """Nodes of the types that rules ask for, where the text says what they look for."""
+    """Nodes of the types that rules ask for, if the text contains what the rules look for."""
     among: dict[type, list[Link]] = {}
     for rule, kinds, patterns in file.rules.keys.node_filters:
         present, lines = matched(text, patterns)
@@ -104,6 +104,7 @@ def _statements(file: File, text: Lines, here: Here) -> Iterator[Link]:
 
 
 def _wanted(file: File, name: str, link: Link) -> bool:
-    """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
+    """Whether a rule that asks for a name wants this call. `Rule.only` is a quick look at the call; a rule without it wants
+    all calls."""
     only = file.rules.keys.only.get(name)
     return only is None or any(file.glance(look, link) for look in only)

@@ -1,4 +1,4 @@
-"""One Python file as rules see it: names resolved, strings and receivers judged, the target to write for."""
+"""Describes a Python file to rules: its resolved names, what its strings and receivers are, and the target of the port."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 
 
 class File(Nodes):
-    """Nothing that it keeps points back at it: trees are freed at once, and the collector finds nothing to do."""
+    """A Python file as rules see it. What it keeps refers back to it only weakly: so it is freed at once, without the
+    garbage collector."""
 
     def __init__(self, path: str, source: Source, session: Session, again: bool = False):
         super().__init__(path, source, session, again)
         self.suppressions = Suppressions(to_porter(source))
-        self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
-        self.silent: set[Rule] = set()  # which can find nothing here
+        self.apis: dict[str, list[Link]] = {}  # the inventory: resolved names of interest, with their places
+        self.silent: set[Rule] = set()  # rules that can find nothing in this file
         self._glances: dict[tuple[Glance, ast.AST], bool] = {}
 
     @cached_property
     def by_node(self) -> dict[str, list[Rule]]:
-        """The rules to ask about nodes of a type, by LibCST's name for it."""
+        """The rules to ask about nodes of a type, by LibCST's name of the type."""
         rules = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.keys.nodes.items()}
         return {kind: several for kind, several in rules.items() if several}
 
     def glance(self, look: Glance, link: Link) -> bool:
-        """Whether a place is one that `Rule.only = look` speaks of; remembered, as rules ask again."""
+        """Whether `look`, the `only` of a rule, accepts a place. The answer is kept, because rules ask several times."""
         known = self._glances.get((look, link[0]))
         if known is None:
             rules, line = (rule for rule in self.rules.all if rule.only is look), getattr(link[0], "lineno", 1)
@@ -51,7 +52,7 @@ class File(Nodes):
         return known
 
     def undisturbed(self, codes: Iterable[str]) -> bool:
-        """Whether all statements are in sight of the index, and nothing in the file or the settings silences these codes."""
+        """Whether the index has all statements of the file, and no comment or setting silences one of these codes."""
         ignored = {code for ignore in self.suppressions.ignores for code in ignore.codes}
         return not self.hidden and (ignored | self.session.quiet.codes(self.path)).isdisjoint(codes)
 

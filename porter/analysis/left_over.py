@@ -1,4 +1,4 @@
-"""What is left of CUDA once every rule was asked, and none has said a word about it: told, as nobody would look for it."""
+"""Finds words of CUDA that no rule speaks of (PRT007). They are reported because nobody would look for them otherwise."""
 
 from __future__ import annotations
 
@@ -23,20 +23,24 @@ if TYPE_CHECKING:
     from porter.analysis.file import File
 
 LEFT = "PRT007"
+# searches for lines with a string that may be the name of a variable
 _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
-# where the toolkit lies is a matter of what is built with it, of which its own rules speak
+# the name of a variable; not the folder of the toolkit, of which the rules about builds speak
 _VARIABLE = lazy(r"(?:CUDA|NCCL)_(?!(?:HOME|PATH|ROOT)$)[A-Z0-9_]+$")
+# words of a command that name CUDA: `CUDA_LAUNCH_BLOCKING=`, `--device=cuda`
 _COMMAND = lazy(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
 _SETTING = lazy(r"[+]{0,2}[A-Za-z_][\w.]*=(?:cuda(?::\d+)?|nccl)$")  # `["trainer.device=cuda"]`, which Hydra reads
+# searches for lines that may hold such a command or setting
 _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
-_WORDS = PATHS | ATTRIBUTES
+_WORDS = PATHS | ATTRIBUTES  # functions whose arguments are parts of paths or names of attributes
 _MODULE_HELD = lazy(rb"\w\.\w+\.cuda\.")  # `self.torch.cuda.f`
 
 
 def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
-    """Places on lines that no finding speaks of, where the file leads to torch; of those with the same text the first is shown."""
+    """Findings for words of CUDA on lines that no other finding speaks of. `leads`: whether a road leads from the file to
+    torch; without it there are none."""
     if not leads or file.suppressions.skip is not None or LEFT in file.session.quiet.codes(file.path):
         return []
     out = []
@@ -57,7 +61,7 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
 
 
 def _in_command(file: File, link: Link) -> tuple[str, str]:
-    """Of a command in a string: the variable before it of which a rule speaks, and what else names CUDA there."""
+    """For a command in a string: the variable in it that a rule speaks of, and the first other word that names CUDA."""
     whole = link[1] if link[1][0].__class__ is ast.JoinedStr else link
     literal = file.literals.get(file.source.span(whole[0])[0])
     ported = literal.name if isinstance(literal, Variable) and literal.role == "command" else ""
@@ -66,14 +70,14 @@ def _in_command(file: File, link: Link) -> tuple[str, str]:
 
 
 def _is_word(link: Link) -> bool:
-    """Part of a text for people or of a path, the name of an attribute."""
+    """Whether a string is part of a text for people or of a path, or names an attribute."""
     above = link[1][0]
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS
 
 
 def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
-    """`def f(x, impl="cuda")` and `assert impl in ("plain", "cuda")`, where a finding speaks of `impl == "cuda"` in the
-    function, or of `self.impl == "cuda"` in the class."""
+    """Whether a finding speaks of the comparison of a string already: of `impl == "cuda"` in the function, or of
+    `self.impl == "cuda"` in the class, for `def f(x, impl="cuda")` and `assert impl in ("plain", "cuda")`."""
     name = _default_of(link) if link[1][0].__class__ is ast.arguments else _listed_for(link)
     function = next((above for above in ancestors(link) if above[0].__class__ in FUNCTIONS), None)
     if not name or function is None:
@@ -84,7 +88,7 @@ def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
 
 
 def _default_of(link: Link) -> object:
-    """The parameter."""
+    """The parameter with this default."""
     arguments: ast.arguments = link[1][0]
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [
@@ -95,19 +99,20 @@ def _default_of(link: Link) -> object:
 
 
 def _listed_for(link: Link) -> object:
-    """`impl` of `impl in ("plain", "cuda")`."""
+    """`impl` for a string in `impl in ("plain", "cuda")`; None for others."""
     above = link[1][1]
     listed = link[1][0].__class__ in (ast.Tuple, ast.List, ast.Set) and above[0].__class__ is ast.Compare
     return _spelled(above[0].left) if listed else None
 
 
 def _spelled(side: ast.expr) -> object:
-    """`impl` of a name or an attribute, and the value of a constant."""
+    """`impl` for a name `impl` or an attribute `x.impl`; the value for a constant; None for others."""
     return getattr(side, "attr", getattr(side, "id", getattr(side, "value", None)))
 
 
 def _is_unread(file: File, link: Link) -> bool:
-    """`place = "cuda:{}".format(rank)` in a function, or in what a file does as a program, that never reads `place`."""
+    """Whether a value is only assigned to a name that is never read: `place = "cuda:{}".format(rank)` in a function, or
+    under `if __name__ == "__main__":`."""
     above = next(a for a in ancestors(link) if isinstance(a[0], ast.stmt))
     target = above[0].targets[0] if isinstance(above[0], ast.Assign) and len(above[0].targets) == 1 else None
     if not isinstance(target, ast.Name):
@@ -125,7 +130,7 @@ def _is_main(link: Link) -> bool:
 
 
 def _lines(link: Link) -> set[int]:
-    """On which a finding would speak of it: its own, and those of the names that are called with it."""
+    """The lines on which a finding about a node may stand: its own, and those of the functions that are called with it."""
     lines = {*range(link[0].lineno, link[0].end_lineno + 1)}
     for node, _ in ancestors(link):
         if node.__class__ is ast.Call:
@@ -136,7 +141,7 @@ def _lines(link: Link) -> set[int]:
 
 
 def _texts(file: File) -> Iterator[Link]:
-    """Names of devices, backends and variables, but for those that say what a thing is called."""
+    """Strings that name devices, backends, variables, or options with such values."""
     for link in named_strings(file):
         text, above = link[0].value, link[1][0]
         if above.__class__ is ast.JoinedStr:
@@ -148,7 +153,7 @@ def _texts(file: File) -> Iterator[Link]:
     for link in strings(file.tree, lines, _VARIABLE) if lines else ():
         row = file.rules.tables.variables.get(link[0].value)
         beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
-        told = file.facts.variables.elsewhere(link[0].value, file.path) == ""  # by another file, for all of them
+        told = file.facts.variables.elsewhere(link[0].value, file.path) == ""  # the finding of another file is for all
         if not beside and not told and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
             yield link
     lines = lines_with(file.source, *_COMMANDS)
@@ -166,10 +171,11 @@ def _texts(file: File) -> Iterator[Link]:
 
 
 def _attributes(file: File) -> Iterator[Link]:
-    """`x.cuda()`, `x.is_cuda`, `torch.cuda.f`, unless x is known to be none of torch's, or the inventory counts it."""
+    """`x.cuda()`, `x.is_cuda`, `torch.cuda.f`. Not if `x` is of another library or a class of the project, nor if the
+    inventory counts the place."""
     if file.source.words.isdisjoint((b"cuda", b"is_cuda")):
         return
-    counted = {link[0] for links in file.apis.values() for link in links}  # each by the name that it starts with
+    counted = {link[0] for links in file.apis.values() for link in links}  # the first name of each chain
     held = _holders(file) if _MODULE_HELD.search(file.source.utf8) else frozenset()
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
@@ -186,7 +192,7 @@ def _attributes(file: File) -> Iterator[Link]:
 
 
 def _holders(file: File) -> frozenset[str]:
-    """Attributes that hold torch: `self.torch = torch`, behind which `self.torch.cuda.f` is torch's."""
+    """Attributes that hold the module torch: after `self.torch = torch`, `self.torch.cuda.f` belongs to torch."""
     stored = (link for link in file.buckets[ast.Attribute] if link[0].ctx.__class__ is ast.Store)
     return frozenset(
         link[0].attr

@@ -1,4 +1,4 @@
-"""What rules ask of LibCST's nodes, of the original tree: where they lie, what their names mean, what is known of them."""
+"""Answers the questions of rules about nodes of LibCST in the original tree: where they are, and what their names mean."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class _File(File, Protocol):
-    """analysis/file.py, of which this is a part."""
+    """The whole file (analysis/file.py). `Nodes` is a part of it."""
 
     @property
     def receivers(self) -> Receivers: ...
 
 
 class Nodes(Parsed):
-    _piece: Piece  # that is walked right now: where LibCST nodes lie
+    _piece: Piece  # the piece that is walked now; it knows the spans of its nodes
 
     @property
     def _whole(self) -> _File:
@@ -56,12 +56,12 @@ class Nodes(Parsed):
 
     @cached_property
     def _names_at(self) -> dict[int, Link]:
-        """Every use of a name, by offset: how a LibCST node finds its place in the index."""
+        """Every use of a name, by its offset: leads from a node of LibCST to its link in the index."""
         starts = self.source.starts
         return {starts[(node := link[0]).lineno - 1] + node.col_offset: link for link in self.names.uses}
 
     def link(self, node: Any) -> Link | None:
-        """The index's link of the name that a chain starts with."""
+        """The link of the name that a chain starts with: of `a` for `a.b.c`."""
         while type(node).__name__ == "Attribute":
             node = node.value
         if type(node).__name__ != "Name" or not self._piece.knows(node):
@@ -69,7 +69,7 @@ class Nodes(Parsed):
         return self._names_at.get(self._piece.span(node)[0])
 
     def chain(self, node: cst.CSTNode) -> Link | None:
-        """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
+        """The link of a whole chain `a.b.c`, where `link` gives that of `a`; for a string, the link of the string."""
         literal = self.literal(node)
         if literal is not None:
             return literal.link
@@ -94,7 +94,7 @@ class Nodes(Parsed):
         return base and ".".join((base, *reversed(tail)))
 
     def is_object(self, node: cst.CSTNode) -> bool:
-        """Whether `node.method()` is a method of something, and no function of a module that is known."""
+        """Whether `node.method()` is the method of an object, and not a function of a known module."""
         name = self.name(node)
         return name is None or name.partition(".")[0] not in self.rules.roots
 
@@ -113,16 +113,16 @@ class Nodes(Parsed):
         return Receivers(self._whole)
 
     def receiver(self, node: Any) -> str:
-        """Of `x.cuda` or `x.cuda()`, what x is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
+        """What `x` is in `x.cuda` or `x.cuda()`: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
         node = node.func if type(node).__name__ == "Call" else node
         return self.receivers.judge(self._piece.span(node)[1])
 
     @cached_property
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
-        """Computations that an operator of the target makes, by where they are seen."""
+        """Computations for which the target has an operator, by the span of the node that stands for each."""
         rules = {rule for several in self.rules.keys.patterns.values() for rule in several}
         return self.failures.guard(rules, 1, lambda: {**experts.find(self._whole), **find(self._whole)}) or {}
 
     def matches(self, node: cst.CSTNode, kinds: Iterable[str]) -> list[Match]:
-        """What is seen at a node, the fullest first."""
+        """The matches of these kinds at a node. The match with most parts comes first."""
         return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]

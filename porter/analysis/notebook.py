@@ -1,5 +1,5 @@
-"""Notebooks: their Python is one module for the Python engine, their shell a script; what either edits is written back
-into the JSON strings of the cells."""
+"""Analyses notebooks. Their Python is one module for the Python engine, and their shell commands are one script. The edits
+of both are written into the JSON strings of the cells."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from porter.text.notebooks.check import fault
 from porter.text.notebooks.shell import CellShell
 from porter.text.notebooks.writer import Edit, View, written
 
-_SHOWS = "PRT145"
+_SHOWS = "PRT145"  # a call of nvidia-smi, which only shows the cards
+# the notebook gets its program from the net
 _FETCHED = lazy(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
 
 
 def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
-    """Raises Unreadable where it is no notebook."""
+    """The result with findings and edits. Raises Unreadable if the file is no notebook."""
     book = read(Document(result.path, data, "notebook", session, ""))
     result = replace(result, parsed=True)
     if not book.lines:
@@ -76,19 +77,21 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
 
 
 def _is_ours(code: FileResult, shell: FileResult, text: bytes) -> bool:
-    """Whether porter writes anything, but for what shows the cards, into a notebook that fetches its program from the net."""
+    """Whether the shell of a notebook is edited. It is not if the notebook fetches its program from the net and porter would
+    edit nothing but its calls of nvidia-smi."""
     written = {finding.code for result in (code, shell) for finding in result.findings if finding.edit}
     return written != {_SHOWS} or not _FETCHED.search(text)
 
 
 def _left_alone(shell: FileResult) -> FileResult:
+    """The result for a shell that is not edited: without edits, and without findings that would only help a port of it."""
     kept = (f for f in shell.findings if f.code != "PRT842" and not (f.code == _SHOWS and f.edit))
     return replace(shell, findings=tuple(kept), auto=(), review=())
 
 
 @dataclass
 class _Side:
-    """What one engine says of its view, in edits of the cells."""
+    """The result of one engine for its view, with edits of cells in place of edits of the view."""
 
     book: Notebook
     view: View
@@ -117,19 +120,21 @@ class _Side:
         self._lost = refused | (lost - kept)
         self._kept = kept
         path, session = result.path, self.book.document.session
-        for change in sorted(refused - lost) if kept else ():  # an import of torch_npu, which is no finding's
+        # such a change is an import of torch_npu, which belongs to no finding
+        for change in sorted(refused - lost) if kept else ():
             line = self.view.data.count(b"\n", 0, change.start) + 1
             self.findings.append(own(path, line, "PRT004", "magic", session))
 
     def edits(self, unsafe: bool) -> set[Edit]:
+        """The edits of cells; with `unsafe`, those to review as well."""
         left = {*(self.result.review if unsafe else self.result.auto)} - self._lost
-        if self._lost and left.isdisjoint(self._kept):  # nothing is left but what those others would need
+        if self._lost and left.isdisjoint(self._kept):  # only imports are left, for edits that are lost
             return set()
         return {edit for change in left for edit in self._edits[change]}
 
 
 def _site(book: Notebook, side: _Side, site: Site, refused: bool) -> Site:
-    """A place of a device in the file; what could not be written back is not edited."""
+    """The place of a device, moved from a view to the file. If an edit could not be written, the status says so."""
     status = site.status
     if status in STATUSES and (refused or site.line in side.refused_lines):
         status = "refused" if refused else "manual"
@@ -141,7 +146,8 @@ def _is_skipped(view: View) -> bool:
 
 
 def _agreed(sides: list[list[Finding]], shared: set[int]) -> list[Finding]:
-    """The findings of both sides. A suppression in a line that both read is idle where it is so for both."""
+    """The findings of both sides. `shared`: lines that both read. A suppression there is unused (PRT001) only if both sides
+    say so."""
     idle = [{(f.line, f.values) for f in group if f.code == "PRT001"} for group in sides]
     return list(
         dict.fromkeys(
@@ -156,14 +162,14 @@ def _agreed(sides: list[list[Finding]], shared: set[int]) -> list[Finding]:
 
 
 def _place(book: Notebook, line: int, column: int, end: bool = False) -> tuple[int, int]:
-    """Line and column in the file, of those in a view."""
+    """Line and column in the file of a place in a view."""
     number = min(line, len(book.lines)) - 1
     within = min(column - 1, len(book.lines[number].body))
     return book.document.place(book.file_offset(book.starts[number] + within, end))
 
 
 def _moved(book: Notebook, finding: Finding) -> Finding:
-    """Where it stands in the file, and in which line of which cell."""
+    """The finding, with its place in the file instead of the view; its values name the cell and the line in it."""
     line, column = _place(book, finding.line, finding.column)
     last_line, behind = _place(book, max(finding.end_line, finding.line), finding.end_column, finding.end_column > 1)
     if (last_line, behind) < (line, column):

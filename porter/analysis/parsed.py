@@ -1,4 +1,4 @@
-"""One Python file as the standard library reads it: tree, names, and the session that it is read in."""
+"""Reads one Python file with the standard library: its tree, its names, and the session of the analysis."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ def _parse(source: Source) -> tuple[ast.Module, list[int]]:
 
 
 class Parsed:
+    """The tree and the names of a Python file, with the rules and the target of the session."""
+
     def __init__(self, path: str, source: Source, session: Session, again: bool = False):
-        """`again`: a ported text, of which only further edits are asked."""
+        """`again`: the text is a port, and only rules that edit are asked."""
         self.path, self.source, self.session = path, source, session
         self.target, self.facts = session.target, session.facts
         self.rules = session.rules.writing(session.fuse) if again else session.rules
@@ -40,7 +42,7 @@ class Parsed:
         self.buckets, uses = index.collect(self.tree, self.rules.keys.node_types)
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
-        self.tested = is_test(path)  # what only costs time in a file of tests, or drifts a little there, is no concern
+        self.tested = is_test(path)  # in tests, lost time and small differences do not matter
         self.failures = Failures()
-        # by question: what many places ask is answered once
+        # answers that are kept, by question: many places ask the same
         self.answers: dict[str, dict[Any, Any]] = defaultdict(dict)

@@ -1,7 +1,7 @@
-"""The promises that every changed file keeps before a byte of it is written: once for every kind of file.
+"""Checks the promises of a port before a byte is written, for files of every kind.
 
-Each kind says what its edits are and how their port is checked; what breaks a promise stays as it was, and a finding names
-the promise and the rules.
+Each kind of file says what its edits are and how their port is checked. A file whose port would break a promise stays as it
+is, and a finding names the promise and the rules.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from porter.finding import Change, Finding, apply
 
 
 class Edits(NamedTuple):
-    """What is to be written of a file."""
+    """The edits of one file."""
 
-    changes: tuple[Change, ...]  # as the analysis counts: of Python, in the UTF-8 text
-    stored: tuple[
-        Change, ...
-    ]  # in offsets of the stored bytes: outside them the bytes are the old ones by construction
-    codes: str
-    unsafe: bool = False  # with the edits to review
-    places: tuple[int, ...] = ()  # of the hits that bring them, in offsets of `changes`
+    changes: tuple[Change, ...]  # of a Python file, in offsets of the UTF-8 text; () for other files
+    # the same in offsets of the bytes on disk. All other bytes stay as they are, because only these are replaced
+    stored: tuple[Change, ...]
+    codes: str  # of the rules that made the edits
+    unsafe: bool = False  # the edits to review are among them
+    places: tuple[int, ...] = ()  # of the hits that made the edits, in offsets of the UTF-8 text
 
 
 class Promised(NamedTuple):
+    """The findings, and the edits that keep all promises. `refused`: some edits did not."""
+
     findings: list[Finding]
     auto: tuple[Change, ...]
     review: tuple[Change, ...]
@@ -42,8 +43,8 @@ def promised(
     check: Callable[[Edits], None],
     session: Session,
 ) -> Promised:
-    """`written`: the automatic edits, then those with what is to be reviewed on top, where they differ; `check` raises
-    Broken. What is to be reviewed falls alone; where the automatic edits fall, nothing is left."""
+    """Keeps the edits that pass `check`, which raises Broken for the others. `written`: the automatic edits, and then, if they
+    differ, all edits with those to review. If all edits fail, the automatic ones stay; if these fail, none stays."""
     findings, kept, refused = list(findings), [], False
     for edits in written:
         try:
@@ -62,7 +63,7 @@ def promised(
 
 
 def applied(data: bytes, edits: Edits) -> bytes:
-    """The port. Raises Broken where edits overlap or lie outside."""
+    """The bytes of the port. Raises Broken if edits overlap or lie outside the file."""
     changes = edits.stored
     if any(a.end > b.start for a, b in itertools.pairwise(changes)) or changes[-1].end > len(data):
         raise Broken("overlap", codes=edits.codes)

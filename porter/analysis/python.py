@@ -1,4 +1,4 @@
-"""One Python file in, findings and byte edits out. Never raises: what cannot be analysed is a finding."""
+"""Analyses one Python file: findings and byte edits come out. Never raises: a finding says what cannot be analysed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     result, written, before = _examined(result, Source(data), session)
-    # of the tree of the old text nothing is left: now come those of the new ones
+    # the tree of the old text is freed by now; the port gets its own trees
     kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
     quiet = session.quiet.codes(result.path)
     sites = with_status(result.sites, kept.findings, before.source, before.suppressions, quiet)
@@ -53,7 +53,7 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
 
 
 def _examined(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
-    """All that one look at a file tells, and what it would have written."""
+    """The result of a file without its edits, the edits that are to be checked, and what the check has to know."""
     analysis = look(result.path, source, session)
     file = analysis.file
     apis = file.failures.guard("inventory", 1, lambda: inventory(file)) or ()
@@ -64,7 +64,7 @@ def _examined(result: FileResult, source: Source, session: Session) -> tuple[Fil
 
 
 def look(path: str, source: Source, session: Session, again: Again | None = None) -> Analysis:
-    """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone."""
+    """Indexes a file, cuts out the statements that matter, and asks every rule. `again`: only for edits of a ported text."""
     from porter.analysis.file import File
 
     file = File(path, source, session, again is not None)
@@ -75,7 +75,7 @@ def look(path: str, source: Source, session: Session, again: Again | None = None
     links = candidates(file, again and near(file, again))
     units: dict[tuple[int, int], Unit] = {}
     if links:
-        from porter.python.units import SPARE, unit_of  # needs libcst, which costs more than all of this
+        from porter.python.units import SPARE, unit_of  # loads libcst, which takes longer than all of this
     if again is None:
         file.failures.guard("inventory", 1, lambda: add_methods(file))
         for rule in session.rules.of_index:
@@ -97,17 +97,17 @@ class Analysis:
     def __init__(self, file: File, unsafe: bool = True) -> None:
         self._wants_unsafe = unsafe
         self.file, self._source, self.session = file, file.source, file.session
-        self.outcomes: list[Outcome] = []  # of all hits, as the first walk left them
-        self._unsafe: list[Outcome] = []  # the second walk of the statements with something to review
-        self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
-        self.own_findings: list[Finding] = []  # porter's findings about its own work
+        self.outcomes: list[Outcome] = []  # all hits, after the first walk, which makes the automatic edits
+        self._unsafe: list[Outcome] = []  # the hits after the second walk, which makes the edits to review as well
+        self.of_index: list[tuple[str, Hit]] = []  # (code, hit) of rules that need no LibCST
+        self.own_findings: list[Finding] = []  # findings about porter's own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
         self._reviews = False
-        self._broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
-        self._builds: dict[Unit, bool] = {}
-        self._leads = leads(file.path, file.source.utf8, file.facts.roads)
-        self._torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
+        self._broken: dict[bool, Broken] = {}  # by `unsafe`: the first promise that edits break
+        self._builds: dict[Unit, bool] = {}  # whether a statement builds CUDA sources
+        self._leads = leads(file.path, file.source.utf8, file.facts.roads)  # whether a road leads to torch
+        self._torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would change half of a condition
 
     def walk(self, unit: Unit) -> None:
         import libcst as cst
@@ -140,7 +140,7 @@ class Analysis:
             self._reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self._active(r, h, p))
-                if half := torn(self._source, piece, unsafe):  # what stays there stays for a person
+                if half := torn(self._source, piece, unsafe):  # a person edits these conditions
                     unsafe, review = rewrite(
                         file, piece, lambda r, h, p: self._active(r, h, p) and (r, p.span(h.at)) not in half
                     )
@@ -160,7 +160,7 @@ class Analysis:
 
     @staticmethod
     def _pair(outcomes: list[Outcome], unsafe: list[Outcome]) -> None:
-        """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
+        """Hits to review get their edits from the second walk. If a rule failed there, its hit gets none."""
         twins: dict[object, list[Outcome]] = {}
         for outcome in reversed(unsafe):
             twins.setdefault((outcome.rule, outcome.node), []).append(outcome)
@@ -178,7 +178,8 @@ class Analysis:
         return (half or not self._safe(rule, hit, piece)) and outcome.edits and self._active(rule, hit, piece)
 
     def _active(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
-        """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
+        """Whether a hit may be edited: a road leads to torch, its code is on, no comment suppresses it, and it is no mere
+        opportunity. Opportunities that the user asks for have `more`."""
         code = hit.code or rule.code
         return (
             self._leads
@@ -188,13 +189,13 @@ class Analysis:
         )
 
     def _safe(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
-        """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
-        already, what it says of CUDA may be meant so. A person looks at both."""
+        """Whether a hit is edited without review. A person reviews edits where CUDA sources are built, which are meant for
+        CUDA, and in files that choose between devices already, where CUDA may be right."""
         if hit.optional:
-            return True  # asked for
+            return True  # the user asked for it
         if hit.safe and self.file.awareness.partly:
             return False
-        if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
+        if hit.safe and piece.unit not in self._builds:  # kept, because each call reads the whole statement
             self._builds[piece.unit] = builds_cuda(self.file, piece.unit)
         return hit.safe and not self._builds[piece.unit]
 
@@ -203,7 +204,7 @@ class Analysis:
         return self.file.suppressions.reason(code, first_line, last_line)
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
-        """Everything that is written, in offsets of the UTF-8 text."""
+        """All changes of the file, in offsets of the UTF-8 text, with imports and other lines that the edits need."""
         from porter.python.heads import place_heads
         from porter.python.imports import below, place_imports
 
@@ -221,7 +222,7 @@ class Analysis:
         return tuple(sorted({*made, *heads, *place_imports(self.file, [f for f in due if f.hit.loads], made)}))
 
     def written(self) -> list[Edits | Broken]:
-        """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
+        """The automatic edits, and then, if there are any to review, all edits. The last item may be the reason against edits."""
         out: list[Edits | Broken] = []
         for unsafe in (False, True)[: 1 + self._reviews]:
             applied = [f for f in (self._unsafe if unsafe else self.outcomes) if f.applied]
@@ -238,14 +239,14 @@ class Analysis:
         return out
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-        """The same edits in offsets of the file as it is on disk."""
+        """The same edits in offsets of the bytes on disk."""
         try:
             return self._source.stored.edits(changes)
         except UnicodeError as error:
             raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
 
     def _kept(self, edit: tuple[Change, ...]) -> tuple[Change, ...]:
-        """`stored`, where an edit that the encoding cannot hold is for `check` to refuse."""
+        """`stored`; () for an edit that the encoding of the file cannot hold. `written` refuses such edits."""
         try:
             return self.stored(edit)
         except Broken:
@@ -279,12 +280,12 @@ class Analysis:
         return [*out, *self.file.failures.findings(path, session), *about(self.file.suppressions, path, session)]
 
     def _told_lines(self, shown: list[Finding]) -> set[int]:
-        """The lines that somebody speaks of, those included whose codes are switched off."""
+        """The lines that some hit or finding speaks of, even if its code is switched off."""
         spans = [(f.line, f.end_line) for f in shown] + [tuple(map(self._source.line, f.place)) for f in self.outcomes]
         return {line for start, end in spans for line in range(start, max(start, end) + 1)}
 
     def _astray(self, outcome: Outcome, code: str, start: int) -> list[Finding]:
-        """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
+        """The finding for an edit that is not made, because no road leads to torch. There is none if the project has no torch."""
         why = self._reason(code, outcome.hit, outcome.piece)
         quiet = "PRT006" in self.session.quiet.codes(self.file.path)
         if not self.session.facts.roads.torch or outcome.hit.optional or quiet:

@@ -1,4 +1,4 @@
-"""What the port of a Python file is held to."""
+"""Checks the port of a Python file: what must be the same as before, and what must not be there."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class Before(NamedTuple):
-    """What the port of a file is compared with: nothing of its tree, as that of the port is made now."""
+    """What `check` needs of the old text. It holds no part of the tree, so that the tree is freed before the port gets one."""
 
     path: str
     source: Source
     session: Session
     suppressions: Suppressions
     free: frozenset[str]  # names that are used and bound nowhere
-    hidden: int  # statements that this Python's grammar does not know
-    failed: frozenset[str]
+    hidden: int  # the number of statements that this Python's grammar does not know
+    failed: frozenset[str]  # rules and parts of porter that crashed
     functions: list[Span]  # the lines of each, sorted, without those inside another
 
     @classmethod
@@ -43,7 +43,7 @@ class Before(NamedTuple):
 
 
 class Look(Protocol):
-    """analysis/python.py: Analysis."""
+    """The `Analysis` of analysis/python.py."""
 
     file: File
 
@@ -51,7 +51,7 @@ class Look(Protocol):
 
 
 def check(before: Before, edits: Edits, look: Callable[..., Look]) -> None:
-    """`look`: the one at the old text, for the new one."""
+    """Raises Broken if the port breaks a promise. `look` analyses the new text as it did the old one."""
     source, changes, codes, unsafe = before.source, edits.stored, edits.codes, edits.unsafe
     data = applied(source.stored.data, edits)
     if source.stored.recoded and not _is_stored(source, apply(source.utf8, edits.changes), data):
@@ -66,7 +66,7 @@ def check(before: Before, edits: Edits, look: Callable[..., Look]) -> None:
         raise Broken("reparse", line=1, error=error.error, codes=codes) from None
     if failed := again.file.failures.first.keys() - before.failed:
         raise Broken("unstable", codes=", ".join(sorted(failed)))
-    if len(again.file.hidden) > before.hidden:  # LibCST alone would read it
+    if len(again.file.hidden) > before.hidden:  # an edit made a statement that `ast` cannot read
         raise Broken("reparse", error="invalid syntax", codes=codes)
     if any(b"#" in source.stored.data[c.start : c.end] for c in changes):
         if lost := comments(source) - comments(new):
@@ -82,7 +82,8 @@ def check(before: Before, edits: Edits, look: Callable[..., Look]) -> None:
 
 
 def _is_stored(source: Source, utf8: bytes, data: bytes) -> bool:
-    """Whether `data` is what the encoding of the file makes of a text: some write a character by what stands before it."""
+    """Whether `data` is the text in the encoding of the file. Some encodings write a character by what stands before it, so
+    that edits alone may go wrong."""
     try:
         return source.stored.encode(utf8) == data
     except UnicodeError:
@@ -94,7 +95,7 @@ def comments(source: Source) -> Counter[str]:
 
 
 def unbound(before: Before, after: File) -> str | None:
-    """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
+    """A name that the port uses and does not bind. It does not count if the old text did the same."""
     names: dict[str, None] = dict.fromkeys(link[0].id for link in after.names.uses)
     for name in names:
         if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):

@@ -1,4 +1,4 @@
-"""The session of an analysis, with the rules that porter has."""
+"""Opens the session of an analysis, with all rules of porter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file that is not Python in, findings and byte edits out, under the promises of the Python side.
+"""Analyses one file that is not Python: findings and byte edits come out. They keep the same promises as those of Python.
 
 `examine` may raise Unreadable. `analysis/analyse.py` calls it under `guarded`, which never raises.
 """
@@ -24,14 +24,16 @@ from porter.text.document import Document, Format
 
 
 def _format(kind: str | Format) -> Format:
-    """The module of a kind, or what stands for one: MARK begins a comment, `read(document)` parses or raises Unreadable,
-    READS says for which rules, `settled(document, tree, hits)`, where it has one, which of their hits stay, and
-    `same(before, after)`, where it has one, compares what edits must not touch."""
+    """The format of a kind of file: its module, or an object with the same members. MARK begins a comment, READS names the
+    rules that are asked, and `read(document)` gives the tree or raises Unreadable. Two functions are optional:
+    `settled(document, tree, hits)` gives the hits that stay, `same(before, after)` compares what edits must not touch."""
     return cast("Format", import_module(f"porter.text.formats.{kind}")) if isinstance(kind, str) else kind
 
 
 @dataclass
 class _Look:
+    """The result of one look at a text: its hits, and the edits that follow from them."""
+
     document: Document
     tree: object
     hits: list[Hit]
@@ -50,7 +52,7 @@ class _Look:
 
     def written(self) -> list[Edits]:
         auto, review = self.changes(False), self.changes(True)
-        alike = auto == review  # then one look at the port, for all
+        alike = auto == review  # then the port is checked only once
         made = [Edits((), auto, self._codes(False), alike)]
         return made if alike else [*made, Edits((), review, self._codes(True), True)]
 
@@ -67,8 +69,8 @@ def _look(document: Document, wanted: Callable[[TextRule], bool] | None = None) 
     tree, failures, session = form.read(document), Failures(), document.session
     rules = list(filter(wanted, session.rules.of_text[form.READS]))
     hits = _asked(document, form, tree, rules, failures)
-    code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
-    if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
+    code = getattr(form, "code", document.data)  # for the shell of a notebook, its Python says whether torch is used
+    if not leads(document.path, code, session.facts.roads):
         hits = [hit for hit in hits if not hit.edits]
     # A rule crashed: the hits stay, all edits go. An edit of the crashed rule may belong to the same change.
     if failures.first:
@@ -80,7 +82,7 @@ def _look(document: Document, wanted: Callable[[TextRule], bool] | None = None) 
 
 
 def _asked(document: Document, form: Format, tree: object, rules: Iterable[TextRule], failures: Failures) -> list[Hit]:
-    """What the rules say; one that fails loses its own."""
+    """The hits of the rules. A rule that fails has none."""
     answers: list[Hit] = []
     for rule in rules:
         hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()  # noqa: B023
@@ -90,8 +92,8 @@ def _asked(document: Document, form: Format, tree: object, rules: Iterable[TextR
 
 
 def _written(hits: list[Hit], document: Document) -> list[Hit]:
-    """Without the edits that the style of the port does not write. What they would change says which of two kinds of device a
-    run uses: the code takes both, and does not wait for it."""
+    """The hits without the edits that the style of the port does not write. Such a value chooses between the kinds of device
+    that the ported code supports, so that its other places need not wait for it: the hit loses its holder."""
     style = STYLES[document.session.target.style](document.session.target, document.session.has)
     if document.session.target.shims:
         return [_under_shim(hit, document) for hit in hits]
@@ -114,7 +116,7 @@ def _under_shim(hit: Hit, document: Document) -> Hit:
 
 
 def _with_others(hit: Hit, held: Held | None) -> Hit:
-    """As much of a hit as the other places with the same value allow."""
+    """The hit with the edits that the other places of the same value allow."""
     if held is None or hit.code not in SHARED:
         return hit
     values = (*hit.values, *held.values())
@@ -131,7 +133,7 @@ def _reason(document: Document, hit: Hit) -> str | None:
 
 
 def examine(kind: str | Format, result: FileResult, data: bytes, session: Session) -> FileResult:
-    """What `analyse` guards. Raises Unreadable."""
+    """The result with findings and edits of a file. Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
         return replace(result, parsed=True, sites=_left_alone(document))
@@ -149,12 +151,12 @@ def examine(kind: str | Format, result: FileResult, data: bytes, session: Sessio
 
 
 def places(kind: str, result: FileResult, data: bytes, session: Session) -> FileResult:
-    """Of a file that is not edited, so that nobody asks what is to be done there, nor whether an edit keeps a promise."""
+    """The result with the places of values in a file that is not edited. It has no findings, and no edits to check."""
     return replace(result, sites=_left_alone(_document(result.path, data, kind, session)))
 
 
 def _left_alone(document: Document) -> tuple[Site, ...]:
-    """Of a file that is to be left alone, the places that others have to agree with."""
+    """The places of values in a file that is not edited. Places of the same values in other files have to agree with them."""
     try:
         hits = [hit for hit in _look(document, _has_holders).hits if hit.holder]
     except Unreadable:
@@ -196,6 +198,7 @@ def _finding(document: Document, hit: Hit) -> Finding:
 
 
 def _check(looked: _Look, edits: Edits) -> None:
+    """Raises Broken if the port breaks a promise."""
     document = looked.document
     data = applied(document.data, edits)
     try:
@@ -213,18 +216,19 @@ def _check(looked: _Look, edits: Edits) -> None:
 
 
 def _unread(looked: _Look, edits: Edits, error: str) -> Broken:
-    if damaged := getattr(looked.tree, "damaged", 0):  # what was whole before no parser can tell
+    # the old text has a damaged part already, so that nobody can tell whether the edits broke anything
+    if damaged := getattr(looked.tree, "damaged", 0):
         return Broken("unchecked", damaged, "PRT002")
     return Broken("reparse", error=error, codes=edits.codes)
 
 
 def _in_text(document: Document, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """The same changes in characters of the text."""
+    """The same changes in offsets of characters. Their new texts are only as long as the real ones."""
 
     character = document.character
     return tuple(Change(character(c.start), character(c.end), b" " * len(c.new.decode("utf-8"))) for c in changes)
 
 
 def _ends(data: bytes) -> tuple[bool, bool, bool]:
-    """Whether there are line ends of either kind, and one at the end."""
+    """Whether there are line ends CR LF, whether there are line ends LF, and whether the text ends with a line end."""
     return b"\r\n" in data, b"\n" in data.replace(b"\r\n", b""), data[-1:] in (b"\n", b"\r")

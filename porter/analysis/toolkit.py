@@ -1,4 +1,4 @@
-"""Which statements are about the CUDA toolkit, so that CUDA is meant there and not the accelerator in use."""
+"""Says which statements are about the CUDA toolkit. They mean CUDA itself, and not the accelerator in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA
 
 
 def builds_cuda(file: File, unit: Unit) -> bool:
-    """A build script, or a condition that asks for nvcc."""
+    """Whether a statement is part of a build script, or mentions the toolkit; for the header of an `if`, its block counts."""
     source = file.source
     if file.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(source.utf8, unit.start, unit.end):
         return True

@@ -1,7 +1,7 @@
-"""One condition is one decision: `d == "cuda" and not torch.cuda.is_available()`.
+"""Finds edits that would change only half of a condition, such as `d == "cuda" and not torch.cuda.is_available()`.
 
-Where the name of a device stays, what stands beside it in the condition is not edited without it. Half of it would ask for
-an NPU and mean a GPU, and the next look would take it for code that knows both.
+If the name of a device in a condition stays, the rest of the condition is not edited either. Otherwise one half would mean
+an NPU and the other a GPU, and the next run would take the condition for code that supports both.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
-    """(rule, place) of the edits that were applied in a condition of which a device stays as it is."""
+    """(rule, place) of the edits that were applied in a condition in which the name of a device stays as it is."""
     left = [f for f in outcomes if not f.applied and (f.hit.code or f.rule.code) in SHARED]
     made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if left else ()
     if not made:
         return set()
     stays = sorted(piece.span(f.hit.at)[0] for f in left)
-    halves: list[tuple[int, int]] = []  # the outermost, one behind the other
+    halves: list[tuple[int, int]] = []  # spans of outermost conditions, in order
     for start, end in sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1])):
         if not (halves and start < halves[-1][1]) and bisect_left(stays, start) < bisect_left(stays, end):
             halves.append((start, end))
@@ -39,7 +39,7 @@ def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple
 
 
 def _conditions(statement: ast.stmt) -> Iterator[Node]:
-    """`a and b`, `a or b`, `a if b else c` in a statement; of a compound one, in its header."""
+    """`a and b`, `a or b`, `a if b else c` in a statement; of a compound statement, in its header."""
     todo: list[Node] = [statement]
     while todo:
         node = todo.pop()

@@ -1,4 +1,4 @@
-"""`porter analyze`."""
+"""The command `porter analyze`: the run, the report on the terminal, the outputs, the baseline, the exit status."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def analyze(
     outputs = outputs_of(output)
     earlier = (os.path.basename(since), read(since)) if since else None
     job = prepare(paths, **given)
-    project_of(job.root, source_url or "")  # before the work, not after it
+    project_of(job.root, source_url or "")  # so that a wrong --source-url fails before the work
     run = job.run(quiet)
     plain = "grouped" if verbose or all else "concise" if quiet else "text"
+    # how the terminal's text is laid out
     shape = name if name in SHAPES and name != "text" else plain
     report = report_of(job, run, shape, width(sys.stdout), verbose, source_url or "", earlier)
     for one in outputs:

@@ -1,4 +1,4 @@
-"""`porter migrate`: the edits of a run as a diff, or written."""
+"""The command `porter migrate`: shows the edits of a run as a diff, or writes them."""
 
 from __future__ import annotations
 
@@ -29,23 +29,25 @@ from porter.run.run import Run
 
 say = speaker("report")
 
-SHOWN = 3
+SHOWN = 3  # names that a line lists; further ones are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
+    """One file with its edits."""
+
     result: FileResult
     data: bytes
-    main: tuple[Change, ...]  # what this run makes
-    more: tuple[Change, ...]  # with the edits that a person should look at
-    notes: int  # annotations among them
+    main: tuple[Change, ...]  # the edits that this run makes
+    more: tuple[Change, ...]  # the automatic edits and those for review
+    notes: int  # how many of them are comments of --annotate
 
     @property
     def changed(self) -> bool:
         return apply(self.data, self.main) != self.data
 
     def places(self, unsafe: bool) -> int:
-        """How many of those that stood in the way are edited."""
+        """How many findings that stand in the way this run edits."""
         made = ("auto", "review") if unsafe else ("auto",)
         return sum(
             f.status in made and f.suppressed is None and stands_in_the_way(f.code, f.severity)
@@ -81,7 +83,7 @@ def migrate(
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]
-    # of what was found, with its lines as they were: after an in-place run they are others
+    # reports are written before the edits: their line numbers are those of the old files
     if outputs:
         report = report_of(job, run)
         for one in outputs:
@@ -101,8 +103,8 @@ def migrate(
         _show(run, edits, unsafe, job.lang)
     _tell(errors, job.lang)
     if not quiet:
-        deed = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
-        for line in _summary(job, run, changed, unsafe, annotate, deed, out or ""):
+        outcome = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
+        for line in _summary(job, run, changed, unsafe, annotate, outcome, out or ""):
             print(line, file=sys.stderr)
     if errors:
         return USAGE
@@ -112,7 +114,7 @@ def migrate(
 
 
 def _chosen(inplace: bool, out: str | None, check: bool, verify: str | None, no_undo: bool) -> list[str]:
-    """What is done with the port; nothing for a diff. Raises UserError where options speak against each other."""
+    """The option that says what is done with the port; [] for a diff. Raises UserError where options contradict each other."""
     chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
     if len(chosen) > 1:
         raise UserError(f"{' and '.join(chosen)} exclude each other", f"{' 与 '.join(chosen)} 不能同时使用")
@@ -135,7 +137,7 @@ def _tell(errors: list[FilesError], lang: str) -> None:
 
 
 def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesError]) -> Iterator[Edited]:
-    """Every file that has something to show; those that changed since they were analysed are `errors`."""
+    """Every file with edits. Files that changed since they were analysed go to `errors`."""
     places = by_file(f for result in run.files for f in result.findings) if annotate else {}
     for result in run.files:
         if not (result.auto or result.review or annotate and result.digest):
@@ -149,7 +151,7 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             continue
         auto, review = result.auto, result.review
         notes: tuple[Change, ...] = ()
-        if annotate and kind(result.path) == PYTHON:  # elsewhere a line of its own may be part of a value
+        if annotate and kind(result.path) == PYTHON:  # in other files an added line may become part of a value
             from porter.run.annotate import annotated, remarks
 
             texts = job.session.rules.texts
@@ -204,7 +206,7 @@ def _shown(names: list[str], lang: str) -> str:
 
 
 def _copy(job: Job, changed: list[Edited], out: str) -> None:
-    """Of the directory that was named; of the project where single files or several were."""
+    """Writes a copy to `out`: of the directory that was named, or of the project where files or several paths were named."""
     from porter.files.copy import write_copy
 
     root = job.paths[0] if len(job.paths) == 1 and os.path.isdir(job.paths[0]) else job.root
@@ -216,13 +218,13 @@ def _copy(job: Job, changed: list[Edited], out: str) -> None:
 
 
 def _show(run: Run, edits: list[Edited], unsafe: bool, lang: str) -> None:
-    """Names start where the command runs, so that `git apply` and `patch -p1` work there."""
+    """Prints the diff. Paths start where the command runs, so that `git apply` and `patch -p1` work there."""
     prefix, _ = place(run.root)
     first = b"".join(unified(prefix + e.result.path, e.data, e.main) for e in edits)
     second = b""
     if not unsafe:
         second = b"".join(unified(prefix + e.result.path, e.data, e.more, e.main) for e in edits)
-    if second:  # marked, so that a patch tool takes it for the comment it is
+    if second:  # as comments, which a patch tool leaves out
         title = say("diff.review", lang).encode(sys.stdout.encoding or "utf-8", "backslashreplace")
         second = b"".join(b"# " + row + b"\n" for row in [title, *second.split(b"\n")[:-1]])
     stream = sys.stdout
@@ -243,7 +245,7 @@ def _coloured(diff: bytes) -> bytes:
 
 
 def _summary(
-    job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, deed: str, out: str
+    job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, outcome: str, out: str
 ) -> Iterator[str]:
     from porter.report.console import target_line
 
@@ -261,7 +263,7 @@ def _summary(
             f.optional and bool(f.edit) and f.suppressed is None for e in changed for f in e.result.findings
         ):
             more += say("migrate.fused", lang, n=fused)
-        yield say(f"migrate.{deed}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
+        yield say(f"migrate.{outcome}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
     else:
         yield say("migrate.none", lang)
     if annotate and (files := sum(e.notes > 0 for e in changed)):

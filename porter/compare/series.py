@@ -1,4 +1,4 @@
-"""Values by step, in bounded memory: beyond a limit only steps that a power of two divides are kept, the same in every run."""
+"""Holds values by step in bounded memory. Beyond a limit it keeps only steps that a power of two divides, alike in every run."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from itertools import pairwise
 from statistics import median
 
 FIRST = 4096  # steps that are always kept
-LIMIT = 1 << 18
-HUGE = 1e150  # what is larger counts as infinite: its square is none
-MOST_STEPS = 1 << 53
-DIGITS = 200  # values whose spelling tells how they were rounded
-INTERVALS = 64  # steps whose distances tell how often a run logs
+LIMIT = 1 << 18  # values that are kept, at most
+HUGE = 1e150  # larger values count as infinite: the square of one is not finite
+MOST_STEPS = 1 << 53  # larger steps are not exact in a float
+DIGITS = 200  # the first values; their digits show how a run rounds what it prints
+INTERVALS = 64  # the first steps; their distances show how often a run logs
 
 
 class Series:
-    """`repeated`: points of a step that had another value before. `rewound`: how often a run went back to an earlier step."""
+    """The values of one name in one run, by step.
+
+    `repeated`: how many values replaced another one of the same step. `rewound`: how often a run went back to an earlier step.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.steps, self.values = array("q"), array("d")
@@ -36,11 +39,12 @@ class Series:
             self._again(step, value)
             return
         steps.append(step)
-        self.values.append(value if -HUGE < value < HUGE else tamed(value))
+        self.values.append(value if -HUGE < value < HUGE else tamed(value))  # the test is here for speed
         if len(steps) > self._limit:
             self._thin()
 
     def _again(self, step: int, value: float) -> None:
+        """A step that is not later than the last one: the same step again, or the run went back."""
         at = bisect_left(self.steps, step)
         if self.steps[at] == step and at == len(self.steps) - 1:
             self.repeated += self.values[at] != value
@@ -74,7 +78,7 @@ class Series:
         return other
 
     def averaged(self, interval: int) -> Series:
-        """The mean of each `interval` steps, at the last of them: what a run says that logs less often, and averages."""
+        """The mean of each `interval` steps, at the last of them, as a run that logs less often may print it."""
         other, total, count = Series(self._limit), 0.0, 0
         for step, value in zip(self.steps, self.values):
             total, count = total + value, count + 1
@@ -91,17 +95,18 @@ class Series:
 
     @cached_property
     def spelled(self) -> tuple[int, int]:
-        """(digits behind the point, digits in all) that the longest of the first values has."""
+        """(most digits behind the point, most digits in all) of the first values."""
         return _spelled([v for v in self.values[:DIGITS] if math.isfinite(v)])
 
     def digit(self, value: float) -> float:
-        """What one more in the last printed digit is worth; it is read from how the values are spelled."""
+        """How much the last printed digit of a value is worth, as the first values are printed."""
         places, significant = self.spelled
         size = math.floor(math.log10(abs(value))) if value else -places
         return max(10.0**-places, 10.0 ** (size - significant + 1))
 
 
 def tamed(value: float) -> float:
+    """The value; infinity where it is larger than HUGE."""
     return math.copysign(math.inf, value) if abs(value) > HUGE else value
 
 

@@ -55,7 +55,7 @@ class Error:
 
 
 class Tracebacks:
-    """What the lines say, one process at a time: `process` tells whose line it is."""
+    """Collects the tracebacks of a log, line by line. `process` says which process wrote a line: theirs may be mixed."""
 
     def __init__(self) -> None:
         self.errors: list[Error] = []
@@ -73,7 +73,8 @@ class Tracebacks:
         return self._last_errors.get(process)
 
     def take(self, number: int, process: str, text: str, rank: int | None) -> bool:
-        """Whether the line is part of a traceback, and says nothing else."""
+        """True: the line is part of a traceback, and nobody else needs to look at it. The line with the error ends the
+        traceback and answers False, so that others can read it, too."""
         if "raceback (most recent call last)" in text and _START.search(text):
             if process in self._open or len(self._open) < 4096:
                 self._open[process] = _Open(self._chained.pop(process, None))

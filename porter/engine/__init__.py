@@ -1,1 +1,1 @@
-"""What rules, formats and drivers agree on: the rule, the hit, the session, suppressions, styles."""
+"""Defines the types that rules, formats and drivers share: the rule, the hit, the session, suppressions, styles."""

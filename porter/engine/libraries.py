@@ -1,4 +1,4 @@
-"""What fact files say of the libraries that a file imports: porter/reach/known.py reads them."""
+"""Holds what fact files say about libraries that the user's files import. porter/reach/known.py reads fact files."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import NamedTuple
 
 
 class Fact(NamedTuple):
-    """Why a function, or the import of a module, cannot do its work."""
+    """Why a function of a library, or the import of a module of it, does not work on an NPU."""
 
     library: str  # with its version
     verdict: str
-    end: str
-    chain: str
-    module: bool
-    when: str = ""  # only where this holds
+    end: str  # what it ends in, such as a kernel
+    chain: str  # the calls that lead there
+    module: bool  # the fact is about the import of a module
+    when: str = ""  # the condition under which the fact holds
 
 
 @dataclass(frozen=True)
 class Libraries:
-    digest: str = ""  # of the files: results that were made with others do not count
-    names: tuple[str, ...] = ()
+    """The facts of all fact files of a run."""
+
+    digest: str = ""  # a hash of the fact files: a cached result holds only with the same files
+    names: tuple[str, ...] = ()  # of the libraries
     facts: dict[str, Fact] = field(default_factory=dict, repr=False, compare=False)
 
     def concern(self, data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Small pieces of LibCST that several rules build."""
+"""Reads and builds small pieces of LibCST for the rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dotted(name: str) -> cst.Attribute | cst.Name:
 
 
 def chain(node: cst.CSTNode) -> list[str]:
-    """The words of `a.b.c`; empty where it is no plain chain."""
+    """["a", "b", "c"] of `a.b.c`; [] where the expression is not just names and dots."""
     words = []
     while isinstance(node, cst.Attribute):
         words.append(node.attr.value)
@@ -29,7 +29,10 @@ def chain(node: cst.CSTNode) -> list[str]:
 
 
 def positional(call: cst.Call, position: int | None, keywords: tuple[str, ...] = ()) -> Given:
-    """(index, Arg) of an argument by place or name; (None, None) where it is absent; None where stars may hide it."""
+    """(index, Arg) of the argument that is given at `position`, or by one of `keywords`.
+
+    (None, None) where the call does not give it; None where `*args` or `**kwargs` may give it.
+    """
     for index, arg in enumerate(call.args):
         if arg.keyword is not None and arg.keyword.value in keywords:
             return index, arg
@@ -42,13 +45,15 @@ def positional(call: cst.Call, position: int | None, keywords: tuple[str, ...] =
 
 
 def quoted(node: cst.SimpleString, new: str) -> cst.SimpleString:
-    """A plain string with other text in the author's prefix and quotes."""
+    """The string with another text, in the author's prefix and quotes. `new` is not escaped: it must hold neither that
+    quote nor a backslash that is meant literally."""
     mark = node.quote
     return node.with_changes(value=f"{node.prefix}{mark}{new}{mark}")
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """What an import statement names: ["a.b", "a.c"] for `from a import b, c`, ["a"] for its star; nothing relative."""
+    """The modules and names that a statement imports: ["a.b", "a.c"] for `from a import b, c`, ["a"] for `from a import *`.
+    [] for a relative import."""
     if isinstance(node, cst.Import):
         return [".".join(chain(alias.name)) for alias in node.names]
     if node.relative or node.module is None:
@@ -58,7 +63,7 @@ def imported(node: cst.Import | cst.ImportFrom) -> list[str]:
 
 
 def bound(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """What an import statement binds: ["a"] for `import a.b`, ["c"] for `from a import b as c`; nothing for a star."""
+    """The names that an import statement binds: ["a"] for `import a.b`, ["c"] for `from a import b as c`, [] for a star."""
     names = () if isinstance(node.names, cst.ImportStar) else node.names
     return [
         alias.evaluated_alias or (chain(alias.name)[0] if isinstance(node, cst.Import) else alias.evaluated_name)
@@ -67,7 +72,7 @@ def bound(node: cst.Import | cst.ImportFrom) -> list[str]:
 
 
 def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst.Call:
-    """A call with one more argument at its end, in a line of its own where the others have theirs."""
+    """The call with one more argument at its end. It gets a line of its own where the other arguments have one."""
     none = cst.SimpleWhitespace("")
     new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
     if not call.args:
@@ -75,6 +80,7 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
     *earlier, last = call.args
     before = call.whitespace_before_args
     between: cst.BaseParenthesizableWhitespace
+    # one argument a line, with a comma behind the last
     if (
         isinstance(last.comma, cst.Comma)
         and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace)
@@ -85,6 +91,7 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
         last = last.with_changes(comma=cst.Comma(last.comma.whitespace_before, between))
         bare = cst.TrailingWhitespace(newline=end.first_line.newline)
         new = new.with_changes(comma=cst.Comma(whitespace_after=end.with_changes(first_line=bare, empty_lines=[])))
+    # no comma behind the last argument, and the closing bracket in a line of its own
     elif isinstance(last.whitespace_after_arg, cst.ParenthesizedWhitespace):
         between = before if isinstance(before, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
         new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
@@ -93,7 +100,8 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
 
 
 def moved_to(call: Any) -> Any:
-    """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
+    """`x.cuda(device, True)` as `x.to(device, non_blocking=True)`: the second argument has another position in `to`, so that
+    arguments behind the device get their names."""
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     names = ("", "non_blocking", "memory_format")
     args = [

@@ -1,13 +1,13 @@
-"""One code base for GPUs and NPUs: the device is found when the program runs.
+"""Writes ports that run on GPUs and NPUs: the ported program finds its device when it runs.
 
-What torch.accelerator offers is asked of it. The rest goes over names that the head of a module binds, from torch 2.6 on by
+Where torch.accelerator has a function, the port calls it. Else it uses names that are bound at the head of the module. From
+torch 2.6 on they are bound by
 
     accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
     accelerator_module = torch.get_device_module(accelerator_type)
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
-On a GPU, and where there is no accelerator at all, they are "cuda", torch.cuda and "nccl": each place means what it meant
-before.
+On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
-SINCE = (2, 6)  # torch.accelerator; before it, whether torch_npu is there says what a machine has
+SINCE = (2, 6)  # the torch that brought torch.accelerator; before it, the head of a module tries to import torch_npu
+# names of torch.cuda: the name in torch.accelerator, and the torch that brought it
 _NAMES = {
     "is_available": ("is_available", (2, 6)),
     "device_count": ("device_count", (2, 6)),
@@ -34,13 +35,13 @@ _NAMES = {
     "set_device": ("set_device_index", (2, 7)),
     "current_device": ("current_device_index", (2, 7)),
 }
-_OF_NPU = lazy(r"(?i)npu|hccl|ascend")
-# what gains the NPU's word and keeps the other: lists of choices, environment variables that are set
+_OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
+# codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
 
 
 def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
-    """What binds the names, by name."""
+    """The statements that bind the names at the head of a module, by name. `torch`: what the module calls torch."""
     if version < SINCE:
         lines = "try:", "    import torch_npu  # noqa: F401", "", f'    {TYPE} = "npu"'
         return {
@@ -56,11 +57,13 @@ def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
 
 
 class Portable(Rename):
+    """Edits that run on NPUs and on GPUs. For what each method writes, see `Rename`."""
+
     loads = False
     one_world = False
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
-        """Nothing that only an NPU has."""
+        """The new texts may not name the NPU more often than the old one."""
         return code in _BOTH or len(_OF_NPU.findall(" ".join(texts))) <= len(_OF_NPU.findall(old))
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
@@ -68,10 +71,11 @@ class Portable(Rename):
         if self.target.torch >= since:
             return f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
-            return None  # another name on a GPU
+            return None  # the NPU's name differs from the GPU's
         return f"{MODULE}.{tail}" if self.has(f"{self.target.namespace}.{tail}") else None
 
     def reaches(self, file: RuleFile) -> bool:
+        """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot."""
         return not file.meaning.is_scripted() and file.imported.head() is not None
 
     def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
@@ -99,7 +103,7 @@ class Portable(Rename):
         return self._expression(BACKEND, node)
 
     def backend_asked(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """Of imports that bind the function itself nothing is left."""
+        """`dist.is_backend_available(accelerator_backend)`; None where the function is imported by its own name."""
         if not isinstance(call.func, cst.Attribute) or call.args or not self.reaches(file):
             return None
         func = call.func.with_changes(attr=cst.Name("is_backend_available"))
@@ -111,7 +115,8 @@ class Portable(Rename):
         return self._to(call, cst.Name(TYPE)) if self.reaches(file) else None
 
     def _indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
-        """From torch 2.5.1 on a bare index means the accelerator in use; None would leave a tensor where it is."""
+        """`x.cuda(index)` as a call of `to`. A bare index means the NPU where `int_is_npu` says so; else a device is built.
+        None where the index may be None, with which `to` would leave the tensor where it is."""
         if kind == "nothing" or not self.reaches(file):
             return None
         made: cst.Call = moved_to(call)

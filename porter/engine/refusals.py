@@ -1,4 +1,4 @@
-"""What porter says about its own work, alike for every kind of file."""
+"""Makes findings: those of rules, and those about porter's own work, such as a file that it cannot read."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _Made = TypeVar("_Made")
 
 
 def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
+    """A finding about porter's own work (PRT0xx). `why`: the key of its message."""
     return finding(session, path, Hit(None, why, values=named(**values)), code, (line, column))
 
 
@@ -34,7 +35,7 @@ def finding(
     edit: tuple[Change, ...] = (),
     suppressed: str | None = None,
 ) -> Finding:
-    """What a hit is to those who read of it. `place` and `end` are lines and columns, from 1."""
+    """The finding of a hit. `place` and `end` are lines and columns, from 1."""
     severity, effort = session.rules.weights(code, hit.why)
     severity, effort = hit.severity or severity, hit.effort or effort
     if hit.optional:
@@ -45,16 +46,19 @@ def finding(
     )  # fmt: skip
 
 
-OF_GRAMMAR = ("syntax", "python2")  # of PRT002
-TEMPLATE = lazy(r"\{\{.*\}\}")  # `{{cookiecutter.name}}/train.py`: no Python until the names are filled in
+OF_GRAMMAR = ("syntax", "python2")  # messages of PRT002 about the grammar
+TEMPLATE = lazy(
+    r"\{\{.*\}\}"
+)  # the path of a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
+    """The result of a file that porter does not analyse: one finding, PRT003."""
     return FileResult(path, (finding(session, path, Hit(None, why, values=named(**values)), "PRT003", (1, 1)),))
 
 
 def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult], FileResult]) -> FileResult:
-    """`look` at a file. Never raises: what cannot be analysed is a finding."""
+    """Calls `look` for a file. Never raises: if the file cannot be analysed, the result is a finding that says so."""
     result = unread(path, data)
     try:
         return look(result)
@@ -71,7 +75,7 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
 
 
 def failure(error: Exception) -> str:
-    """A fault of porter in one line; for its developers, PORTER_DEBUG lets it through."""
+    """An error inside porter, as one line of text. With PORTER_DEBUG it is raised again, for developers."""
     if "PORTER_DEBUG" in os.environ:
         raise error
     try:
@@ -82,17 +86,19 @@ def failure(error: Exception) -> str:
 
 
 class Failures:
-    """What failed in a file and cost its own findings alone: a rule, by its code; a part of the analysis, by its name."""
+    """The parts of the analysis of one file that failed: rules, by their codes, and other parts, by name. Findings of the
+    other parts stay."""
 
     def __init__(self) -> None:
         self.first: dict[str, tuple[int, str]] = {}  # the first line, and what was raised there
 
     def note(self, codes: str, line: int, error: Exception) -> None:
+        """Remembers that the part with this name failed at this line."""
         entry = (line, failure(error))
         self.first[codes] = min(entry, self.first.get(codes, entry))
 
     def guard(self, blamed: str | Iterable[AnyRule], line: int, make: Callable[[], _Made]) -> _Made | None:
-        """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
+        """The result of `make()`; None where it fails. `blamed`: the rules, or the name of the part, that then failed."""
         try:
             return make()
         except (RecursionError, MemoryError, Unreadable):
@@ -111,12 +117,13 @@ class Failures:
 
 
 def unread(path: str, data: bytes) -> FileResult:
-    """Of a file that no parser has seen."""
+    """The result of a file that no parser has seen."""
     return FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
 
 
 def about(suppressions: Suppressions, path: str, session: Session) -> list[Finding]:
-    """What is wrong with the suppressions of a file, once every finding has asked for its own."""
+    """Findings about the suppressions of a file: malformed, unknown, unused. To be called after all findings of the file
+    have asked for theirs."""
     out, quiet, known = [], session.quiet.codes(path), session.rules.codes
     for line, column, text in suppressions.malformed:
         out.append(own(path, line, "PRT005", "codes", session, column=column, text=text))
@@ -130,5 +137,5 @@ def about(suppressions: Suppressions, path: str, session: Session) -> list[Findi
 
 
 def without(findings: Iterable[Finding], *lost: str) -> list[Finding]:
-    """With a person's work where edits of these statuses broke a promise."""
+    """The findings, without the edits whose status is one of `lost`: those broke a promise, so that a person must do the work."""
     return [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]

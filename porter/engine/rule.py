@@ -1,4 +1,4 @@
-"""What a rule is: it names what it wants to be asked about, and answers one node with a Hit, or with nothing.
+"""Defines what a rule is. It names what it wants to be asked about, and answers each node with a Hit, or with nothing.
 
 A rule sees LibCST nodes and the `RuleFile` they stand in, nothing else. It never reports, counts or decides a status: no
 `new` is manual, `new` is review, `new` and `safe` is auto.
@@ -39,70 +39,72 @@ else:
     cst = _lazily("libcst")
 
 NOTHING: frozenset[str] = frozenset()
-# of `Hit.values`: the cause that it has in common with others of its code, none of which is edited: the first speaks for all
+# A key of `Hit.values`: the cause of a hit. Hits of one code with one cause become one finding, at the first place, unless
+# they are edited.
 TOGETHER = "together"
 
 
 class AtHead(str):
-    """A statement of `Hit.after` that goes to the head of the module, below what a style binds there."""
+    """A statement of `Hit.after` that goes to the head of the module, below the names that a style binds there."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing found, by whatever looks: the only answer there is."""
+    """One thing that a rule found. Rules of all kinds answer with it."""
 
-    at: Any  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
+    at: Any  # the place: a node of the original tree, a link of the index, or (start, end) in characters of a text
     why: str  # key of a message in the rule's stanza in rules/*.toml
     new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
-    safe: bool = False  # meaning is kept: may be applied without a person looking
+    safe: bool = False  # the edit keeps the meaning: it may be applied without review
     values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
     after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
     more: tuple[Change, ...] = ()  # edits elsewhere, in offsets of the UTF-8 text (needs no `new`)
-    edits: tuple[tuple[int, int, str], ...] = ()  # of a file that is not Python: characters start:end become a text
+    edits: tuple[tuple[int, int, str], ...] = ()  # in a file that is not Python: characters start:end become the text
     loads: bool = False  # the edit needs torch_npu to be imported before it runs
-    code: str | None = None  # of a rule that carries many codes; others leave it
+    code: str | None = None  # for a rule with several codes; other rules leave it out
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
-    # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
+    # an opportunity: the program runs well without it. It is a note, and its edits (`more`) are made on request
     optional: bool = False
-    holder: str = ""  # of a file that is not Python: what holds the device or the backend that is edited, and as what
-    role: str = ""
+    holder: str = ""  # in a file that is not Python: the name that holds the edited device or backend
+    role: str = ""  # and what that name is: python/strings/literals.py
 
 
 Answer: TypeAlias = "Hit | Iterable[Hit] | None"
 
 
 def named(**values: str) -> tuple[tuple[str, str], ...]:
-    """`Hit.values`, sorted."""
+    """`Hit.values` of these keywords, sorted."""
     return tuple(sorted(values.items()))
 
 
 class AnyRule:
-    """Found by walking porter/checks: every class there with a `code` of its own."""
+    """The base of all rules. Every class of porter/checks with a `code` of its own is loaded as a rule."""
 
     code: ClassVar[str]
-    codes: tuple[str, ...] = ()  # all that its hits carry, where they are several
-    socs: ClassVar[Iterable[str]] = NOTHING  # the chips it is about, where it is not about all of them
+    codes: tuple[str, ...] = ()  # all codes of its hits, if there are several
+    socs: ClassVar[Iterable[str]] = NOTHING  # the chips that the rule is about; empty: all
 
     def __init__(self, tables: Tables):
         """Rules that read rules/*.toml take their keys from `tables` here."""
 
     def codes_for(self, name: str) -> tuple[str, ...]:
-        """Those that its hits on a name may carry, for the page of the name."""
+        """The codes that its hits on this name may have. The page of the name lists them."""
         return self.codes or (self.code,)
 
 
 class IndexRule(AnyRule):
-    """About a whole Python file, and about names alone: nothing to edit, so LibCST is not needed. `Hit.at` is a link."""
+    """A rule that is asked once for a whole Python file. It looks at names and edits nothing, so that LibCST is not needed.
+    `Hit.at` is a link."""
 
     def look(self, file: RuleFile) -> Iterable[Hit]:
         raise NotImplementedError
 
 
 class TextRule(AnyRule):
-    """About a file that is not Python, as a reader made it: `reads` says what its tree is. `Hit.at` is (start, end)."""
+    """A rule about files that are not Python. `reads` says which reader makes their tree. `Hit.at` is (start, end)."""
 
     reads: ClassVar[str]  # script | settings | requirements | source
 
@@ -111,7 +113,7 @@ class TextRule(AnyRule):
 
 
 class Rule(AnyRule):
-    """About places in a Python file that its keys name: asked with the node of LibCST that stands there."""
+    """A rule about places in a Python file. Its keys, below, say which places; it is asked with the LibCST node of each."""
 
     calls: Iterable[str] = NOTHING  # every call of these resolved names: asked with the cst.Call
     references: Iterable[str] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
@@ -124,15 +126,16 @@ class Rule(AnyRule):
     patterns: ClassVar[Iterable[str]] = NOTHING
     literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
     nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
-    # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is
-    # searched for each, which costs next to nothing only where it begins with plain letters: r"cuda\b", not r"\bcuda\b"
+    # with `nodes`: regular expressions. The rule is asked only about statements whose text matches one of them. Every file is
+    # searched for each; that is cheap only if the expression begins with plain letters: r"cuda\b", not r"\bcuda\b"
     text: str | tuple[str, ...] = ()
-    # with `text`: all that the rule finds says one of them, so that in a file without it is not asked about statements
-    # that other rules want either
+    # with `text`, True: every finding has a text that matches. So in a file without a match the rule is never asked, also not
+    # about statements that other rules want
     spelled: ClassVar[bool] = False
-    # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
-    only: Glance | None = None  # of the class, but no ClassVar: a checker would take it for a method
-    # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
+    # a cheap question to the index, as `staticmethod(...)`: places of calls, methods, builtins and nodes count only if it says
+    # True. No ClassVar, as a type checker would take it for a method
+    only: Glance | None = None
+    # False: the rule never edits, so it is not asked again about the ported text; "fuse": it edits if Session.fuse is set
     edits: ClassVar[bool | str] = True
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
@@ -140,4 +143,4 @@ class Rule(AnyRule):
 
 
 class BatchRule(Rule):
-    """About what runs for every batch: where another file calls it in its step, the finding names that file."""
+    """A rule about code that runs for every batch. If the step of another file calls that code, the finding names that file."""

@@ -1,7 +1,7 @@
-"""All that a rule may ask of the Python file it stands in, and nothing else: `RuleFile` and its views.
+"""`RuleFile` and its views list every question that a rule may ask about the Python file that it looks at.
 
-Nodes are LibCST's, of the original tree; links are (node of the standard library's tree, link of its parent), for rules
-that only look. `None`, "" and False mean: not so, or nobody can tell. tests/checks/test_rule_file.py holds this page.
+Nodes are LibCST's, of the original tree. A link is (node of `ast`, link of its parent), for rules that only look. `None`, ""
+and False mean: no, or nobody can tell. tests/checks/test_rule_file.py checks that rules ask nothing else.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from porter.engine.session import RuleSet, Session
     from porter.target import Target
 
-Node: TypeAlias = Any  # a node of ast: which kind is asked by its class, by which mypy does not narrow
+Node: TypeAlias = Any  # a node of ast. Code asks for its class with `is`, which mypy cannot use to narrow the type
 Link: TypeAlias = "tuple[Node, Link | Any]"  # a node, and the link of its parent; the module's parent is None
-Glance: TypeAlias = "Callable[[Any, Link], bool]"  # asked, with the scene, before LibCST sees anything
+Glance: TypeAlias = "Callable[[Any, Link], bool]"  # (scene, link): a cheap question, before LibCST parses anything
 _Answer = TypeVar("_Answer")
 
 
@@ -29,14 +29,14 @@ class RuleFile(Protocol):
     tree: ast.Module
     apis: dict[str, list[Link]]  # resolved names of torch and its kin, with the places where they stand
     buckets: dict[type, list[Link]]  # links by type of node
-    tested: bool  # a file of tests: what is slow there is no concern
-    target: Target  # never spell device, namespace, backend or import: ask here, or the style
+    tested: bool  # a file of tests: that something is slow does not matter there
+    target: Target  # never write the NPU's device, namespace, backend or import by hand: ask here, or the style
     session: Session
     rules: RuleSet
     facts: Facts  # of other files
 
     @property
-    def statement(self) -> ast.stmt: ...  # that is walked
+    def statement(self) -> ast.stmt: ...  # the statement whose nodes the rules are asked about now
     @property
     def style(self) -> Style: ...
     @property
@@ -61,11 +61,11 @@ class RuleFile(Protocol):
     def span(self, node: cst.CSTNode) -> tuple[int, int]: ...  # offsets in the UTF-8 text
     def link(self, node: cst.CSTNode) -> Link | None: ...  # of the name that a chain starts with
     def receiver(self, node: cst.CSTNode) -> str: ...  # of x.cuda(), what x is: torch | other | own | unknown
-    def is_object(self, node: cst.CSTNode) -> bool: ...  # no module that is known
-    def literal(self, node: cst.CSTNode) -> Word | Variable | None: ...  # which of them, its `kind` says
+    def is_object(self, node: cst.CSTNode) -> bool: ...  # it is not a known module
+    def literal(self, node: cst.CSTNode) -> Word | Variable | None: ...  # `kind` says which of the two it is
     def matches(self, node: cst.CSTNode, kinds: Iterable[str]) -> list[Any]: ...  # values/patterns.py (Rule.patterns)
-    def glance(self, look: Glance, link: Link) -> bool: ...  # Rule.only, remembered
-    def undisturbed(self, codes: Iterable[str]) -> bool: ...  # nothing hidden, suppressed or switched off
+    def glance(self, look: Glance, link: Link) -> bool: ...  # asks what a Rule.only asks, once for each place
+    def undisturbed(self, codes: Iterable[str]) -> bool: ...  # no finding of these codes is hidden, suppressed or off
 
 
 class Word(Protocol):
@@ -82,7 +82,7 @@ class Word(Protocol):
 
 
 class Variable(Protocol):
-    """A string, or a keyword argument, that is the name of an environment variable."""
+    """A string, or a keyword of a call, that is the name of an environment variable."""
 
     @property
     def link(self) -> Link: ...
@@ -95,12 +95,14 @@ class Variable(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def set(self) -> bool: ...  # and not only read
+    def set(self) -> bool: ...  # the variable is set, not only read
     @property
-    def value(self) -> str | None: ...  # what stands beside it, where it is a literal
+    def value(self) -> str | None: ...  # the value that it is set to, if that is a literal
 
 
 class Source(Protocol):
+    """The text of the file."""
+
     utf8: bytes
 
     @property
@@ -110,7 +112,7 @@ class Source(Protocol):
     @property
     def vocabulary(
         self,
-    ) -> bytes: ...  # the words in a row: no letters of a word are missing, and it is a tenth of the text
+    ) -> bytes: ...  # all words of the text, each once: a tenth of the text, for a search for parts of words
 
     def says(self, sought: bytes | re.Pattern[bytes], node: ast.AST | None = None) -> bool: ...
     def span(self, node: ast.AST) -> tuple[int, int]: ...
@@ -119,9 +121,11 @@ class Source(Protocol):
 
 
 class Names(Protocol):
+    """What the names of the file mean."""
+
     uses: list[Link]
-    imports: dict[str, list[tuple[str, Link]]]  # what a name is imported from, and where
-    others: dict[str, list[Link]]  # what else binds it
+    imports: dict[str, list[tuple[str, Link]]]  # by name: the full name that it is imported from, and the place
+    others: dict[str, list[Link]]  # by name: what binds it without an import
 
     @property
     def torch(self) -> str | None: ...  # what the file calls torch
@@ -134,19 +138,19 @@ class Names(Protocol):
 
 
 class Around(Protocol):
-    """The place of a node."""
+    """What stands around a node."""
 
-    # the call that it is given to, and the keyword or place
+    # the call that gets the node as an argument, and its keyword or position
     def argument(self, node: cst.CSTNode) -> tuple[Link, str | int] | None: ...
     def assigned(self, node: cst.CSTNode) -> ast.expr | None: ...
     # ["-d", "--device"] of the add_argument that a string stands in
     def options(self, node: cst.CSTNode) -> list[str]: ...
     def positionals(self, node: cst.CSTNode) -> int: ...
-    def member(self, node: cst.CSTNode) -> str | None: ...  # the attribute that is asked of it
-    def method(self) -> tuple[frozenset[str], list[str]] | None: ...  # of the header that is walked
+    def member(self, node: cst.CSTNode) -> str | None: ...  # `name` of `node.name`
+    def method(self) -> tuple[frozenset[str], list[str]] | None: ...  # of the `def` line that is walked
     def looked_up(self, node: cst.CSTNode, lookups: tuple[str, ...]) -> bool: ...  # getattr(node, ...)
     def is_within(self, node: cst.CSTNode, callee: str) -> bool: ...
-    def is_function(self, node: cst.CSTNode) -> bool: ...  # what a call calls
+    def is_function(self, node: cst.CSTNode) -> bool: ...  # it is the function of a call: `node(...)`
     def is_statement(self, call: cst.Call) -> bool: ...
     def is_kept(self, node: cst.CSTNode) -> bool: ...
     def is_read(self, node: cst.CSTNode) -> bool: ...
@@ -155,7 +159,7 @@ class Around(Protocol):
 
 
 class Meaning(Protocol):
-    """What a name or an expression stands for."""
+    """What an expression stands for."""
 
     @property
     def mentions(self) -> Mentions: ...
@@ -166,24 +170,26 @@ class Meaning(Protocol):
     def may_be_none(self, node: cst.CSTNode) -> bool: ...
     def local_rank(self, node: cst.CSTNode) -> str | None: ...
     def module_name(self, node: cst.CSTNode, module: str) -> str | None: ...
-    def asked_for(self, node: cst.CSTNode) -> str | None: ...  # the library for whose CUDA it is asked
+    def asked_for(self, node: cst.CSTNode) -> str | None: ...  # the library for which the code asks for CUDA
     def capability(self, node: cst.CSTNode) -> str | None: ...
     def kernel(self, node: cst.CSTNode) -> str | None: ...  # the CUDA kernel that a condition leads to
-    def refuses(self, node: cst.CSTNode) -> bool: ...  # a device that makes the program stop
-    def decides(self, node: cst.CSTNode) -> tuple[str, str] | None: ...  # (kernel | stops | loads | ..., name)
+    def refuses(self, node: cst.CSTNode) -> bool: ...  # a device with which the program stops
+    def decides(self, node: cst.CSTNode) -> tuple[str, str] | None: ...  # python/kernel_choices.py (Choice)
     def is_builtin(self, node: cst.CSTNode) -> bool: ...
     def is_fallback(self, node: cst.CSTNode) -> bool: ...
     def is_scripted(self) -> bool: ...
 
 
 class Mentions(Protocol):
-    """For what is said once for a file."""
+    """Where names are mentioned: for a rule that says something once for a file."""
 
-    def of(self, names: frozenset[str]) -> list[Link]: ...  # the chains that mean one of them
+    def of(self, names: frozenset[str]) -> list[Link]: ...  # every place that means one of these full names
     def is_first(self, node: cst.CSTNode, names: frozenset[str]) -> bool: ...
 
 
 class Imported(Protocol):
+    """What the imports of the file say."""
+
     def head(self) -> str | None: ...  # what torch is called where a portable port binds its names
     def import_guard(self) -> str | None: ...  # type-checking | try | if
     def asked_first(self) -> bool: ...
@@ -193,17 +199,17 @@ class Imported(Protocol):
 
 
 class Scene(Protocol):
-    """Where in the training a place is, and how often it runs."""
+    """Where a place stands in the training, and how often it runs."""
 
     @property
-    def apart(self) -> bool: ...  # a test, a measurement, an export
+    def apart(self) -> bool: ...  # the file does not train: it is a test, a measurement, an export
     @property
     def loops_over_batches(self) -> bool: ...
-    def link(self, call: cst.Call) -> Link | None: ...  # of what a call calls
+    def link(self, call: cst.Call) -> Link | None: ...  # of the function that is called
     def link_of(self, node: cst.CSTNode, kind: type) -> Link | None: ...
     def link_to(self, node: ast.AST) -> Link | None: ...
     def where(self, link: Link) -> str: ...  # step | forward | called
-    def matters(self, link: Link) -> str: ...  # the same, for every batch
+    def matters(self, link: Link) -> str: ...  # the same, but "" for a place that does not run for every batch
     def rarely(self, link: Link, where: str = "") -> bool: ...
     def function(self, link: Link) -> Link | None: ...
     def function_name(self, link: Link) -> str: ...
@@ -212,13 +218,13 @@ class Scene(Protocol):
 
 
 class Tensors(Protocol):
-    """Masks, sizes, where tensors go, what wakes the device before."""
+    """What is known about tensors: masks, sizes, devices; and about calls that start the device."""
 
     def reads_mask(self, subscript: cst.Subscript) -> bool: ...
     def summed(self, subscript: cst.Subscript) -> str | None: ...
     def mask_assigned(self) -> str | None: ...
     def padded(self, call: cst.Call) -> str | None: ...
-    # what follows from a size that only the data knows
+    # how code goes on with a tensor whose size only the data knows
     def followed(self, node: cst.CSTNode, kind: str) -> tuple[tuple[str, str], ...] | None: ...
     def target(self, call: cst.Call) -> str: ...
     def moves(self, call: cst.Call) -> bool: ...
@@ -232,11 +238,13 @@ class Tensors(Protocol):
 
 
 class Awareness(Protocol):
-    def covers_link(self, link: Link) -> bool: ...  # the code around handles NPUs already
+    """Code that handles NPUs already."""
+
+    def covers_link(self, link: Link) -> bool: ...  # the code around the place does
 
 
 class Style(Protocol):
-    """How the port is spelled; None where it has no spelling."""
+    """How the port is written; None where it cannot be. engine/styles.py describes each method."""
 
     @property
     def loads(self) -> bool: ...

@@ -1,4 +1,4 @@
-"""All that the analysis of one file depends on besides its bytes. Picklable; a worker gets it once."""
+"""`Session` holds all that the analysis of a file depends on, besides its bytes. It can be pickled; each worker gets it once."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from porter.rulebook.texts import Texts
 
 
-_Rules: TypeAlias = list[Any]  # engine/rule.py knows of sessions and is not known here
+_Rules: TypeAlias = list[Any]  # of Rule: engine/rule.py stands above this module
 
 
 class Keys(Protocol):
-    """The rules by what they ask for: checks/keys.py."""
+    """The rules, by each key that they have. See checks/keys.py."""
 
     calls: dict[str, _Rules]
     references: dict[str, _Rules]
@@ -38,15 +38,15 @@ class Keys(Protocol):
     patterns: dict[str, _Rules]
     nodes: dict[str, _Rules]
     only: dict[str, tuple[Any, ...]]  # glances, by name
-    node_filters: list[tuple[Any, tuple[type, ...], tuple[Any, ...]]]  # rules, types of nodes, what is sought
+    node_filters: list[tuple[Any, tuple[type, ...], tuple[Any, ...]]]  # (rule, types of nodes, patterns of the text)
     node_types: frozenset[type]
-    origins: frozenset[str]  # packages of which some rule asks for a name
+    origins: frozenset[str]  # packages with a name that some rule asks for
 
     def mentioned(self, name: str) -> bool: ...
 
 
 class RuleSet(Protocol):
-    """The rules for one chip: checks/registry.py."""
+    """The rules for one chip. See checks/registry.py."""
 
     tables: Tables
     codes: frozenset[str]
@@ -84,27 +84,30 @@ class Quiet(NamedTuple):
     below: tuple[tuple[str, frozenset[str]], ...] = ()  # (gitignore pattern, codes off there)
 
     def codes(self, path: str) -> frozenset[str]:
-        """For a file."""
+        """The codes that are off in a file."""
         return self.everywhere.union(*(codes for pattern, codes in self.below if _patterns(pattern).leave_out(path)))
 
 
-# what costs time or precision on a device, and what has to be installed for one: of no interest to a project without
+# codes about speed and precision on a device, and about packages for one. A project that uses no device is not asked for them
 _OF_DEVICES = lazy(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
 
 
 @dataclass(frozen=True)
 class Session:
+    """The settings and facts of one run."""
+
     rules_for: Callable[[str], RuleSet] = field(
         repr=False, compare=False
-    )  # of a chip; a function, which can be pickled
+    )  # gives the rules of a chip; a function, because rules cannot be pickled
     target: Target = Target()
     facts: Facts = Facts()
     libraries: Libraries = Libraries()
-    fuse: bool = False  # write fused operators in, where that can be shown to be right
+    fuse: bool = False  # write fused operators, where porter can show that they are right
     quiet: Quiet = Quiet()
-    held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
+    held: tuple[Held, ...] = ()  # places that stay because others cannot be edited; offsets of the analysed text
 
     def held_in(self, path: str) -> dict[int, Held]:
+        """The held places of a file, by offset."""
         return self._held.get(path, {})
 
     @cached_property
@@ -115,7 +118,7 @@ class Session:
         return by_path
 
     def ported(self, path: str, changes: tuple[Change, ...]) -> Session:
-        """For the text of a file after `changes`, where what is held stands elsewhere."""
+        """The session for the text of a file after `changes`: held places have moved there."""
         if not self.held:
             return self
         held = self.held_in(path).values()
@@ -133,19 +136,19 @@ class Session:
 
     @cached_property
     def support(self) -> Support:
-        """What each API of torch is on the target."""
+        """How well the target supports each API of torch."""
         from porter.catalog.read.verdict import support_on
 
         return support_on(self.target)
 
     @property
     def compiles(self) -> bool:
-        """Whether each new shape has its operators compiled: by default on the early chips."""
+        """Whether operators are compiled for each new shape. Early chips do so by default."""
         return self.facts.jit_compile == "on" or self.target.early and self.facts.jit_compile != "off"
 
     @property
     def anew(self) -> tuple[tuple[str, str], ...]:
-        """What a message adds where shapes are compiled."""
+        """For `Hit.values`: the part of a message that says that each new shape is compiled."""
         return (("recompiles", self.target.soc),) if self.compiles else ()
 
     def has(self, name: str) -> bool:
@@ -158,7 +161,7 @@ class Session:
 
 
 def knowing(session: Session, facts: Facts) -> Session:
-    """For a project. Of one that nowhere speaks of a device, nothing is asked that matters on devices alone."""
+    """The session with the facts of a project. For a project that uses no device, codes about devices are switched off."""
     idle = frozenset() if facts.roads.device else frozenset(filter(_OF_DEVICES.match, session.rules.codes))
     quiet = session.quiet._replace(everywhere=session.quiet.everywhere | idle)
     return replace(session, facts=facts, quiet=quiet)
@@ -170,5 +173,5 @@ def moved(offset: int, changes: tuple[Change, ...]) -> int:
 
 
 def concern(session: Session, data: bytes) -> bool:
-    """Whether what is known of the project or of its libraries is about a file, whatever words the rules look for."""
+    """Whether facts of libraries or of the project may be about a file, even if it has none of the words that rules look for."""
     return session.libraries.concern(data) or any(package.is_named(data) for package in session.facts.lists.absent)

@@ -1,5 +1,5 @@
-"""The class of each style. What the style shim leaves to transfer_to_npu says porter/python/under_shim.py; the rest it writes as
-a renaming port."""
+"""Names the class of each style. porter/python/under_shim.py says what the style shim leaves to transfer_to_npu; the rest it
+writes as the style rename does."""
 
 from porter.engine.portable import Portable
 from porter.engine.styles import Rename

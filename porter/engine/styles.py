@@ -1,4 +1,4 @@
-"""How a port is spelled, one class per style. Rules decide what changes; a style writes it, on LibCST nodes."""
+"""Says how a port is written: one class per style. A rule decides what changes; a style writes it, with LibCST nodes."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 
-_INDEX = lazy(
-    r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)"
-)  # an integer by its name: what else it may be, `to()` takes as it is
+# a name for the index of a device; under another name, the value may be a device, which `to()` takes as it is
+_INDEX = lazy(r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)")
 
 
 class Rename:
-    """What people write by hand: `torch.npu`, "npu", "hccl"."""
+    """The style that people write by hand: `torch.npu`, "npu", "hccl". Methods answer None where they cannot write an edit."""
 
-    loads = True  # torch_npu has to be imported before what this style writes
-    one_world = True  # what it writes runs on NPUs alone
+    loads = True  # its edits need torch_npu to be imported before them
+    one_world = True  # its edits run on NPUs alone
 
     def __init__(self, target: Target, has: Callable[[str], bool]):
         self.target, self.has = target, has
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
-        """Whether the style lets these texts take the place of the old one."""
+        """Whether these texts may replace the old one in this style. `code`: of the finding."""
         return True
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
-        """The counterpart of a name (`old`) below torch.cuda; None where the target has none."""
+        """The full new name for `torch.cuda.{old}`. `tail`: its counterpart below the target's namespace. None where the
+        target has no such name."""
         full = f"{self.target.namespace}.{tail}"
         return full if self.has(full) else None
 
     def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
-        """A string that starts with cuda, in the author's quotes; None where it cannot be rewritten in place."""
+        """The new device for a string that starts with cuda, in the author's quotes."""
         device = self.target.device
         if isinstance(node, cst.SimpleString):
             head = len(node.prefix) + len(node.quote)
@@ -45,14 +45,14 @@ class Rename:
         if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
             first = node.parts[0]
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
-        return None  # implicitly concatenated
+        return None  # an implicitly concatenated string
 
     def device_type(self, file: RuleFile) -> cst.BaseExpression | None:
-        """The type of device, for a call that takes CUDA where it is told none."""
+        """The type of device, for a call that would use CUDA without that argument."""
         return self.device(cst.SimpleString('"cuda"'), file)
 
     def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
-        """A string that holds nccl, alone or behind `cuda:`."""
+        """The new backend for a string that holds nccl, alone or behind `cuda:`."""
         if not isinstance(node, cst.SimpleString):
             return None
         value, backend = node.value, self.target.backend
@@ -62,16 +62,18 @@ class Rename:
         return node.with_changes(value=value) if value != node.value else None
 
     def backend_asked(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`dist.is_nccl_available()`; None where its name alone is another."""
+        """The new call for `dist.is_nccl_available()`; None where only its name changes."""
         return None
 
     def method(self, call: cst.Call, file: RuleFile, index: str = "") -> cst.Call | None:
-        """`x.cuda(...)`; `index`, where it is given one: known | likely | nothing, where that may be None."""
+        """The new call for `x.cuda(...)`. `index`: what is known of the number that it is given: known | likely | nothing (it
+        may be None); "" where none is given."""
         called: Any = call.func  # an attribute, as it is a method
         return call.with_changes(func=self.attribute(called))
 
     def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`x.cuda()` of what may have `to()` alone; None with what may be a device as it is."""
+        """The new call for `x.cuda(...)` where x has `to()`, but perhaps no `npu()`. None where the argument may be something
+        else than an index."""
         device = self.target.device
         if len(call.args) == 1 and (index := _plain_index(call.args[0])) is not None:
             placed = cst.parse_expression({"": f'"{device}"'}.get(index) or f'f"{device}:{{{index}}}"')
@@ -89,16 +91,16 @@ class Rename:
         return call.with_changes(func=func, args=[first, *call.args])
 
     def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
-        """`x.cuda` that is not called."""
+        """The new expression for `x.cuda` that is not called."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.device))
 
     def module(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
-        """`torch.cuda` itself, handed on."""
+        """The new expression for `torch.cuda` itself, used as a value."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.namespace.rpartition(".")[2]))
 
     def on_device(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
-        """`x.is_cuda`."""
-        if file.meaning.is_scripted():  # its tensors have no attribute that torch_npu added
+        """The new expression for `x.is_cuda`."""
+        if file.meaning.is_scripted():  # tensors in scripted code lack the attribute that torch_npu adds
             return self._has_type(node, f'"{self.target.device}"')
         return node.with_changes(attr=node.attr.with_changes(value=f"is_{self.target.device}"))
 
@@ -110,7 +112,7 @@ class Rename:
 
 
 def _plain_index(argument: cst.Arg) -> str | None:
-    """The name of an index; "" of the device that is set already, None of anything else."""
+    """The expression of an argument that is surely an index: `args.gpu`. "" for `current_device()`, None for others."""
     if argument.star or argument.keyword is not None and argument.keyword.value != "device":
         return None
     text = cst.Module([]).code_for_node(argument.value)

@@ -1,6 +1,6 @@
-"""`porter: ignore[PRT101] reason` and `porter: skip-file reason` in the comments of any file that has comments.
+"""Reads suppressions from comments: `porter: ignore[PRT101] reason` and `porter: skip-file reason`.
 
-A code is required; a suppression that nothing needed is a finding.
+`ignore` needs a code. A suppression that hides nothing is a finding.
 """
 
 from __future__ import annotations
@@ -12,36 +12,40 @@ from operator import attrgetter
 
 from porter.regex import lazy
 
-SPOKEN = b"porter:"  # a file without it has none
+SPOKEN = b"porter:"  # a file without this word has no suppressions
 _IGNORE = lazy(r"(?:^|#|//)\s*porter:\s*ignore(?:\[([^\]]*)\])?[ \t:,-]*(.*)")
 _SKIP = lazy(r"(?:^|#|//)\s*porter:\s*skip-file[ \t:,-]*(.*)")
-_ANNOTATION = lazy(r" PRT\d{3}: ")
+_ANNOTATION = lazy(r" PRT\d{3}: ")  # a comment that `migrate --annotate` wrote
 _CODE = lazy(r"PRT\d{3}$")
-_HEAD = 10  # lines in which a file may say that it is to be left alone
+_HEAD = 10  # skip-file counts in these first lines
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
     line: int
     column: int  # from 1
-    text: str  # behind the mark
-    alone: bool  # it has its line for itself and speaks of the next statement
+    text: str  # behind the comment mark
+    alone: bool  # it is alone in its line, so that it speaks of the next statement
 
 
 @dataclass
 class Ignore:
+    """One `porter: ignore[...]`."""
+
     line: int
     column: int
     codes: tuple[str, ...]
     reason: str
     alone: bool
-    used: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # its codes that hid a finding
 
 
 _line = attrgetter("line")
 
 
 class Suppressions:
+    """The suppressions of one file."""
+
     def __init__(self, comments: Iterable[Comment] = ()):
         """`comments` come in the order of the file."""
         self.ignores: list[Ignore] = []
@@ -74,7 +78,8 @@ class Suppressions:
         return None
 
     def _above(self, first: int) -> int:
-        """Of the comments for a statement that begins on this line, the first: several may stand alone above it."""
+        """The index of the first suppression for a statement that begins on this line: several may stand above it, each
+        alone in its line."""
         index = bisect_left(self.ignores, first, key=_line)
         while True:
             first -= 1

@@ -1,8 +1,8 @@
-"""One cause is one finding: the first place speaks, and names the others.
+"""Makes one finding of several that have one cause. It stands at the first place and names the others.
 
-What is folded: findings of a file whose rules name one cause (`TOGETHER`), and those that say the same sentence in the same
-function. What is edited or suppressed stands by itself. A rule whose places are work of their own, whatever they have in
-common, says `apart` in its stanza. Across files see porter/project/told_together.py.
+In one file, two kinds are folded: findings for which their rule names the same cause (`TOGETHER`), and findings that say the
+same sentence in the same function. A finding that is edited or suppressed stays by itself. The stanza of a rule says `apart`
+if each of its places is work of its own. For several files see porter/project/told_together.py.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from porter.engine.session import Session
 from porter.finding import Finding
 from porter.spans import Span, span_of
 
-ALSO = "also"  # of `Finding.values`: the further lines of which it speaks
-PLACES = "places"  # and its places in other files, "path:line, path:line"
+# keys of `Finding.values`
+ALSO = "also"  # the further lines of its own file
+PLACES = "places"  # its places in other files, "path:line, path:line"
 FILES = "other_files"  # the first of those files, for the message
-# what a message says of its own place alone
+# keys of values that are about the place alone: findings that differ in nothing else say the same sentence
 _OF_THE_PLACE = frozenset(
     {
         "called",
@@ -38,8 +39,10 @@ _OF_THE_PLACE = frozenset(
 
 
 def folded(findings: Iterable[Finding], session: Session, functions: Sequence[Span] = ()) -> tuple[Finding, ...]:
-    """Sorted, without the repetitions of what is said once for a file or a function; each edit and each suppressed place
-    stays. `functions`: sorted, none inside another."""
+    """The findings of a file, sorted and folded. Every finding with an edit and every suppressed finding stays.
+
+    `functions`: the lines of the functions of the file, sorted, none inside another.
+    """
     once, keys, out = session.rules.once, set(), []
     for f in sorted(_of_one_cause(sorted(set(findings)))):
         without_edit = f.status == "manual" or f.optional and not f.edit
@@ -52,23 +55,23 @@ def folded(findings: Iterable[Finding], session: Session, functions: Sequence[Sp
 
 
 def sentence(finding: Finding) -> tuple[Hashable, ...]:
-    """What it says, wherever it stands."""
+    """What a finding says, apart from its place: equal for findings that may be folded."""
     values = tuple(sorted(value for value in finding.values if value[0] not in (*_OF_THE_PLACE, ALSO, PLACES, FILES)))
     return (finding.code, finding.why, finding.severity, finding.effort, values)
 
 
 def may_fold(finding: Finding) -> bool:
-    """Whether there is nothing at the place itself but what is said of it."""
+    """Whether nothing happens at the place of a finding: it has no edit, is not suppressed, and is no opportunity."""
     return finding.status == "manual" and not finding.edit and finding.suppressed is None and not finding.optional
 
 
 def is_only_told(finding: Finding) -> bool:
-    """The same, opportunities included that nobody asked porter to write."""
+    """The same, but opportunities count as well, if nobody asked porter to write them."""
     return may_fold(finding) or finding.optional and not finding.edit and finding.suppressed is None
 
 
 def _of_one_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Of those that have one cause, by their rules, the first with the lines of the others."""
+    """The findings, with one for each cause that rules name: the first, with the lines of the others."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for f in findings:
         cause = dict(f.values).get(TOGETHER)
@@ -84,6 +87,7 @@ def _of_one_cause(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _of_one_function(findings: Iterable[Finding], session: Session, functions: Sequence[Span]) -> Iterator[Finding]:
+    """The findings, with one for each sentence in a function."""
     groups: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in findings:
         if may_fold(f) and not f.code.startswith("PRT0") and not session.rules.apart(f.code, f.why):
@@ -94,7 +98,7 @@ def _of_one_function(findings: Iterable[Finding], session: Session, functions: S
 
 
 def with_lines(findings: list[Finding]) -> Finding:
-    """The first of several, with the lines of all."""
+    """The first of these findings, with the lines of all."""
     first = findings[0]
     if len(findings) == 1:
         return first
@@ -104,23 +108,23 @@ def with_lines(findings: list[Finding]) -> Finding:
 
 
 def lines_of(finding: Finding) -> list[int]:
-    """All lines of its own file that one finding speaks of."""
+    """All lines that a finding speaks of in its own file."""
     return [finding.line, *further_lines(dict(finding.values))]
 
 
 def further_lines(values: Mapping[str, str]) -> list[int]:
-    """Of its own file."""
+    """The lines beside its own that a finding with these values speaks of, in its own file."""
     return [int(line) for line in _listed(values, ALSO)]
 
 
 def further_places(path: str, values: Mapping[str, str]) -> list[tuple[str, int]]:
-    """The places of a finding of a file beside its own one, as file and line."""
+    """The places beside its own that a finding at `path` speaks of, as (file, line)."""
     elsewhere = (place.rpartition(":") for place in _listed(values, PLACES))
     return [(path, line) for line in further_lines(values)] + [(other, int(line)) for other, _, line in elsewhere]
 
 
 def paths_of(path: str, values: Mapping[str, str]) -> list[str]:
-    """The files of all places of a finding, as often as it has places there."""
+    """The file of each place of a finding: a file stands here as often as the finding has places in it."""
     return [path, *(file for file, _ in further_places(path, values))]
 
 
@@ -129,7 +133,7 @@ def _listed(values: Mapping[str, str], key: str) -> list[str]:
 
 
 def by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
-    """Each place of theirs as a finding of its own, by the file that it stands in."""
+    """One finding for each place of these findings, by file."""
     places: dict[str, list[Finding]] = {}
     for place in (place for finding in findings for place in taken_apart(finding)):
         places.setdefault(place.path, []).append(place)
@@ -137,7 +141,7 @@ def by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def taken_apart(finding: Finding) -> Iterator[Finding]:
-    """One for each place, as if no other had its cause: the first is where the finding itself stands."""
+    """One finding for each place of a folded finding. The first stands where the finding itself stands."""
     known = dict(finding.values)
     folded_keys = {ALSO, *((PLACES, FILES) if PLACES in known else ())}  # a rule may name other files by itself
     values = tuple(value for value in finding.values if value[0] not in folded_keys)

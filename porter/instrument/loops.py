@@ -1,4 +1,4 @@
-"""The step of a plain loop: backward passes, and the optimiser that moves the weights by them."""
+"""Finds the step of a plain training loop: the backward passes, and the optimiser that updates the weights."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ RECORDER = "porter_recorder"
 
 
 class Step(NamedTuple):
+    """A statement that calls `step()` of an optimiser. The strings are expressions of the program."""
+
     link: Link  # of the statement
     optimizer: str
     scaler: str = ""
-    closure: str = ""  # the function that it is handed
-    engine: str = ""  # what is model and optimiser in one
+    closure: str = ""  # the function that is given to step()
+    engine: str = ""  # the engine, as of DeepSpeed: model and optimiser in one object
 
 
 class Missing(NamedTuple):
@@ -48,12 +50,15 @@ class Missing(NamedTuple):
 
 
 class Plan(NamedTuple):
+    """The lines that go into one file."""
+
     lines: list[Line]
     missing: list[Missing]
     at: list[int]  # the lines of the steps that were found
 
 
 def steps(file: File, losses: list[Backward]) -> list[Step]:
+    """Every step of an optimiser in a file, in the order of the lines. `losses`: the backward passes of the file."""
     engines = {ast.unparse(b.func.value) for b in map(call_in, losses) if b.args}
     found = []
     for link in file.buckets[ast.Call]:
@@ -76,55 +81,57 @@ def steps(file: File, losses: list[Backward]) -> list[Step]:
 
 
 def _bare(node: Node) -> Node:
-    """The optimisers of `enumerate(optimizers)`, `optimizers.values()`."""
+    """`optimizers` of `enumerate(optimizers)` and of `optimizers.values()`."""
     while node.__class__ is ast.Call:
         node = node.args[0] if node.args else node.func.value
     return node
 
 
 def _is_made(file: File, receiver: Node, link: Link) -> bool:
-    """`opt = torch.optim.SGD(...)`, whatever it is called."""
+    """Whether the name was bound to an optimiser of torch: `opt = torch.optim.SGD(...)`."""
     values = values_of(file.names, receiver, link) if isinstance(receiver, ast.Name) else []
     made = [file.names.resolve(v.func, link) for v in values if isinstance(v, ast.Call)]
     return any(full and full.startswith("torch.optim.") and ".lr_scheduler" not in full for full in made)
 
 
 def plan(file: File, around: bool) -> Plan:
-    """`around`: the step is also to be marked where it begins and ends."""
+    """What to record in a file. `around`: also mark where each step begins and ends."""
     losses = backwards(file)
     result = Plan([], [], [])
     told: set[Node] = set()  # backward passes that have a line of their own
-    for step in _mains(found := steps(file, losses)):
+    for step in _main_steps(found := steps(file, losses)):
         before = [other for other in found if other.link[0].lineno < step.link[0].lineno]
         mine = _passes(step, losses, before)
         if not mine and not step.closure:
             continue
         result.at.append(step.link[0].lineno)
-        _main(file, step, mine, result, told, around)
+        _record_step(file, step, mine, result, told, around)
         for other in found:
             if other is not step and _displaces(step, other):
                 earlier = [o for o in found if o.link[0].lineno < other.link[0].lineno]
-                _apart(file, _passes(other, losses, earlier), result, told, {}, named=True)
+                _record_losses(file, _passes(other, losses, earlier), result, told, {}, named=True)
     return result
 
 
 def loop_of(link: Link) -> Node | None:
-    """The loop around, or the function."""
+    """The innermost loop around a place; without one, the function."""
     return next(iter(loops_around(link)), None) or next(iter(functions_around(link)), None)
 
 
-def _mains(found: list[Step]) -> list[Step]:
-    """Of several optimisers of one loop the last that moves in every round; all of those of which only one moves."""
+def _main_steps(found: list[Step]) -> list[Step]:
+    """The steps that are recorded as steps of the training. Of several optimisers in one loop this is the last that steps in
+    every round. Optimisers in exclusive branches all count."""
     return [step for step in found if not any(_displaces(other, step) for other in found if other is not step)]
 
 
 def _displaces(other: Step, step: Step) -> bool:
+    """Whether `other` is recorded in place of `step`: it stands in fewer conditions, or later under the same ones."""
     if loop_of(other.link) is not loop_of(step.link) or _exclusive(step.link, other.link):
         return False
     more, less = frozenset(_branches(other.link)), frozenset(_branches(step.link))
     if more == less:
         return bool(other.link[0].lineno > step.link[0].lineno)
-    return bool(more < less)  # the one that stands in fewer conditions
+    return bool(more < less)  # it stands in fewer conditions
 
 
 def _exclusive(one: Link, other: Link) -> bool:
@@ -134,6 +141,7 @@ def _exclusive(one: Link, other: Link) -> bool:
 
 
 def _branches(link: Link) -> dict[Node, str]:
+    """The `if` and `try` statements around a place, with the field of each that holds it: body, orelse."""
     child, branches = link[0], {}
     for above in ancestors(link):
         if above[0].__class__ in (ast.If, ast.Try):
@@ -143,7 +151,7 @@ def _branches(link: Link) -> dict[Node, str]:
 
 
 def _passes(step: Step, losses: list[Backward], before: list[Step]) -> list[Backward]:
-    """The backward passes that a step is about: those of its function since the step before it; in its closure."""
+    """The backward passes that a step is about: those in its closure, or those of its function since the step before."""
     if step.closure:
         return [b for b in losses if any(getattr(f, "name", "") == step.closure for f in functions_around(b.link))]
     function = Context.function(step.link)
@@ -156,17 +164,17 @@ def _passes(step: Step, losses: list[Backward], before: list[Step]) -> list[Back
     return [b for b in losses if owner is not None and Context.owner(b.link) is owner]
 
 
-def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[Node], around: bool) -> None:
+def _record_step(file: File, step: Step, mine: list[Backward], result: Plan, told: set[Node], around: bool) -> None:
     names = {text_of(file, b.loss) if b.loss is not None else "" for b in mine}
     place = mine[-1].link if step.closure and mine else _above_clipping(step, mine)
-    together = len(names) == 1 and "" not in names and (bool(step.closure) or all(_leads(b, place) for b in mine))
+    together = len(names) == 1 and "" not in names and (bool(step.closure) or all(_is_above(b, place) for b in mine))
     parts = [f"loss={names.copy().pop()}"] if together else []
     model = step.engine or model_at(file, place, step.optimizer)
-    read: dict[Node, str] = {}
+    batches: dict[Node, str] = {}
     if not together:
-        read = {b.link[0]: batch_at(file, b.link, model) for b in _readers(mine, place)}
-        _apart(file, mine, result, told, read)
-    batch = "" if any(read.values()) else batch_at(file, place, model)
+        batches = {b.link[0]: batch_at(file, b.link, model) for b in _readers(mine, place)}
+        _record_losses(file, mine, result, told, batches)
+    batch = "" if any(batches.values()) else batch_at(file, place, model)
     given = (("optimizer", step.optimizer), ("model", model), ("batch", batch), ("scaler", step.scaler))
     parts += [f"{name}={text}" for name, text in given if text]
     text = f"{RECORDER}.step({', '.join(parts)})"
@@ -176,7 +184,7 @@ def _main(file: File, step: Step, mine: list[Backward], result: Plan, told: set[
 
 
 def _readers(mine: list[Backward], place: Link) -> list[Backward]:
-    """Of the passes of a step that has several, those that tell of a batch: of each round one."""
+    """The passes of a step that also record the batch: one for each round."""
     found: list[Backward] = []
     for backward in mine:
         same = Context.function(backward.link) == Context.function(place)
@@ -186,7 +194,7 @@ def _readers(mine: list[Backward], place: Link) -> list[Backward]:
 
 
 def _above_clipping(step: Step, mine: list[Backward]) -> Link:
-    """The statement that clips gradients, where one stands between the backward pass and the step."""
+    """The statement between the backward pass and the step that clips gradients; without one, the step."""
     holder = step.link[1]
     field, index = place_in(holder[0], step.link[0])
     place: Node = step.link[0]
@@ -199,8 +207,8 @@ def _above_clipping(step: Step, mine: list[Backward]) -> Link:
     return place, holder
 
 
-def _leads(backward: Backward, place: Link) -> bool:
-    """Whether a pass stands above in the block of a place, at most inside of a `with` or of branches."""
+def _is_above(backward: Backward, place: Link) -> bool:
+    """Whether a pass stands above `place` in the same block, where it may be inside of a `with` or of branches."""
     link = backward.link
     while link[1] is not None and link[1][0] is not place[1][0]:
         if link[1][0].__class__ not in (ast.With, ast.If, ast.Try):
@@ -213,16 +221,16 @@ def _leads(backward: Backward, place: Link) -> bool:
 
 
 def _deleted(backward: Node, place: Link) -> bool:
-    """`del loss` between the two."""
+    """Whether a `del` stands between the two, as `del loss`."""
     field = place_in(place[1][0], place[0])[0]
     between = (s for s in getattr(place[1][0], field) if backward.lineno < s.lineno < place[0].lineno)
     return any(s.__class__ is ast.Delete for s in between)
 
 
-def _apart(
-    file: File, mine: list[Backward], result: Plan, told: set[Node], read: Mapping[Node, str], named: bool = False
+def _record_losses(
+    file: File, mine: list[Backward], result: Plan, told: set[Node], batches: Mapping[Node, str], named: bool = False
 ) -> None:
-    """`read`: the batches of passes."""
+    """Records the loss of each pass by itself. `batches`: the batch, by the node of the pass. `named`: with the loss's name."""
     for backward in mine:
         if backward.link[0] in told:
             continue
@@ -235,7 +243,7 @@ def _apart(
         text = text_of(file, backward.loss)
         name = f', "{text}"' if named and constant(backward.loss) is None and '"' not in text else ""
         part = ", is_part=True" if not named and is_divided(text, backward) else ""
-        batch = f", batch={read[backward.link[0]]}" if read.get(backward.link[0]) else ""
+        batch = f", batch={batches[backward.link[0]]}" if batches.get(backward.link[0]) else ""
         result.lines.append(Line(f"{RECORDER}.loss({text}{name}{part}{batch})", backward.link[0], below=True))
 
 

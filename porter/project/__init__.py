@@ -1,1 +1,1 @@
-"""Facts that need more than one file."""
+"""Collects facts that need more than one file."""

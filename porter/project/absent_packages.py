@@ -1,5 +1,8 @@
-"""Packages that files import and whose source is a folder of the project with nothing in it: a submodule that was not checked
-out, or what a list or a README has installed from a folder. Whether such a package brings CUDA kernels, nobody can see."""
+"""Finds packages that files import and whose folder in the project is empty.
+
+The folder is a submodule that was not checked out, or a list or a README installs it. Nobody can see whether such a package has
+CUDA kernels.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,24 @@ from porter.project.imports import Project
 from porter.regex import lazy
 from porter.rulebook.table import load, package_row
 
-LIMIT = 1_000_000
+LIMIT = 1_000_000  # bytes of a file that are read
+# a section of .gitmodules, and a line in it
 _SECTION = lazy(rb"^[ \t]*\[submodule\b[^\n]*\n((?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*)", re.MULTILINE)
-_KEY = lazy(rb"^[ \t]*(path|url)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*$", re.MULTILINE)
-# a folder that a list asks for; one without `./` or `-e` may be anything
+_KEY = lazy(rb"^[ \t]*(path|url)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*$", re.MULTILINE)  # path and address of a submodule
+# a folder that a list asks for; without `./` or `-e` it may be anything
 _LISTED = lazy(
     rb"^[ \t]*(?:-[ \t]+)?(?:(?:-e|--editable)[ \t=]+(?:\./)?|\./)([\w.-][\w./-]*?)/?[ \t\r]*$", re.MULTILINE
 )
+# a folder that a command installs
 _INSTALLED = lazy(rb"pip3?[ \t]+install[ \t]+(?:-[\w-]+[ \t]+)*(?:\./)?([\w.-]+/[\w./-]*?)/?(?=[\s`\"'&;]|\Z)")
-_READMES = ("README.md", "INSTALL.md", "README.rst", "Dockerfile")
+_READMES = ("README.md", "INSTALL.md", "README.rst", "Dockerfile")  # files that say what to install
 
 
 def absent(
     root: Path, files: Sequence[str], lists: Iterable[str], texts: Mapping[str, bytes], project: Project
 ) -> list[Absent]:
-    """`lists`: what asks for packages; `texts`: the Python files that import anything."""
+    """The imported packages whose folder is empty. `lists`: files that ask for packages. `texts`: Python files that import
+    anything."""
     folders = dict(_submodules(beginning(root / ".gitmodules", LIMIT) or b""))
     for path in lists:
         for match in _LISTED.finditer(beginning(root / path, LIMIT) or b""):
@@ -43,7 +49,7 @@ def absent(
 
 
 def _submodules(data: bytes) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The folder of each, and what its repository is called."""
+    """(folder, (name of the repository,)) of each submodule."""
     for section in _SECTION.finditer(data):
         keys = {match[1]: match[2].decode("utf-8", "replace") for match in _KEY.finditer(section[1])}
         if path := keys.get(b"path", "").strip("/"):
@@ -55,7 +61,7 @@ def _beside(path: str, folder: bytes) -> str:
 
 
 def _is_empty(root: Path, folder: str) -> bool:
-    """Whether nothing is there, or a folder without a file."""
+    """Whether a folder does not exist, or has nothing in it."""
     if ".." in folder.split("/") or "\0" in folder:
         return False
     place = root / folder
@@ -89,7 +95,7 @@ def _imported(folders: Mapping[str, tuple[str, ...]], texts: Mapping[str, bytes]
 
 
 def beneath(path: str, module: str, names: Iterable[str]) -> Iterator[str]:
-    """The folders that a relative import leads through: a/b and a/b/c of `from .b.c import x` in a/d.py."""
+    """The folders that a relative import may lead through: a/b, a/b/c and a/b/c/x for `from .b.c import x` in a/d.py."""
     words, folders = module.lstrip("."), path.split("/")
     level = len(module) - len(words)
     if level > len(folders):
@@ -106,7 +112,8 @@ def _plain(name: str) -> str:
 
 
 def _through(module: Sequence[str], names: Sequence[str], folders: Iterable[str]) -> tuple[str, str | None]:
-    """`from third_party.fast_ops import f`, of the submodule third_party/fast_ops."""
+    """(module, folder) if an import leads through one of the folders: `from third_party.fast_ops import f` through the submodule
+    third_party/fast_ops."""
     for words in ([*module, name] for name in names or [""]):
         for size in range(2, len(words) + 1):
             path = "/".join(words[:size])

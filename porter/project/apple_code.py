@@ -1,4 +1,4 @@
-"""Code that computes with Apple's MLX: a function that imports it, and all of a file that cannot be imported without it."""
+"""Finds code for Apple's MLX: functions that import it, and whole files that import it at their head."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _WORD = b"mlx"
 
 
 class AppleCode:
+    """The lines of one file that are code for MLX."""
+
     def __init__(self, text: bytes) -> None:
         tree = parse(text) if _WORD in text else None
         self._whole = tree is not None and any(map(_imports, tree.body))
@@ -27,7 +29,7 @@ class AppleCode:
 
 
 def _imports(node: ast.stmt) -> bool:
-    """`import mlx.core as mx`, which nothing guards."""
+    """Whether a statement is an import of MLX: `import mlx.core as mx`."""
     if isinstance(node, ast.Import):
         return any(name.name.partition(".")[0] == "mlx" for name in node.names)
     return isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == "mlx"

@@ -1,8 +1,8 @@
-"""Files that import a package for names, base classes and decorators alone: one file speaks for all of them.
+"""Finds bystanders: files that import a package only for names, base classes and decorators. One file, the speaker, reports it
+for all of them.
 
-What has to be done about a package is said where something of it is called that needs a device. The first such file of a
-program, by path, counts the bystanders; where the program has none, that of the project; and where there is none, the first
-bystander.
+The speaker is the first file of the same program, by path, that uses a part of the package which needs a device. If the program
+has none, it is the first such file of the project; if that has none, the first bystander.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Read = Callable[[str], list[Import]]
 
 
 class Importers:
-    """Who imports the packages of which a part needs no device, and those that install anywhere.
+    """The files that import packages with a part that needs no device, or packages that can be installed anywhere.
 
-    `texts`: the Python files that import anything; `read`: what; `is_own`: whether a file finds a package in the project.
+    `texts`: the Python files that import anything. `read`: their imports. `is_own`: whether the project provides a package.
     """
 
     def __init__(self, texts: Mapping[str, bytes], read: Read, is_own: Callable[[str, str], bool], parse: Parse):
@@ -43,7 +43,7 @@ class Importers:
         self._roles: dict[str, dict[str, bool | None]] = {}
 
     def _roles_of(self, name: str) -> dict[str, bool | None]:
-        """Whether each file uses what needs no device and nothing else; None where it uses nothing."""
+        """Whether each file uses only parts of a package that need no device; None where it uses nothing."""
         if name not in self._roles:
             self._roles[name] = dict(self._weighed(name, self._rows[name]))
         return self._roles[name]
@@ -55,7 +55,7 @@ class Importers:
             yield path, False if on_host and row.on_host is None else on_host
 
     def bystanders(self, lists: Iterable[str]) -> Iterator[Bystanders]:
-        """`lists`: what asks for packages, in the folder of each program."""
+        """The bystanders, by package and speaker. `lists`: files that ask for packages, each in the folder of a program."""
         homes = sorted({path[: path.rfind("/") + 1] for path in lists}, key=len, reverse=True)
 
         def home(path: str) -> str:
@@ -74,7 +74,7 @@ class Importers:
                 yield Bystanders(name, speaker, tuple(path for path in paths if path != speaker))
 
     def _speaker(self, name: str, paths: Iterable[str]) -> str:
-        """A program before a test, and what is imported whenever the file is before what it can do without."""
+        """The file that speaks: not a test if possible, and one that always imports the package if possible."""
         paths = [path for path in paths if self._runs(name, path) and SPOKEN not in self._texts[path]]
         return min(paths, key=lambda path: (is_test(path), not self._outermost(name, path), path), default="")
 
@@ -82,12 +82,14 @@ class Importers:
         return any(statement.outermost for statement in self._imports[name][path])
 
     def _runs(self, name: str, path: str) -> bool:
-        """Whether it is more than a name for those who check types."""
+        """Whether a file imports a package when it runs, and not only for type checkers."""
         return self._outermost(name, path) or b"TYPE_CHECKING" not in self._texts[path]
 
     def unneeded(self, lists: Mapping[str, bytes], in_notebook: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-        """(package, list) of what installs anywhere and is imported somewhere, where no program that the list is for needs
-        it on a device: those below its folder, if they are torch's, else all. `lists`: their text in lower case."""
+        """(package, list) of packages that can be installed anywhere, if no program that the list is for needs them on a device.
+
+        A list is for the programs below its folder, if any of them uses torch, else for all. `lists`: texts in lower case.
+        """
         for name in sorted(name for name, imports in self._imports.items() if imports):
             words = [listed.lower().encode() for listed in self._rows[name].anywhere]
             asking = [path for path, data in sorted(lists.items()) if any(word in data for word in words)]
@@ -99,7 +101,7 @@ class Importers:
                 yield from ((name, path) for path in idle)
 
     def _scope(self, path: str) -> str:
-        """The folder of the programs that a list is for, "" for all."""
+        """The folder of the programs that a list is for; "" for all."""
         folder = path[: path.rfind("/") + 1]
         torch = any(p.startswith(folder) and b"torch" in text for p, text in self._texts.items())
         return folder if torch else ""

@@ -1,8 +1,8 @@
-"""One value is one decision: where one place of a device or a backend is not edited, none of its places is.
+"""Keeps edits consistent: if one place of a value cannot be edited, none of its places is. A value is a device or a backend.
 
-"nccl" here and "hccl" there is worse than no port. The places of a value are known by what holds it (python/strings/holders.py):
-a constant and whoever imports it, an option with its comparisons and the scripts that pass it, a setting and its readers.
-They are looked for in files that the run leaves out, too (project/unedited_places.py).
+"nccl" in one place and "hccl" in another is worse than no port. Places with the same holder (python/strings/holders.py) have the
+same value: a constant and the files that import it, an option with its comparisons and the scripts that pass it, a setting and
+its readers. Places in files that the run leaves out count as well (project/unedited_places.py).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from porter.project.unedited_places import Partners
 
 EDITED = ("auto", "review")
-# where something depends on what the value is called; a default and what a caller gives instead may well differ
+# roles of places that depend on the text of the value. A default, and what a caller gives instead, may differ
 ASKED = frozenset({"used", "listed", "passed", "setting", "unknown"})
-# the weakest first: what keeps a place as it is
+# the status of places, the weakest first: the weakest of a group decides
 ORDER = (
     "refused",
     "skipped",
@@ -35,9 +35,9 @@ ORDER = (
     "review",
     "auto",
 )
-APART = frozenset({"excluded", "unnamed"})  # would be edited, were their file named
-PARTS = frozenset({"newer", "statement", "cell"})  # of PRT002: the rest of the file was analysed
-_NAMED = 8  # files; of more, nobody reads the command
+APART = frozenset({"excluded", "unnamed"})  # such a place would be edited if its file were named on the command line
+PARTS = frozenset({"newer", "statement", "cell"})  # messages of PRT002 after which the rest of the file is analysed
+_NAMED = 8  # files that a suggested command lists; with more it is too long to read
 
 Node = tuple[str, str]  # (file, holder)
 
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Groups:
-    """Holders that have one value."""
+    """Groups of holders with the same value (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[Node, Node] = {}
@@ -67,9 +67,9 @@ class Groups:
 def consistent(
     results: Iterable[FileResult], partners: Partners, again: Callable[[Sequence[Held]], list[FileResult]]
 ) -> list[FileResult]:
-    """The results with what has to wait for others taken back; `again` analyses the files in which something waits.
+    """The results without edits that have to wait for others. `again` analyses files anew in which places are held.
 
-    What waits only grows, so that this ends. A file that is edited all the same stays as it was.
+    The held places only become more, so the loop ends. A file that would still be edited is left as it was.
     """
     done = {result.path: result for result in results}
     waiting: dict[tuple[str, int], Held] = {}
@@ -84,12 +84,13 @@ def consistent(
 
 
 def _left_alone(result: FileResult) -> FileResult:
+    """The result of a file without any edit."""
     sites = tuple(site._replace(status="manual") for site in result.sites)
     return replace(result, findings=tuple(without(result.findings, *EDITED)), auto=(), review=(), sites=sites)
 
 
 def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
-    """The places whose edits have to wait, sorted; `partners`: a Partners of the project."""
+    """The places whose edits have to wait for others, sorted."""
     results = tuple(results)
     with_sites = {result.path: result for result in results if result.sites}
     refused = {r.path: lines for r in results if not r.sites and (lines := _unread(r)) is not None}
@@ -116,9 +117,9 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
 
 
 def _unread(result: FileResult) -> tuple[int, ...] | None:
-    """The lines from which on a file was not analysed; None where nothing was left out."""
+    """The lines of the parts of a file that were not analysed; () for the whole file, None where all was analysed."""
     odd = [f for f in result.findings if f.code in ("PRT002", "PRT003")]
-    if not odd or all(f.why == "template" for f in odd):  # another program is made of it
+    if not odd or all(f.why == "template" for f in odd):  # a template is no program of this project
         return None
     return tuple(f.line for f in odd) if all(f.why in PARTS for f in odd) else ()
 
@@ -132,7 +133,7 @@ def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:
                 groups.join(first, second)
     by_offset: dict[tuple[str, int], Node] = {}
     for path, result in sorted(results.items()):
-        for site in result.sites:  # one string may be the value of several
+        for site in result.sites:  # one string may be the value of several holders
             if node := partners.node(path, site.holder):
                 groups.join(node, by_offset.setdefault((path, site.offset), node))
     for first, second in _fields(results, partners):
@@ -141,7 +142,7 @@ def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:
 
 
 def _fields(results: Mapping[str, FileResult], partners: Partners) -> Iterator[tuple[Node, Node]]:
-    """An attribute, a key or an option that is given its value in another file than it is read in."""
+    """Pairs of places of an attribute, a key or an option that gets its value in one file and is read in another."""
     given: dict[str, dict[str, set[str]]] = {}  # holder -> role -> files
     read: dict[str, set[str]] = {}
     for path, result in results.items():
@@ -154,7 +155,7 @@ def _fields(results: Mapping[str, FileResult], partners: Partners) -> Iterator[t
     for holder, roles in sorted(given.items()):
         passed, settings, unknown = (roles.get(role, set()) for role in ("passed", "setting", "unknown"))
         options = roles.get("option", set()) | roles.get("listed", set())
-        declared = options | roles.get("declared", set()) | unknown  # which may do either
+        declared = options | roles.get("declared", set()) | unknown  # unknown: may do either
         readers = sorted(unknown | read[holder] - declared - passed - settings)
         for path in readers:
             related = partners.related(path, declared) if declared else ()
@@ -165,7 +166,8 @@ def _fields(results: Mapping[str, FileResult], partners: Partners) -> Iterator[t
 
 
 def _decided(places: list[Place], locked: set[str]) -> Iterator[Held]:
-    """`locked`: files that are read-only. Where all of a group are, they are for `--out`, which writes a copy."""
+    """The places of one group that are held. `locked`: files that are read-only. If all files of the group are, that does not
+    count: then the port is for `--out`, which writes a copy."""
     if all(place.site.status not in EDITED for place in places):
         return
     if ASKED.isdisjoint(place.site.role for place in places):

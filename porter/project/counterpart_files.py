@@ -1,4 +1,4 @@
-"""Files that have counterparts for other devices beside them, by their names."""
+"""Finds files that have counterparts for other devices beside them, by their names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from porter.files.kinds import DOCKERFILE, REQUIREMENTS, SHELL, YAML, kind_of
 from porter.regex import lazy
 
+# words for GPUs in a name and for NPUs; words in the name of a script for NPUs
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
 _CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])")
+# a version of CUDA in a name: cu118
 _TOOLKIT = lazy(r"(?<![a-z0-9])cu\d{2,3}(?![a-z0-9])(?=[^/]*$)")
 PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
@@ -26,7 +28,7 @@ def twins_among(files: Sequence[str]) -> Iterable[str]:
 
 
 def _for_npus(script: str) -> Iterable[str]:
-    """What a script is called that does the same on NPUs."""
+    """The names that a script for NPUs beside this one may have."""
     folder, slash, name = script.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     for word in _OURS:
@@ -45,8 +47,8 @@ def rivals_among(files: Sequence[str]) -> Iterable[str]:
 
 
 def for_cpus(files: Sequence[str]) -> Iterable[str]:
-    """Lists of what a machine without GPUs needs, with another for GPUs beside them: environment_cpu.yml, environment_gpu.yml,
-    environment_cu118.yml."""
+    """Requirement lists for machines without GPUs that have a list for GPUs beside them: environment_cpu.yml beside
+    environment_gpu.yml or environment_cu118.yml."""
     paths = frozenset(files)
     for_gpus = {_TOOLKIT.sub("cuda", path) for path in paths if _TOOLKIT.search(path)} | paths
     for path in paths:

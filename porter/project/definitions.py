@@ -1,7 +1,6 @@
-"""What an import means on disk: the file that defines a name.
+"""Finds the file that defines an imported name.
 
-Names are followed through packages that hand them on, and into files that the run does not look at.
-`unedited_places.py` asks.
+Names are followed through packages that import them from elsewhere, and into files that the run does not analyse.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
 
-_DEEPEST = 20  # packages that hand a name on to each other
-_LARGEST = 2_000_000  # a module of more bytes is data
+_DEEPEST = 20  # packages through which a name is followed
+_LARGEST = 2_000_000  # a module with more bytes is data
+# statements in the bytes of a module: an import from, an assignment in the first column, an import
 _FROM = lazy(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
 _SET = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 _IMPORT = lazy(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
@@ -34,15 +34,15 @@ class Definition(NamedTuple):
 
 
 Answer: TypeAlias = "tuple[Definition, tuple[str, ...]] | None"
-# the file of a module, and the tail: the words of the full name that are left
+# (file of a module, tail): the tail is the rest of the full name
 _Module: TypeAlias = "tuple[str, tuple[str, ...]] | None"
-# what each name of a module is ("value", "function", "class"), or what is imported by it; and its star imports
+# by name: (kind, "") of a definition, ("", full name) of an import; and the modules of star imports
 Table = tuple[dict[str, tuple[str, str]], list[str]]
 
 
 class Definitions:
     def __init__(self, root: Path, files: Iterable[str]):
-        """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
+        """`files`: the known files of the project, relative to its root. Other files are looked for on disk."""
         self.root, self.files = root, frozenset(files)
         self._modules: dict[tuple[str, str], _Module] = {}
         self._imports: dict[tuple[str, str], str | None] = {}
@@ -50,9 +50,9 @@ class Definitions:
         self._answers: dict[tuple[str, str], Answer] = {}
 
     def find(self, full: str, user: str, depth: int = 0) -> Answer:
-        """Of `full`, as `user` calls what it imports, the definition, and the tail: the attributes behind it."""
+        """(definition, tail) of a full name that the file `user` imports. The tail is the attributes behind the definition."""
         if (full, user) not in self._answers:
-            self._answers[full, user] = None  # for packages that import each other
+            self._answers[full, user] = None  # ends the recursion if packages import each other
             self._answers[full, user] = self._find(full, user, depth)
         return self._answers[full, user]
 
@@ -69,12 +69,12 @@ class Definitions:
         return (Definition(path, tail[0], kind), tail[1:]) if kind else self.behind_stars(".".join(tail), path, depth)
 
     def behind_stars(self, name: str, user: str, depth: int = 0) -> Answer:
-        """Of a name that a file has by a star import only."""
+        """The same for a name that a file gets from a star import."""
         ways = (self.find(joined(star, name), user, depth + 1) for star in self._table(user)[1])
         return next(filter(None, ways), None)
 
     def module(self, full: str, user: str) -> _Module:
-        """The file of the module that `full` begins with, and the tail."""
+        """(file, tail) of the module that a full name begins with."""
         key = (full, user.rpartition("/")[0])
         if key not in self._modules:
             module = self._module(full, user, self._exists)
@@ -82,7 +82,7 @@ class Definitions:
         return self._modules[key]
 
     def _really(self, path: str) -> str:
-        """What a link inside of the project stands for; one that leads out of it is what it is called."""
+        """The path without symbolic links; the path itself if a link leads out of the project."""
         if path in self.files:
             return path
         inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
@@ -99,11 +99,11 @@ class Definitions:
                 return module
         tops = self._folders.get(words[0], ()) if words else ()
         places = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
-        return places[0] if len(places) == 1 else None  # two answers are no answer
+        return places[0] if len(places) == 1 else None  # several answers are no answer
 
     @staticmethod
     def _below(folder: list[str], words: tuple[str, ...], exists: Callable[[str], bool], least: int = 1) -> _Module:
-        """The longest beginning of `words`, of so many words at least, that is a module or a package in a folder."""
+        """The module or package in a folder that takes most of `words`, but at least `least` of them."""
         for size in range(len(words), least - 1, -1):
             parts = [*folder, *words[:size]]
             for path in (["/".join(parts) + ".py"] if size else []) + ["/".join([*parts, "__init__.py"])]:
@@ -116,7 +116,7 @@ class Definitions:
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
-        """By module or package, the folders in which one of this name lies: `src` for `src/tool`."""
+        """The folders that hold a module or package of a name: `src` for `src/tool`."""
         folders: dict[str, list[str]] = {}
         for path in sorted(self.files):
             if path.endswith(".py"):
@@ -139,7 +139,7 @@ class Definitions:
         return self._tables[path]
 
     def kind(self, path: str, name: str) -> str:
-        """What a module defines by a name."""
+        """What a name is that a module defines: "value", "function", "class"; else ""."""
         return self._table(path)[0].get(name, ("", ""))[0]
 
     def imported(self, path: str, data: bytes) -> set[str]:
@@ -148,7 +148,7 @@ class Definitions:
         return {file for full in wanted if (file := self._imported(full, path))} - {path}
 
     def _imported(self, full: str, path: str) -> str | None:
-        """Asked once for all files of a folder."""
+        """The file of a module that a file imports. The answer is the same for all files of a folder."""
         key = (full, path.rpartition("/")[0])
         if key not in self._imports:
             module = self._module(full, path, self.files.__contains__)
@@ -157,12 +157,12 @@ class Definitions:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        """What an import of something in the project may begin with."""
+        """The words with which an import of a module of the project may begin."""
         return frozenset(word for path in self.files if path.endswith(".py") for word in path[:-3].split("/"))
 
 
 def imported_names(data: bytes) -> set[str]:
-    """All that imports name, modules and what comes from them, by bytes alone: `x.y` and `x` for `from x import y`."""
+    """The full names in all imports of a text, found without parsing: `x.y` and `x` for `from x import y`."""
     imported = set()
     for base, names in _FROM.findall(data):
         module = base.decode("utf-8", "replace")
@@ -176,6 +176,7 @@ def imported_names(data: bytes) -> set[str]:
 
 
 def joined(base: str, name: str) -> str:
+    """A module and a name as one full name. `base` may be only dots."""
     return base + name if base[-1:] == "." else f"{base}.{name}"
 
 

@@ -1,4 +1,4 @@
-"""Scripts that a person starts, and packages that a repository brings itself: told by names and bytes alone."""
+"""Finds scripts that a person starts, and packages that the repository itself provides, without parsing."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections.abc import Callable, Collection, Iterable
 from porter.project.import_lines import Import
 from porter.regex import lazy
 
+# `if __name__ == "__main__":`; a statement in the first column that does something
 _GUARD = lazy(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
 _ACTS = lazy(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
 _ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
 
 
 class Scripts:
-    """Fed with every Python file, knows in the end which of them start something with torch."""
+    """Finds the scripts that start something with torch. `look` is called for every Python file, then `entries`."""
 
     def __init__(self, paths: Iterable[str]):
         self._inits = frozenset(path[: -len("__init__.py")] for path in paths if path.endswith("__init__.py"))
         self._guarded: dict[str, frozenset[str]] = {}  # path: the packages it imports
         self._acting: list[str] = []
         self._imported: set[str] = set()  # last words of modules that somebody imports
-        self._torch: set[str] = set()  # packages of the repository in which something imports torch
+        self._torch: set[str] = set()  # packages of the repository with a file that imports torch
 
     def look(self, path: str, text: bytes, imported: Iterable[Import]) -> None:
         first = set()
@@ -44,7 +45,7 @@ class Scripts:
         return guarded + [path for path in self._acting if _stem(path) not in self._imported]
 
     def _package(self, path: str) -> str | None:
-        """The name under which a file of the repository is imported, where it lies in a package."""
+        """The top-level package that a file of the repository lies in."""
         words = path.split("/")[:-1]
         for index in range(len(words)):
             if "/".join(words[: index + 1]) + "/" in self._inits:
@@ -67,13 +68,13 @@ def _stem(path: str) -> str:
 
 
 def own_folders(paths: Iterable[str], names: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Of each package that the repository brings itself, the folders whose files find it: `third/src/apex` for `third/`."""
+    """For each package that the repository itself provides, the folders whose files find it: `third/` for `third/src/apex`."""
     folders: dict[str, set[str]] = {}
     for path in paths:
         if not path.endswith("/__init__.py"):
             continue
         words = path.split("/")[:-1]
-        for n in range(max(len(words) - 2, 0), len(words)):  # the package itself, or its part where it is a namespace
+        for n in range(max(len(words) - 2, 0), len(words)):  # the package, or a part of a namespace package
             if words[n] in names:
                 above = words[:n]
                 if above and above[-1] in _ROOTS:
@@ -86,8 +87,8 @@ def own_folders(paths: Iterable[str], names: frozenset[str]) -> dict[str, frozen
 def own_modules(
     paths: Iterable[str], names: frozenset[str], imported: Callable[[str], Collection[str]]
 ) -> dict[str, frozenset[str]]:
-    """Of each module that is called like a package, the folders whose programs find it: those in which it lies by itself.
-    One that imports what it is called is found by another name. `imported`: the first words of what a file imports."""
+    """For each module with the name of a package, the folders whose programs find it: those in which it lies without an
+    __init__.py. A module that imports its own name means the package. `imported`: the first words of the imports of a file."""
     files = frozenset(paths)
     folders: dict[str, set[str]] = {}
     for path in files:

@@ -1,6 +1,6 @@
-"""The variables that a repository needs on NPUs, and what in it calls for each or speaks against it: rules/env.toml.
+"""Finds the environment variables of rules/env.toml that a repository needs on NPUs, and the places that call for each.
 
-`porter env` writes them into a file, the report shows them.
+`porter env` writes them into a file, and the report shows them.
 """
 
 from __future__ import annotations
@@ -14,27 +14,30 @@ from porter.files.script_texts import ASIDE, LARGEST, MARK, SPEAKS
 from porter.finding import FileResult
 from porter.regex import lazy
 
-_SET = frozenset({"PRT801", "PRT802", "PRT803"})
+_SET = frozenset({"PRT801", "PRT802", "PRT803"})  # a file with one of these codes sets variables
+# commands that start several processes
 _DISTRIBUTED = lazy(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
 Data = Callable[[str], "bytes | None"]
 
 
 class Export(NamedTuple):
+    """One variable that is set for NPUs."""
+
     variable: str
     value: str
     group: str
     why: dict[str, str]
-    place: str  # what calls for it, as a person finds it
-    offered: bool  # as a comment only
-    against: str | None  # where a script says what it does not go with
+    place: str  # the place that calls for it, as text: path:line
+    offered: bool  # it is written as a comment only
+    against: str | None  # the place of a text that the variable does not fit to
 
 
 class World(NamedTuple):
-    """What a run knows of the repository."""
+    """What a run knows about the repository."""
 
-    files: Sequence[FileResult]  # a file that the gate lets go has no result, unless it is Python
+    files: Sequence[FileResult]  # Python files, and other files that passed the gate
     launcher: str  # the shell script that starts the training
-    paths: Iterable[str]  # may speak against a setting: every file of the repository; in a report, those with a result
+    paths: Iterable[str]  # files that may forbid a variable: all of the repository; in a report, those with a result
     data: Data
 
 
@@ -52,7 +55,7 @@ def exports(rows: Iterable[dict[str, Any]], world: World, cards: int = 0, cores:
 
 
 def _place(when: Sequence[str], world: World, cards: int) -> str | None:
-    """Of all that calls for a setting the nearest; None where nothing does."""
+    """The first place, by _order, that calls for a variable; None where nothing does."""
     places = []
     for reason in when:
         if reason == "always":
@@ -87,13 +90,13 @@ def _is_distributed(world: World) -> bool:
 
 
 def _order(place: str) -> tuple[bool, int, str]:
-    """For sorting: what trains before what tests it, then the file nearest to the root, then by name."""
+    """For sorting: training before tests and the like, then files near the root, then by name."""
     path = place.partition(":")[0]
     return bool(ASIDE.search(path)), path.count("/"), place
 
 
 def _binding(cards: int, cores: int) -> str:
-    """Each card its share of the cores, in their order; what does not divide is left to the system."""
+    """The value that gives each card its share of the cores, in order. Cores that remain are given to no card."""
     if not cards:
         return "1"
     share = cores // cards
@@ -101,7 +104,7 @@ def _binding(cards: int, cores: int) -> str:
 
 
 def _spoken(world: World) -> list[tuple[str, str]]:
-    """Scripts and settings files of the repository, and the Python that sets variables: what may forbid a setting."""
+    """(path, text) of the files that may forbid a variable: scripts, settings files, and Python that sets variables."""
     texts = []
     sets = {file.path for file in world.files if any(f.code in _SET for f in file.findings)}
     for path in world.paths:
@@ -114,7 +117,7 @@ def _spoken(world: World) -> list[tuple[str, str]]:
 
 
 def _against(unless: Sequence[str], texts: Iterable[tuple[str, str]]) -> str | None:
-    """Where a script says what a setting does not go with; a comment says nothing."""
+    """The first place of a text that a variable does not fit to. Comments do not count."""
     for pattern in unless:
         search = re.compile(rf"^[^#\n]*?(?:{pattern})", re.MULTILINE)
         for path, text in texts:

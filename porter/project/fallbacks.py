@@ -1,4 +1,4 @@
-"""Settings that ask for a package which the project does without where it is not installed."""
+"""Finds settings that ask for a package without which the project also runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from porter.python.index import Node
 from porter.python.walks import walk
 from porter.regex import lazy
 
-# the keys of rules/settings.toml that ask for the package flash_attn, which torch's own attention may stand in for
+# the keys of rules/settings.toml that ask for the package flash_attn; torch's own attention may replace it
 _KEYS = (b"flash_attention", b"use_flash_attention", b"use_flash_attn", b"enable_flash_attention")
-_PLAIN = b"scaled_dot_product_attention"
+_PLAIN = b"scaled_dot_product_attention"  # torch's own attention
 
 
 def attention_falls_back(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> tuple[str, ...]:
-    """Keys that one file reads, in an `if` where flash_attn is imported if it is there: torch's own attention runs else."""
+    """The keys that only one file reads, in an `if` that tries to import flash_attn. Without it, torch's own attention runs."""
     keys = []
     for key in _KEYS:
         reads = lazy(rb"\.%s\b(?!\s*(?::[^=\n]+)?=(?!=))|[\"']%s[\"']\s*(?:\](?!\s*=(?!=))|[,)])" % (key, key))
@@ -31,7 +31,7 @@ def attention_falls_back(texts: Mapping[str, bytes], parse: Callable[[bytes], as
 
 
 def _is_tried(tree: ast.Module, key: str) -> bool:
-    """Whether every import of flash_attn is tried, and one of them where the key is asked for."""
+    """Whether every import of flash_attn stands in a `try`, and one of them in an `if` that asks for the key."""
     tried: set[Node] = set()
     asked = False
     for node in walk(tree):
@@ -56,6 +56,6 @@ def _says(node: Node, key: str) -> bool:
 
 
 def _goes_on(node: ast.Try) -> bool:
-    """Whether a missing module is caught, and nothing is raised in its place."""
+    """Whether a `try` catches a missing module and does not raise."""
     handler = handler_of(node)
     return handler is not None and not any(isinstance(inner, ast.Raise) for inner in walk(handler))

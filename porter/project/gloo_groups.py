@@ -1,5 +1,8 @@
-"""What the project's process groups of gloo are called: an attribute, and the parameters that hold it go by the same word.
-A function that makes one is called, too: `group = host_group()`."""
+"""Finds the names of process groups that use gloo.
+
+A group is held by an attribute, and by parameters with the same word. A function that makes a group counts as well:
+`group = host_group()`.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from porter.python.index import FUNCTIONS, Node
 from porter.python.walks import walk
 
 _MAKER = b"new_group("
-_PLACE = 2  # of `backend` among the arguments of new_group
+_PLACE = 2  # the position of `backend` in new_group
 
 
 def gloo_groups(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> tuple[str, ...]:
-    """The names of those that gloo alone makes, without the underscores before them."""
+    """The names of groups that always use gloo, without underscores at their begin."""
     with_group = [data for data in texts.values() if _MAKER in data]
     if not any(b"gloo" in data for data in with_group):
         return ()
@@ -29,13 +32,13 @@ def gloo_groups(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module 
 
 
 def _scopes(tree: ast.Module) -> Iterator[Node]:
-    """Each function, and what the module does itself."""
+    """Each function, and the statements at the top level."""
     yield from (node for node in walk(tree) if isinstance(node, FUNCTIONS[:2]))
     yield ast.Module([node for node in tree.body if not isinstance(node, (ast.ClassDef, *FUNCTIONS[:2]))], [])
 
 
 def _named(scope: Node) -> Iterator[tuple[str, bool]]:
-    """What is set to a group, at once or through a name of the same function, and whether gloo made it."""
+    """(name, whether it uses gloo) of each name that is set to a group, directly or by another name of the same function."""
     made: dict[str, bool] = {}  # the names of this scope
     for node in (node for node in walk(scope) if isinstance(node, ast.Assign)):
         is_gloo = (
@@ -46,12 +49,13 @@ def _named(scope: Node) -> Iterator[tuple[str, bool]]:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 made[target.id] = is_gloo
-            if isinstance(target, ast.Attribute) or isinstance(scope, ast.Module):  # a local name is nobody else's
+            if isinstance(target, ast.Attribute) or isinstance(scope, ast.Module):  # not local names
                 yield _word(target), is_gloo
 
 
 def _returned(scope: Node) -> Iterator[tuple[str, bool]]:
-    """A function that returns a group of gloo, made there, or else the one that is there already: `group.WORLD`."""
+    """(name, whether all its groups use gloo) of a function that makes and returns a group. It may also return an existing one,
+    such as `group.WORLD`."""
     if not isinstance(scope, FUNCTIONS[:2]):
         return
     values = [node.value for node in walk(scope) if isinstance(node, ast.Return) and isinstance(node.value, ast.Call)]
@@ -67,6 +71,7 @@ def _word(node: Node) -> str:
 
 
 def _is_of_gloo(call: ast.Call) -> bool | None:
+    """Whether a call makes a group that uses gloo; None where it makes no group."""
     if call_name(call.func) != "new_group":
         return None
     place = call.args[_PLACE] if len(call.args) > _PLACE else None

@@ -1,7 +1,7 @@
-"""Files that nothing runs: they are no programs, and nothing that runs imports them.
+"""Finds files that nothing runs: they are no programs, and nothing that runs imports them.
 
-Whether a file runs is certain only where others of its folder do: a program of the project imports from there. A file whose name
-stands in a text or in settings may be loaded by it, and so may anything where modules are loaded by names made at run time.
+That is certain only in a folder from which a program of the project imports other files. A file whose name stands in a text or in
+settings may be loaded by that name, so it does not count as idle.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from porter.python.trees import parse
 
 Text = Callable[[str], bytes]
 
-# what tools run by its name: torch.hub, pytest, setuptools, servers of models
-_ASKED_FOR = frozenset("conftest hubconf setup noxfile handler predict predictor inference model app main conf".split())
-_PROSE = (".md", ".rst", ".txt", ".sh")  # there a plain word is no file
+# names of files that tools run: torch.hub, pytest, setuptools, servers of models
+_BY_TOOLS = frozenset("conftest hubconf setup noxfile handler predict predictor inference model app main conf".split())
+_PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
 
 
 class IdleFiles:
-    """`sources`: the Python files of a project; `others`: what else may name one; `may_say`: whether a file may say a word."""
+    """The idle files of a project. `sources`: its Python files. `others`: other files that may name one. `may_say`: whether a
+    file may contain a word."""
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class IdleFiles:
         self._project, self._read, self._may_say = project, project.read, may_say
 
     def has(self, path: str) -> bool:
+        """Whether nothing runs this file."""
         if path in self._live or not self._is_among_used(path):
             return False
         leading = reached([path], lambda file: self._importers.get(file, ()))
@@ -48,7 +50,7 @@ class IdleFiles:
 
     @cached_property
     def _live(self) -> set[str]:
-        """Programs, tests, what tools run, and all that these import."""
+        """Programs, tests, files that tools run, and all files that these import."""
         return reached([path for path in self._sources if self._starts(path)], lambda file: self._imports.get(file, ()))
 
     @cached_property
@@ -64,9 +66,9 @@ class IdleFiles:
         return found
 
     def _starts(self, path: str) -> bool:
-        """Whether a file may run by itself. A module of a package that is no program is run by nobody but who imports it."""
+        """Whether a file may be started by itself. A module of a package without `__main__` runs only if it is imported."""
         stem = stem_of(path)
-        if stem in _ASKED_FOR or is_test(path) or SIDE.search(path) or b"__main__" in self._text(path):
+        if stem in _BY_TOOLS or is_test(path) or SIDE.search(path) or b"__main__" in self._text(path):
             return True
         if stem.startswith("__"):
             return stem == "__main__"
@@ -83,13 +85,13 @@ class IdleFiles:
         for file in (*self._project.files(path), *self._unresolved(path)):
             yield file
             folder = file
-            while "/" in folder:  # a package runs before what is in it
+            while "/" in folder:  # the __init__.py of each package around runs first
                 folder = folder.rpartition("/")[0]
                 if f"{folder}/__init__.py" in self._set:
                     yield f"{folder}/__init__.py"
 
     def _unresolved(self, path: str) -> Iterator[str]:
-        """What an import may mean that leads to no file of the project for certain: all files of that name."""
+        """For an import that does not certainly lead to a file of the project: all files with a name in it."""
         for statement in self._read(path):
             if not self._project.named(path, statement.module):
                 for word in {*statement.module.split("."), *(name for name, _ in statement.names)}:
@@ -103,7 +105,8 @@ class IdleFiles:
         return found
 
     def _is_among_used(self, path: str) -> bool:
-        """Whether a program imports others of its folder, or of one above: else it may be there for somebody else."""
+        """Whether a program imports other files of the same folder, or of one above. Else the folder may be for users of the
+        project."""
         words = path.split("/")
         return any("/".join(words[:end]) in self._folders for end in range(len(words) - 1, 0, -1)) or (
             len(words) == 1 and "" in self._folders
@@ -111,7 +114,7 @@ class IdleFiles:
 
     @cached_property
     def _folders(self) -> set[str]:
-        """Folders of files that a program imports."""
+        """The folders of files that a program imports."""
         used: set[str] = set()
         for path in self._sources:
             if not is_test(path) and not SIDE.search(path) and b"__main__" in self._text(path):
@@ -119,7 +122,7 @@ class IdleFiles:
         return {folder for path in self._sources for folder, stem in [_parts(path)] if stem in used}
 
     def _only_defines(self, path: str) -> bool:
-        """Whether running it does nothing but bind names, and no registry is told of them."""
+        """Whether running a file only binds names. A decorator may register a name somewhere, so it must have none."""
         text = self._text(path)
         tree = parse(text) if b"__main__" not in text else None
         if tree is None or not any(isinstance(node, _DEFINES) for node in tree.body):
@@ -131,7 +134,7 @@ class IdleFiles:
         )  # fmt: skip
 
     def _named(self, stem: str) -> bool:
-        """Whether a string of a program names it, a text as a file or as a module, or settings in any way."""
+        """Whether another file names this one: Python in a string, a text as a file or module, settings as a plain word."""
         plain = stem.encode("utf-8", "surrogateescape")
         word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
@@ -150,6 +153,7 @@ class IdleFiles:
 
 
 def stem_of(path: str) -> str:
+    """The name of a file without its folder and `.py`."""
     return path.rpartition("/")[2].removesuffix(".py")
 
 

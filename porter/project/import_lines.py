@@ -1,4 +1,4 @@
-"""What a text imports, told from its lines alone: for questions about a whole repository, where parsing costs too much."""
+"""Finds the imports of a text by its lines. Questions about a whole repository use this, as parsing would cost too much."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Import(NamedTuple):
 
 
 def imports(text: bytes) -> Iterator[Import]:
-    """In the order of the text. The word is looked for first: most lines import nothing."""
+    """The imports, in the order of the text. It is searched for the word first, as most lines import nothing."""
     offset = text.find(b"import")
     while offset >= 0:
         start = text.rfind(b"\n", 0, offset) + 1

@@ -1,4 +1,4 @@
-"""What the Python files of a project import, by a scan of their bytes, and which of its files that is."""
+"""Finds what the Python files of a project import, by a scan of their bytes, and which files of the project that means."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from porter.project.modules import IMPORTED, module_of
 from porter.python.graphs import reached
 from porter.regex import lazy
 
+# text before `import`: of an import from, of a plain import; comments and signs in a list of names; the end of a statement
 _FROM = lazy(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
-_PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")
+_PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")  # what stands before `import` in a statement without `from`
 _NOISE = lazy(rb"#[^\n]*|[()\\]")
-_END = lazy(rb"[;#]")
-_TWICE = 3  # files that one import can mean; where there are more, none is meant
+_END = lazy(rb"[;#]")  # ends a statement
+_TWICE = 3  # files that one import may mean; if there are more, it means none of them
 
 
 class Import(NamedTuple):
@@ -25,7 +26,7 @@ class Import(NamedTuple):
 
 
 def imports(text: bytes) -> Iterator[Import]:
-    """What looks like an import statement."""
+    """All texts that look like an import statement."""
     if b"\r" in text.replace(b"\r\n", b""):
         text = text.replace(b"\r", b"\n")
     for match in IMPORTED.finditer(text):
@@ -48,7 +49,7 @@ def imports(text: bytes) -> Iterator[Import]:
 
 
 def lines_of_cells(notebook: bytes) -> bytes:
-    """Of a notebook's bytes, the lines of its cells: each is a string of its own, whose first word stands behind a quotation mark."""
+    """The bytes of a notebook with each string of a cell in a line of its own, so that `imports` finds imports in it."""
     return notebook.replace(b"\\n", b"\n").replace(b'"', b"\n")
 
 
@@ -59,7 +60,7 @@ def _listed(text: bytes) -> list[bytes]:
 
 
 def _called(part: bytes) -> tuple[str, str] | None:
-    """What is imported, and what it is called."""
+    """(imported, called) of one part of an import: `a as b`."""
     words = part.decode("utf-8", "replace").split()
     if not words or words[0] != "*" and not words[0].replace(".", "_").isidentifier():
         return None
@@ -82,7 +83,7 @@ class Project:
                 self._ends.setdefault("/".join(words[index:]), []).append(module)
 
     def files(self, path: str) -> set[str]:
-        """The files that one imports, with those from which what it imports is handed on."""
+        """The files that a file imports, and those from which they import the same names."""
         if path not in self._imported:
             self._imported[path] = self._imported_by(path)
         return self._imported[path]
@@ -92,7 +93,7 @@ class Project:
         for statement in self.read(path):
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
-                # of a module that is imported as a whole, what it hands on as a whole
+                # `import module` counts for all that the module imports with a star
                 names = [name for name, _ in statement.names] or ["*"]
                 files.update((file,), *(self.behind(file, name) for name in names))
             for name, _ in statement.names:
@@ -100,17 +101,17 @@ class Project:
         return files - {path}
 
     def called(self, name: str) -> list[str]:
-        """The files of a name, as "train.py"."""
+        """The files with this name: "train.py"."""
         ends = self._ends.get(name.removesuffix(".py"), ())
         return [path for module in ends if (path := self._modules[module]).endswith(name)]
 
     def below(self, name: str) -> list[str]:
-        """The files of a package, as "a.b."."""
+        """The files of a package. `name`: with a dot at its end, "a.b."."""
         folder = name.replace(".", "/")
         return [path for module, path in self._modules.items() if module.startswith(folder)]
 
     def behind(self, path: str, name: str) -> set[str]:
-        """Where a file has a name from that it only hands on: `from .trainer import Trainer` of a package."""
+        """The file, and all files from which it imports a name, step by step: `from .trainer import Trainer` in a package."""
         sources = self._handed.get((path, name))
         if sources is None:
             sources = self._handed[path, name] = reached([path], lambda file: self._sources(file, name))
@@ -122,7 +123,7 @@ class Project:
                 yield from self.named(path, statement.module)
 
     def named(self, path: str, name: str) -> list[str]:
-        """The files that a module's name can mean in a file: the nearest, else those that end in it."""
+        """The files that the name of a module may mean in a file: the nearest, or else those whose path ends in the name."""
         key = (path.rpartition("/")[0], name)
         paths = self._meant.get(key)
         if paths is None:
@@ -139,7 +140,8 @@ class Project:
         return [self._modules[module] for module in ends] if len(ends) <= _TWICE else []
 
     def nearest(self, path: str, name: str) -> str | None:
-        """The file that a module's name means in a folder or in one above it; of a relative name, in its own."""
+        """The file that the name of a module means, in the folder of `path` or in one above. A relative name counts from the
+        folder of `path`."""
         bare = name.lstrip(".")
         level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
         sizes = [len(folder) - level + 1] if level else range(len(folder), -1, -1)

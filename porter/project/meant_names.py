@@ -1,7 +1,7 @@
-"""Whether the name of a function or class, where another Python file says it, means the one that is asked about.
+"""Says whether another Python file means a certain function or class where it contains its name.
 
-It does not where the file defines the name itself or imports it from elsewhere, and where it only imports it, for nobody
-or for others: those that take it from there say the name as well.
+It does not if the file defines the name itself, or imports it from elsewhere. It does not count either if the file only imports
+the name: a file that takes it from there contains the name as well.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from porter.project.imports import Project
 from porter.python.graphs import reached
 from porter.regex import lazy
 
+# imports and `__all__`, in which a name is not used
 _HANDED_ON = lazy(
     rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n\\;]|\\\r?\n)*)|^__all__[ \t]*\+?=[ \t]*(?:\[[^\]]*\]|\([^)]*\))",
     re.MULTILINE,
@@ -21,7 +22,7 @@ _HANDED_ON = lazy(
 
 
 class MeantNames:
-    """`paths`: the Python files of a project; `text`: of one of them."""
+    """`paths`: the Python files of a project. `text`: gives the text of a file."""
 
     def __init__(self, paths: Iterable[str], text: Callable[[str], bytes], project: Project):
         self._paths, self._text, self._project, self._read = tuple(paths), text, project, project.read
@@ -30,19 +31,19 @@ class MeantNames:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        """What an import may begin with, for it to mean a file of the project."""
+        """The words with which an import of a file of the project may begin."""
         return frozenset(word.removesuffix(".py") for path in self._paths for word in path.split("/"))
 
     def takers(self, home: str) -> Sequence[str]:
-        """The files that import one."""
+        """The files that import the file `home`."""
         return self._importers.get(home, ())
 
     def is_own(self, module: str) -> bool:
-        """Whether a module is one of the project, as far as its first word says."""
+        """Whether a module belongs to the project, by its first word."""
         return module.partition(".")[0] in self._words
 
     def _leads_to(self, home: str) -> set[str]:
-        """All files that import one, or what imports it."""
+        """All files that import the file `home`, directly or through others."""
         known = self._leading.get(home)
         if known is None:
             known = self._leading[home] = reached([home], lambda file: self._importers.get(file, ()))
@@ -57,18 +58,18 @@ class MeantNames:
         return found
 
     def uses(self, name: str, path: str, home: str) -> bool:
-        """Whether a file that says a name uses what `home` defines, as far as can be seen."""
+        """Whether the file `path`, which contains a name, uses what the file `home` defines under it, as far as can be seen."""
         sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]
         if any(imported == name != called for s in self._read(path) for imported, called in s.names):
-            return True  # under another name
+            return True  # it is used under another name
         if not sources and not self._defines(path, name):
-            # of a file that does not import `home`, a text may mean the name, which a registry looks up
+            # a file that does not import `home` may have the name in a string, for a registry
             return self._says(path, name) if path in self._leads_to(home) else self._quotes(path, name)
         others = all(self._is_another(module, name, path, home) for module in sources)
         return self._says(path, name, b"." if others else b"")
 
     def _is_another(self, module: str, name: str, path: str, home: str) -> bool:
-        """Whether a name that is imported from a module is none of `home`."""
+        """Whether a name that is imported from a module is not the one that `home` defines."""
         files = {
             file for near in self._project.named(path, module) for file in {near, *self._project.behind(near, name)}
         }
@@ -86,7 +87,7 @@ class MeantNames:
         return re.search(rb"[\"'](?:[\w./:-]*[./:])?%s[\"']" % re.escape(name.encode()), self._text(path)) is not None
 
     def _says(self, path: str, name: str, before: bytes = b"") -> bool:
-        """Whether a file says a name in code that does not hand it on; `before`: right behind this sign."""
+        """Whether a file uses a name outside of imports and comments. `before`: the text right before the name."""
         if path not in self._rest:
             self._rest[path] = _HANDED_ON.sub(b"", self._text(path))
         rest, whole = self._rest[path], whole_word(name.encode())
@@ -97,8 +98,10 @@ class MeantNames:
 
 
 def is_comment(text: bytes, offset: int) -> bool:
+    """Whether the line of an offset is a comment."""
     return text[text.rfind(b"\n", 0, offset) + 1 : offset].lstrip(b" \t").startswith(b"#")
 
 
 def whole_word(word: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"%s\b(?<=\b%s)" % (word, word))  # plain letters first: found in a tenth of the time
+    """The pattern of a whole word. It begins with plain letters, as that takes a tenth of the time."""
+    return re.compile(rb"%s\b(?<=\b%s)" % (word, word))

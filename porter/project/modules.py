@@ -1,21 +1,23 @@
-"""Files as modules, and which of them an import can mean."""
+"""Matches files with the modules that imports name."""
 
 from __future__ import annotations
 
 from porter.regex import lazy
 
-# what follows `import`, as far as it may name something: a bracket to its end, or the line
+# `import` and the names behind it: up to the closing bracket, or to the end of the line
 IMPORTED = lazy(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
 
 
 def module_of(path: str) -> str:
+    """The module of a file, with slashes: a/b for a/b.py and for a/b/__init__.py."""
     return path.removesuffix(".py").removesuffix("/__init__")
 
 
 def may_be(full: str, user: str, path: str, name: str, modules: frozenset[str] = frozenset()) -> bool:
-    """Whether `full`, as a file calls what it imports, is what `path` defines by this name, or a package hands on from it.
+    """Whether the full name `full`, which the file `user` imports, may be the `name` that the file `path` defines. A package
+    around `path` may import it from there.
 
-    `modules`: the modules and packages of the project; of several that an import can mean, the nearest is meant."""
+    `modules`: the modules and packages of the project. If an import may mean several of them, it means the nearest."""
     bare = full.lstrip(".")
     level, (*module, last_word) = len(full) - len(bare), bare.split(".")
     if last_word != name:

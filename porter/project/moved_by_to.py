@@ -1,4 +1,5 @@
-"""Libraries whose objects have `cuda()` and `to()`: torch_npu gives `npu()` to tensors, modules and storages alone."""
+"""Finds imports of libraries whose objects have `cuda()` and `to()`, but no `npu()`. torch_npu adds `npu()` only to tensors,
+modules and storages."""
 
 from __future__ import annotations
 
@@ -14,6 +15,6 @@ _IMPORT = lazy(rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(_NAMES), re.MU
 
 
 def moved_by_to(texts: Iterable[bytes]) -> tuple[str, ...]:
-    """Those that files of Python import."""
+    """The libraries of this kind that the texts import."""
     naming = (text for text in texts if any(name in text for name in _NAMES))
     return tuple(sorted({name.decode() for text in naming for name in _IMPORT.findall(text)}))

@@ -1,4 +1,7 @@
-"""What tests import that ends in a CUDA kernel of the project, directly or over one more file, or cannot be imported."""
+"""Finds names that tests import and that end in a CUDA kernel of the project, or in a package that cannot be imported.
+
+They end there directly, or through one more file.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ from porter.python.index import Node
 from porter.python.trees import Parse
 from porter.python.walks import children
 
-_QUESTION = b"torch.cuda.is_available"
+_QUESTION = b"torch.cuda.is_available"  # a test with this asks for a GPU
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
 
 
 def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, project: Project) -> NativeCode:
-    """The same, with what tests that ask for a GPU take from elsewhere and no NPU runs."""
+    """`native`, with the names that tests with a GPU import and that cannot run on an NPU (`needed`)."""
     exports = exports_of(function for function in native.functions if function.path not in native.spared)
     gone = {path for path in texts if any(name.encode() in texts[path] for name in GONE) and _is_stopped(path, project)}
     if not exports and not gone:
@@ -36,7 +39,7 @@ def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, pro
 
 
 def _is_stopped(path: str, project: Project) -> bool:
-    """Whether a file stops where it is imported, as a package that it imports is gone."""
+    """Whether an import of a file fails because it imports a package that is gone."""
     return any(s.outermost and s.module.partition(".")[0] in GONE for s in project.read(path))
 
 
@@ -50,7 +53,7 @@ class _Ends:
         self._known: dict[tuple[str, int], dict[str, str]] = {}
 
     def imported(self, path: str, deep: int) -> Iterator[tuple[str, str]]:
-        """Of the names that a file imports, those that end so; `deep`: how many files may lie between."""
+        """(name, end) of the imported names of a file that end so. `deep`: how many files may lie between."""
         for statement in self.project.read(path):
             files = self.project.named(path, statement.module)
             for name, called in statement.names:
@@ -65,12 +68,12 @@ class _Ends:
 
     def _defined(self, path: str, deep: int) -> dict[str, str]:
         if (path, deep) not in self._known:
-            self._known[path, deep] = {}  # where files import each other
+            self._known[path, deep] = {}  # ends the recursion if files import each other
             self._known[path, deep] = self._read(path, deep)
         return self._known[path, deep]
 
     def _read(self, path: str, deep: int) -> dict[str, str]:
-        """What a file defines in its first column."""
+        """The top-level definitions of a file that end so."""
         data = self.texts.get(path, b"")
         names = dict(self.imported(path, deep - 1)) if deep else {}
         tree = self.parse(data) if names or mentions(data, self.exports) else None
@@ -83,20 +86,20 @@ class _Ends:
 
 
 def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Which definitions end in something: `used` by places, `names` by what it is called."""
+    """The definitions that end in something, by name. `used`: what nodes end in. `names`: what names end in."""
     words = {s: _words(s, used) for s in statements if isinstance(s, _DEFINITIONS)}
     found = endings(words, {**names, **{end: end for end in used.values()}}, _bound)
     return {name: end for statement, end in found.items() for name in _bound(statement)}
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """What a definition is called."""
+    """The names that a definition binds."""
     targets: Iterable[Node] = getattr(statement, "targets", (statement,))
     return [name for t in targets if (name := getattr(t, "id", "") or getattr(t, "name", ""))]
 
 
 def _words(statement: Node, used: Mapping[Node, str]) -> Iterator[str]:
-    """The names that it reads; and what it ends in, as the name of that."""
+    """The names that a statement reads; and for a node in `used`, what that ends in."""
     todo: list[Node] = [statement]
     while todo:
         node = todo.pop()
@@ -108,7 +111,8 @@ def _words(statement: Node, used: Mapping[Node, str]) -> Iterator[str]:
 
 
 def _ways(choice: Node) -> list[Node]:
-    """What an NPU may take of a branch, whatever the test asks for: `kind == "rotated"` is what some tests ask for alone."""
+    """The parts of a choice that an NPU surely may run. The branch of `kind == "rotated"` does not count, as only some tests ask
+    for that."""
     if asks_for_gpu(choice.test) and choice.orelse:
         return []
     picked = choice.test.__class__ is ast.Compare and any(isinstance(constant(c), str) for c in choice.test.comparators)

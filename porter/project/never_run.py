@@ -1,8 +1,8 @@
-"""Parts of a file that never run: branches of a condition that is a constant, and methods that nothing names.
+"""Finds parts of a file that never run: branches whose condition is a constant, and methods that nothing names.
 
-A condition is one where it is written as such, or is a name that its function sets once, to a constant. A method may be named by
-anything: a call, a text, settings. What a class of a library may call by itself is left alone, and all of a file where methods
-are looked up by names made at run time.
+A condition is constant if it is a constant, or a name that its function sets once to a constant. A method may be named by
+anything: a call, a text, settings. Methods that a base class from a library may call are left alone. So is a file that looks
+methods up by names made at run time.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ from porter.regex import lazy
 from porter.spans import Span, span_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# decorators that call nothing
 _PLAIN = frozenset(
     {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
 )
+# bases that call no method of a class but those in _CALLED
 _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
-# what torch calls of a module by itself
+# methods that such bases may call
 _CALLED = frozenset(
     """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters _apply
     _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state""".split()
 )
-# `getattr(self, name)`, of something that may be an object of a class
+# `getattr(self, name)` of an object that may belong to a class of the file
 _LOOKED_UP = lazy(
     rb"getattr\([ \t]*(?!(?:torch|nn|F|np|numpy|args|opts?|cfg|config|os|sys|optim|logging)\b)[\w.]+[ \t]*,[ \t]*(?![\"'])"
 )
 
 
 def branches(tree: ast.Module) -> dict[Span, str]:
-    """The lines of branches that are never taken, and what their condition says."""
+    """The lines of branches that are never taken, with the text of their condition."""
     found: dict[Span, str] = {}
     for scope in (tree, *(node for node in walk(tree) if isinstance(node, _DEFINITIONS))):
         inside = [*_of_scope(scope)]
@@ -49,7 +51,7 @@ def branches(tree: ast.Module) -> dict[Span, str]:
 
 
 def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function, without those of functions and classes in it."""
+    """The nodes of a function or a module, without those inside of functions and classes in it."""
     stack = [*ast.iter_child_nodes(scope)]
     while stack:
         node = stack.pop()
@@ -59,7 +61,7 @@ def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _constants(scope: ast.AST, inside: Iterable[ast.AST]) -> dict[str, bool]:
-    """The names that a function sets once, at its top, to True or False."""
+    """The names that a function sets only once, to True or False."""
     set_here: dict[str, list[ast.AST]] = {}
     for node in walk(scope):  # a function inside may set it as well
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -79,7 +81,7 @@ def _constants(scope: ast.AST, inside: Iterable[ast.AST]) -> dict[str, bool]:
 
 
 def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
-    """What a condition always is."""
+    """The constant value of a condition; None where it has none."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         value = _value(test.operand, known)
         return None if value is None else not value
@@ -93,8 +95,8 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
 
 
 class Methods:
-    """`is_own`: of a module, whether it is one of the project; `says`: of a name, whether another file has it; `skipped`: of
-    a line, whether something else says that it never runs."""
+    """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file has a name.
+    `skipped`: whether a line is known already as one that never runs."""
 
     def __init__(
         self,
@@ -125,14 +127,16 @@ class Methods:
         return ".".join(self._spans[span])
 
     def _is_idle(self, name: str) -> bool:
+        """Whether only idle methods name this one."""
         if name not in self._known:
-            self._known[name] = True  # as far as methods say so that name each other
+            self._known[name] = True  # assumed while we look: methods that only name each other are idle together
             if not all(map(self._is_in_idle, self._lines(name))) or self._says(name):
+                # the assumption was wrong: all that may be derived from it is asked again
                 self._known = {other: False for other, is_idle in self._known.items() if not is_idle} | {name: False}
         return self._known.get(name, False)
 
     def _lines(self, name: str) -> Iterator[int]:
-        """Where it is said beside definitions and comments."""
+        """The lines with a name, outside of its definitions and of comments."""
         word = re.escape(name.encode())
         for match in re.finditer(rb"%s\b(?<=\b%s)" % (word, word), self._text):
             before = self._text[self._text.rfind(b"\n", 0, match.start()) + 1 : match.start()]
@@ -149,7 +153,7 @@ def _span(node: ast.stmt) -> Span:
 
 
 def _imported(node: ast.stmt, is_own: Callable[[str], bool]) -> Iterator[str]:
-    """The names that a file has from modules of its own project."""
+    """The names that a statement imports from modules of the project."""
     if isinstance(node, ast.ImportFrom) and (node.level or is_own(node.module or "")):
         yield from (alias.asname or alias.name for alias in node.names)
 

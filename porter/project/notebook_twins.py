@@ -1,4 +1,4 @@
-"""Notebooks that were written out as a program beside them, or from one: `train.ipynb` and `train.py`."""
+"""Finds notebooks that have the same code as a program beside them: `train.ipynb` and `train.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOADER = "DataLoader("
 def loaders_repeated(
     files: Iterable[str], sources: Mapping[str, bytes], read: Callable[[str], bytes | None]
 ) -> Iterator[str]:
-    """The notebooks of which every line that makes a loader stands in the program of the same name beside them."""
+    """The notebooks whose lines that make a loader all stand in the program of the same name beside them."""
     for path in files:
         program = sources.get(path.removesuffix(".ipynb") + ".py") if path.endswith(".ipynb") else None
         if program is None or _LOADER.encode() not in program:

@@ -1,7 +1,7 @@
-"""Branches of options that a project switches off wherever it sets them: no run of its own settings takes them.
+"""Finds branches that no run with the project's own settings takes, because each place that sets the option switches it off.
 
-`if cfg.fused:` where all settings say `fused: false`, and `if self.kind == "l2":` where all say something else. An option that
-a command line offers, that anything computes, or that nobody sets is no such thing.
+Examples are `if cfg.fused:` if all settings say `fused: false`, and `if self.kind == "l2":` if all say something else. It does
+not hold for an option that a command line offers, that a program computes, or that nothing sets.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.spans import Span
 
-Texts = Callable[
-    [bytes], "Iterable[tuple[str, bytes]] | None"
-]  # of a word: the files that say it; None where nobody knows
-_OFF = lazy(rb"(?i)(?:False|off|no|None|null|0|~)\s*$")
+# gives the files that contain a word, and their texts; None if that is not known
+Texts = Callable[[bytes], "Iterable[tuple[str, bytes]] | None"]
+_OFF = lazy(rb"(?i)(?:False|off|no|None|null|0|~)\s*$")  # a value that switches an option off
 _STRING = lazy(rb"[rbuf]?([\"'])(.*)\1$", re.DOTALL)
 _PLAIN = lazy(rb"[\w.+-]+$")  # a string of YAML, without quotes
 
 
 class OffOptions:
+    """Finds such branches. What a project sets an option to is searched once, and kept."""
+
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._known: dict[str, frozenset[bytes] | None] = {}
 
     def branches(self, tree: ast.Module, lines: frozenset[int]) -> dict[Span, str]:
-        """Of the branches around some lines, those that are never taken, and the option."""
+        """The branches around these lines that are never taken, each with its option."""
         found: dict[Span, str] = {}
         for node in _conditions(tree):
             if not lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1)):
@@ -47,7 +48,7 @@ class OffOptions:
         return next((option for (first, last), option in spans.items() if first <= line <= last), "")
 
     def _never(self, test: ast.expr, wanted: bool) -> str:
-        """The option for which a condition is never so; "" where it may be."""
+        """The option because of which a condition never has the value `wanted`; "" if it may have it."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self._never(test.operand, not wanted)
         if isinstance(test, ast.BoolOp):
@@ -65,7 +66,7 @@ class OffOptions:
         return name if values and values == _offs(values) else ""
 
     def _values(self, name: str) -> frozenset[bytes] | None:
-        """What an option is set to, by words alone; None where something else may be."""
+        """The constants that an option is set to, as texts; None if it may have other values."""
         if name not in self._known:
             self._known[name] = self._search(name)
         return self._known[name]
@@ -87,7 +88,7 @@ class OffOptions:
         return frozenset(values - {_HANDED_ON}) or None
 
 
-_HANDED_ON = b"\0"
+_HANDED_ON = b"\0"  # stands for a place that only passes the option on, and sets nothing
 
 
 @once
@@ -100,7 +101,7 @@ def _offs(values: frozenset[bytes]) -> frozenset[bytes]:
 
 
 def _option(node: ast.expr) -> str:
-    """`fused` of `cfg.fused`, `cfg["fused"]` and `cfg.get("fused")`."""
+    """The name of an option: `fused` for `cfg.fused`, `cfg["fused"]` and `cfg.get("fused")`; "" for other expressions."""
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Subscript):
@@ -113,7 +114,8 @@ def _option(node: ast.expr) -> str:
 
 
 def _sets(name: str) -> re.Pattern[bytes]:
-    """Where an option may be set: `a.name = x`, `"name": x`, `name: x`, `getattr(a, "name", x)`, `a, b.name = x`."""
+    """Matches places where an option may be set: `a.name = x`, `"name": x`, `name: x`, `getattr(a, "name", x)`,
+    `a, b.name = x`."""
     word = re.escape(name.encode())
     return re.compile(
         rb"(?im)(?<![\w-])%s[\"']?\]?[ \t]*(?P<how>:[ \t]*\w+(?:\[\w+\])?[ \t]*=(?!=)|:(?!=)|[-+*/|&^@]?=(?!=)|(?<=[\"'])[ \t]*,(?=[^\n]*\)))"
@@ -122,12 +124,12 @@ def _sets(name: str) -> re.Pattern[bytes]:
 
 
 def _offered(name: str) -> re.Pattern[bytes]:
-    """On a command line, where whoever runs it may ask for more than any file does."""
+    """Matches an option of a command line. The user may give it values that no file has."""
     return re.compile(rb"(?i)--[\w.-]*%s\b" % re.escape(name.encode()).replace(b"_", b"[-_]"))
 
 
 def _value(match: re.Match[bytes], is_python: bool) -> bytes | None:
-    """The constant that an option is set to; None for what is computed."""
+    """The constant that an option is set to; None if the value is computed."""
     how, value = match["how"], (match["value"] or b"").strip()
     if how is None or how[:1] in b"-+*/|&^@" or not value:
         return _HANDED_ON if how == b":" and is_python else None  # `if cfg.fused:`, and a mapping of YAML

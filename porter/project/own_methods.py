@@ -1,4 +1,4 @@
-"""The classes of a file with a `cuda()` or an `is_cuda` of their own."""
+"""Finds the classes of a file that define `cuda()` or `is_cuda` themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from porter.python.walks import walk
 
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
-    """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
+    """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name."""
     for node in walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name

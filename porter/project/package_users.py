@@ -1,4 +1,4 @@
-"""Who imports the packages that a project asks to have installed and that do not run on NPUs: what dies with each."""
+"""Reads the requirement lists of a project, and finds the files that import packages which do not run on NPUs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, load, package_row
 from porter.versions import at_least
 
+# names of files that ask for packages
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+# a line `import package`, within a file and at its begin
 _PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
-_FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
 _NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+# a section of setup.cfg for another tool
 _SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
-_SHOWN = 2
+_SHOWN = 2  # files that a text names; further ones are counted
+# the file reads what the package needs from lists
 _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
-_FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
-LIMIT = 1_000_000
+_FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")  # the name of such a list
+LIMIT = 1_000_000  # bytes of a file that are read
 
-_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")
+_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")  # a list asks for torch
 
 
 def lists_of(
@@ -46,8 +50,8 @@ def lists_of(
     *,
     loose: bool,
 ) -> Lists:
-    """What is known of the lists of a project; `plain`: those of packages that name no device; `is_own`: whether a file
-    finds a package in the project itself."""
+    """All facts about the lists of a project. `plain`: lists of packages that name no device. `is_own`: whether a file gets a
+    package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
     imported, unimported = users(
@@ -82,11 +86,10 @@ def users(
     notebooks: Iterable[bytes],
     parse: Parse,
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """(what is imported, folder, the files in it that do), of packages that are `asked` for in some list: of the whole
-    project, "", and of each folder with a list and programs of its own; and those packages, and packages that install
-    everywhere, that no file imports. A part that runs on NPUs as it is does not count, unless it does from some version on.
+    """(package, folder, files that import it) for each package that a list asks for; and the packages that no file imports.
 
-    `texts`: the Python files that import anything; `read`: what.
+    A folder is "" for the whole project, or one with its own list and programs. A part of a package that runs on NPUs as it is
+    does not count, unless only later versions do. `asked`: all lists. `texts`: Python files with imports. `read`: these imports.
     """
     asked = asked.lower()
     rows = load().packages
@@ -103,12 +106,12 @@ def users(
     for name in names:
         imports = statements.get(name.partition(".")[0], ())
         paths = {path for path, statement in imports if _is_of(name, statement)}
-        if _is_later_part(name, rows[name]):  # also as `package.part`
+        if _is_later_part(name, rows[name]):  # may be used as `package.part`
             paths |= {path for path, _ in imports if path not in paths and name.encode() in texts[path]}
         if not paths:
             continue
         parted = any(row.status == "native" and part.startswith(f"{name}.") for part, row in rows.items())
-        parted = parted and not _brings(name, texts)  # whose files all import it, and need not be parsed for that
+        parted = parted and not _brings(name, texts)  # its own files import all of it
         paths = {path for path in paths if not parted or not _native(parse(texts[path]), name, rows)}
         if paths:
             users[name] = paths
@@ -119,7 +122,7 @@ def users(
 
 
 def gravest(texts: Iterable[str], read: Callable[[str], list[Import]]) -> Iterator[tuple[str, str]]:
-    """Of packages that install anywhere, and of which files import nothing but parts that have rows of their own."""
+    """(package, worst severity) of packages that can be installed anywhere, if files import only parts with rows of their own."""
     rows = load().packages
     anywhere = {name: row for name, row in rows.items() if row.anywhere and row.why and "." not in name}
     imported: dict[str, set[str]] = {}
@@ -135,7 +138,7 @@ def gravest(texts: Iterable[str], read: Callable[[str], list[Import]]) -> Iterat
 
 
 def _is_later_part(name: str, row: Package) -> bool:
-    """Of a package that runs on NPUs as it is, a part that does so from some version on."""
+    """Whether a row is about a part of a package that runs on NPUs from some version on."""
     return row.status == "native" and row.since is not None and "." in name
 
 
@@ -146,7 +149,7 @@ def _by_folder(users: Mapping[str, set[str]], folders: Sequence[str]) -> Iterato
 
 
 def _folders(lists: Sequence[str], texts: Mapping[str, bytes]) -> list[str]:
-    """ "" for the whole project, and "part/" for each part that has a list and programs."""
+    """ "" for the whole project, and "part/" for each folder that has a list and programs."""
     programs = {path.rpartition("/")[0] + "/" for path in texts}
     for folder in [*programs]:
         while folder := folder.rstrip("/").rpartition("/")[0]:
@@ -155,13 +158,13 @@ def _folders(lists: Sequence[str], texts: Mapping[str, bytes]) -> list[str]:
 
 
 def _brings(package: str, texts: Mapping[str, bytes]) -> bool:
-    """Whether the project is this package, or has it among its own."""
+    """Whether the project provides this package itself."""
     home = f"/{package.partition('.')[0]}/__init__.py"
     return any(f"/{path}".endswith(home) for path in texts)
 
 
 def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) -> bool:
-    """Whether a file imports nothing of a package but parts that run as they are. `import a.b` gives all of a."""
+    """Whether a file imports only parts of a package that run on NPUs as they are. `import a.b` gives all of a."""
     if tree is None:
         return False
     imported: list[str] = []
@@ -183,7 +186,7 @@ def _imports(package: str, notebook: bytes) -> bool:
 
 
 def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
-    """The lines that hold it. To look for it takes a fraction of the time of a pattern that begins at each line."""
+    """The lines of a text that hold a word. A pattern for whole lines would take much more time."""
     at = text.find(word)
     while at >= 0:
         end = text.find(b"\n", at)
@@ -192,7 +195,7 @@ def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
 
 
 def _is_of(package: str, statement: Import) -> bool:
-    """Whether it imports the package, dots included, or any part of it."""
+    """Whether a statement imports the package, which may have dots, or a part of it."""
     if f"{statement.module}.".startswith(f"{package}."):
         return True
     return any(f"{statement.module}.{name}" == package for name, _ in statement.names)
@@ -203,7 +206,7 @@ def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:
 
 
 def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
-    """(package, first file, how many more) of `import package` at the left margin, where no other word of the file is it."""
+    """(package, first file, how many more files) of each `import package` in the first column whose name the file never uses."""
     files: dict[bytes, list[str]] = {}
     for path in sorted(texts):
         text = texts[path]
@@ -221,14 +224,14 @@ def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
 
 
 def numpys(lists: Sequence[bytes]) -> tuple[str, ...]:
-    """What the lists of a project ask of numpy, "" where one takes any."""
+    """The versions of numpy that the lists of a project ask for; "" where one takes any version."""
     specs = {match[1].strip().decode("ascii", "replace") for data in lists for match in _NUMPY.finditer(data)}
     return tuple(sorted(specs))
 
 
 def asked_of_options(lists: Sequence[bytes], scripts: Sequence[bytes] = ()) -> tuple[tuple[str, str], ...]:
-    """(package, versions) of what the lists of a project ask of the packages whose version some option waits for. Where they
-    do not name one, its scripts count if each installs what the options wait for: an older one may be for some part alone."""
+    """(package, versions) that the lists of a project ask for, of packages whose version decides about an option. If no list
+    names a package, scripts count, but only if none of them installs a version that is too old for the options."""
     rows = (row for several in load().options.values() for row in several)
     met = sorted({row.met for row in rows if row.met})
     names = sorted({requirement.partition(">=")[0] for requirement in met})
@@ -258,7 +261,7 @@ def _texts(asks: re.Pattern[bytes], name: str, files: Iterable[bytes]) -> set[st
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:
-    """Requirement files that setup.py, or pyproject.toml, beside them names as what the package needs."""
+    """Requirement files that a setup.py or pyproject.toml beside them reads as the needs of its package."""
     lists = {path for path in files if kind_of(path) == REQUIREMENTS}
     for path in files if lists else ():
         folder, slash, name = path.rpartition("/")
@@ -269,7 +272,7 @@ def installed(root: Path, files: Sequence[str]) -> Iterator[str]:
 
 
 def _installing(root: Path, files: Sequence[str], lists: Sequence[str]) -> dict[str, bytes]:
-    """The lists, and the scripts that install what they need."""
+    """The texts of the lists, and of scripts that install packages, in lower case."""
     known = {path: beginning(root / path, LIMIT) for path in lists}
     known |= {path: beginning(root / path, LIMIT) for path in files if kind_of(path) in (SHELL, DOCKERFILE)}
     return {path: data.lower() for path, data in known.items() if data and (path in lists or b"install" in data)}

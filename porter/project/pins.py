@@ -1,5 +1,7 @@
-"""The torch and torch_npu a repository asks for, and the torch_npu to port for. Its lists (requirements, pyproject.toml,
-setup.py, conda, cog) are read as text; nothing of it is run."""
+"""Finds the torch and torch_npu that a repository asks for, and chooses the torch_npu to port for.
+
+Its lists (requirements, pyproject.toml, setup.py, conda, cog) are read as text and never run.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +15,29 @@ from porter.files.read import beginning
 from porter.project import windows_freeze
 from porter.regex import lazy
 
-LIMIT = 1_000_000
+LIMIT = 1_000_000  # bytes of a file that are read
+# names of files that are read; how they begin, in the order in which they decide
 NAMES = lazy(
     r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml|cog\.ya?ml)$"
 )
+# begins of the names of lists, in the order in which the lists are read
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
 REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
-_IMAGES = lazy(r"cog\.ya?ml$")  # what an image for GPUs brings, which decides where nothing else does
+_IMAGES = lazy(r"cog\.ya?ml$")  # about an image for GPUs, so that it decides only if nothing else does
 _NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
+    """One requirement on torch or torch_npu."""
+
     place: str  # file:line
     spec: str
-    npu: bool = False  # it is torch_npu's
-    beside_npu: bool = False  # its file wants torch_npu, too
+    npu: bool = False  # it is about torch_npu
+    beside_npu: bool = False  # its file asks for torch_npu, too
 
     @property
     def exact(self) -> tuple[int, ...]:
@@ -42,20 +48,20 @@ class Pin:
 
 
 def pins(root: Path) -> list[Pin]:
-    """Every requirement on torch or torch_npu below `root` and its requirements/ folder, the ones that decide first."""
+    """Every requirement on torch or torch_npu in `root` and in its folder requirements/, in the order in which they decide."""
     pins = []
     for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
         if path.endswith((".yml", ".yaml")) and windows_freeze.found(text):
             continue
-        # how many blanks there are, is all the same
+        # with single blanks, and without comments
         lines = [" ".join(line.split("#", 1)[0].split()) for line in text.splitlines()]
         beside_npu = any(map(_NPU.search, lines))
         for number, line in enumerate(lines, 1):
             for match in REQUIREMENT.finditer(line):
                 pins.append(Pin(f"{path}:{number}", match["spec"], match["npu"] is not None, beside_npu))
     pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])] or pins
-    # stable: the order of the files otherwise
+    # the sort is stable: beyond this, the order of the files decides
     return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 
 
@@ -65,7 +71,7 @@ def choose(root: Path, default: str) -> tuple[str, str]:
 
     wanted, possible = pins(root), load.versions()
     exact = next((pin for pin in wanted if pin.exact), None)
-    # what is pinned may have no catalogue: then the nearest that the bounds of the others leave
+    # there may be no catalogue for the pinned version: then the nearest that the other requirements allow is taken
     bounds = [pin for pin in wanted if not pin.exact]
     for pin in [exact, *bounds] if exact else bounds:
         possible = [v for v in possible if pin.allows(v)] or possible

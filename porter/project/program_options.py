@@ -1,4 +1,4 @@
-"""Options of the project's own programs that take a device or a backend, of those that its scripts hand one."""
+"""Finds options of the project's programs that take a device or a backend, and to which its scripts pass one."""
 
 from __future__ import annotations
 
@@ -14,33 +14,36 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
-# options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
+# libraries that make options of fields and parameters: dataclasses of HfArgumentParser, functions of typer and fire
 _READERS = (b"HfArgumentParser", b"jsonargparse", b"simple_parsing", b"argparse_dataclass", b"LightningCLI")
 _SHORT_READERS = {name: lazy(rb"\b%s\b" % name) for name in (b"typer", b"fire", b"tyro")}
+# by kind: names of such options; values that they take
 _LIKE = {"device": lazy(r"(?i)device|placement|map.?location"), "backend": lazy(r"(?i)backend")}
 _VALUES = {
     "device": lazy(r"(?:cuda|npu|gpu|cpu|mps|auto|xpu)(?::\d+)?"),
     "backend": lazy(r"nccl|hccl|gloo|mpi|ccl"),
 }
+# lines of a script that start a program, or a training
 _LAUNCHERS = lazy(rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b")
 _TRAINING = lazy(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
-_LONGEST = 2_000  # of a line: nobody starts a program further out
-_SIDE = hint("beside-the-training")
+_LONGEST = 2_000  # characters of a line that are looked at
+_SIDE = hint("beside-the-training")  # paths of scripts that do something else than the training
+# paths of scripts that test, evaluate or measure; and of scripts that train
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
-_NAMES_TRAINING = lazy(r"(?i)train|tune")
-_TRAINS = lazy(r"(?i)train|tune|launch|run")
-# with the lines that go on
+_NAMES_TRAINING = lazy(r"(?i)train|tune")  # the name of a script that trains, even if it contains `test`
+_TRAINS = lazy(r"(?i)train|tune|launch|run")  # paths of scripts that may start a training
+# a command that starts a program with torch.distributed.launch, with its continuation lines
 _BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
 
 _WITHOUT_OPTION = lazy(rb"--use[_-]env\b")
-_PAGES, _DEEP = 100, 3  # how many pages are looked at, and folders of theirs
+_PAGES, _DEEP = 100, 3  # how many Markdown files are read, and how deep they may lie
 
 
 def by_module(
     texts: Mapping[str, bytes], scripts: Mapping[str, bytes], files: Iterable[str], read: Callable[[str], bytes | None]
 ) -> tuple[str, ...]:
-    """The programs that scripts, and what users are told, start with `torch.distributed.launch`, unless it leaves out the
-    option; `texts`: of programs."""
+    """The names of programs that scripts and Markdown files start with `torch.distributed.launch`, which passes them
+    `--local-rank`. With --use_env it does not. `texts`: of the programs."""
     if not any(b"--local_rank" in data for data in texts.values()):
         return ()
     pages = [path for path in files if path.endswith(".md") and path.count("/") < _DEEP][:_PAGES]
@@ -51,7 +54,8 @@ def by_module(
 
 
 def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse) -> Options:
-    """(option, kind, file that declares it), where no declaration of the name in the project means something else."""
+    """(option, kind, file that declares it) of each option that scripts pass a device or a backend to. An option does not count
+    if the project declares the name with another meaning as well."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}
     files: dict[str, set[str]] = {}
@@ -72,14 +76,14 @@ def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse
 
 
 def _is_by_name(data: bytes) -> bool:
-    """Whether options are named as fields or parameters are."""
+    """Whether a file makes options of fields or parameters."""
     return any(name in data for name in _READERS) or any(
         name in data and pattern.search(data) for name, pattern in _SHORT_READERS.items()
     )
 
 
 def _may_declare(names: frozenset[str], data: bytes) -> bool:
-    """Whether something looks like a declaration of one of these options: "--name", or name: type = ..."""
+    """Whether a text may declare one of these options: "--name", or name: type = ..."""
     for match in _named(names).finditer(data):
         line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if match[1] is None:
@@ -92,7 +96,8 @@ def _may_declare(names: frozenset[str], data: bytes) -> bool:
 
 @lru_cache(maxsize=128)
 def _named(names: frozenset[str]) -> re.Pattern[bytes]:
-    """What begins with letters is found in a tenth of the time: what has to stand before them is looked at afterwards."""
+    """The pattern of a declaration, from the name on. A pattern that begins with letters takes a tenth of the time, so the text
+    before the name is looked at afterwards."""
     words = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in sorted(names))
     return re.compile(rb"""(?:%s)(?=(["'])|[ \t]*:[^=]{0,1000}=)""" % words.encode())
 
@@ -120,6 +125,7 @@ def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) ->
 
 
 def _takes(call: ast.Call, name: str, kind: str) -> bool:
+    """Whether a call adds an option that takes a value of this kind."""
     arguments = {k.arg: k.value for k in call.keywords}
     made = arguments.get("type")
     if "action" in arguments or isinstance(made, ast.Name) and made.id != "str":
@@ -132,7 +138,7 @@ def _takes(call: ast.Call, name: str, kind: str) -> bool:
 
 
 def _fits(default: ast.expr | None, name: str, kind: str) -> bool:
-    """A default that is of the kind, or none and a name that is."""
+    """Whether a default is of this kind; without a default, whether the name is."""
     value = _given(default)
     if value is not None:
         return isinstance(value, str) and bool(_VALUES[kind].fullmatch(value))
@@ -146,18 +152,19 @@ def _given(default: ast.expr | None) -> object:
 
 
 def _starts(line: bytes) -> bool:
+    """Whether a line starts a program of the repository."""
     line = line[:_LONGEST].partition(b"#")[0]
     return _LAUNCHERS.search(line) is not None or b"python" in line and _TRAINING.search(line) is not None
 
 
 def start(script: bytes) -> int:
-    """The line that starts a program of the repository; 0 where nothing looks like one."""
+    """The number of the line that starts a program of the repository; 0 where no line looks so."""
     return next((n for n, line in enumerate(script.splitlines(), 1) if _starts(line)), 0)
 
 
 def launcher(scripts: dict[str, bytes]) -> str:
-    """The script that starts the training of the repository; "" where nothing looks like one: what starts a test, an
-    evaluation or a benchmark does not."""
+    """The script that starts the training of the repository; "" where no script looks so. Scripts that start a test, an
+    evaluation or a benchmark do not count."""
     starting = (path for path, data in scripts.items() if start(data) and not _is_test(path))
     return min(starting, key=order, default="")
 
@@ -168,5 +175,5 @@ def _is_test(path: str) -> bool:
 
 
 def order(path: str) -> tuple[bool, bool, int, str]:
-    """What looks most like the start of a training first."""
+    """For sorting: scripts that look most like the start of a training come first."""
     return bool(_SIDE.search(path)), not _TRAINS.search(path), path.count("/"), path

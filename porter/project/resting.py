@@ -1,13 +1,13 @@
-"""What is said of code that nothing in the project uses costs no run anything: it is marked, and set aside.
+"""Marks findings about code that nothing in the project uses, so that they are set aside: they cost no run anything.
 
-A function or class at the top of a file is used where its name stands in another file of the project, of whatever kind; in
-a statement of its own file that runs on import; or in a function or class that is used. A file that only hands it on, or
-has the name from elsewhere, does not use it. What is decorated is used, for a registry may have it. A project that looks
-names up at run time, or that others install, may use all of its own. A package that is installed for programs of its own
-project, and that nobody is told to install by itself, is no such thing.
+A top-level function or class is used if its name stands in another file of the project, of whatever kind; in a statement of its
+own file that runs on import; or in a function or class that is used. A file that only imports it for others, or that has the
+name from elsewhere, does not use it. A decorated function is used, as a registry may have it. In a project that looks names
+up at run time, or that others install, everything may be used. A package that is installed only for programs of its own project
+does not count as one that others install.
 
-So is all that is said of a file that nothing runs, advice about code for Apple's MLX, and advice about what a module that
-others import does where it is run by itself.
+Also marked are all findings about a file that nothing runs, advice about code for Apple's MLX, and advice about the
+`__main__` part of a module that other files import.
 """
 
 from __future__ import annotations
@@ -30,23 +30,25 @@ from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
 
-_ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
-_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
-_SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
-# which passes its input on where no rate of it is more than 0, be it a default, a setting or an argument
+_ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
+_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
+_SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
+# DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
+# a drop rate above 0
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
 )
 _WORD = lazy(r"[A-Za-z_]\w*")
+# a line that begins a top-level definition
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
-_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
+_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
-    """The results with what is said of unused code made notes, that name what is unused; `once`: of a code and its message,
-    whether the first place of a file speaks for all."""
+    """The results, in which findings about unused code are notes that name what is unused. `once`: whether one place of a file
+    speaks for all places with this code and message."""
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
@@ -57,6 +59,7 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
 def _rested(
     result: FileResult, told: list[Finding], uses: Uses, off: OffOptions, once: Callable[[str, str], bool]
 ) -> FileResult:
+    """The same for one file. `told`: its findings that matter only if their place runs."""
     if uses.is_idle(result.path):
         return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
     apple = AppleCode(uses.text(result.path))
@@ -67,7 +70,8 @@ def _rested(
 
 
 def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callable[[str, str], bool]) -> FileResult:
-    """With what is said of branches that are never taken, or by no setting of the project, and of methods that nothing names."""
+    """The result with notes for methods that nothing names, and for branches that are never taken, or with no setting of the
+    project."""
     told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
     tree = parse(uses.text(result.path)) if told else None
     if tree is None:
@@ -94,6 +98,7 @@ def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callab
 
 
 def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:
+    """Advice about the `__main__` part of a module that other files import."""
     advice = [f for f in result.findings if f.code.startswith(_ADVICE) and _matters_where_it_runs(f)]
     lines = uses.text(result.path).split(b"\n") if advice else []
     inside = [f for f in advice if all(_is_main(lines, number) for number in lines_of(f))]
@@ -106,12 +111,13 @@ def _is_main(lines: Sequence[bytes], number: int) -> bool:
 
 
 def _server(finding: Finding) -> str:
-    """The file whose step calls what is told of, where one is named."""
+    """The file whose step calls the place of a finding, if the finding names one."""
     by = dict(finding.values).get("served_by", "")
     return by if by.endswith(".py") and _matters_where_it_runs(finding) else ""
 
 
 def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> FileResult:
+    """The result in which these findings are notes, with the reason among their values."""
     if not why:
         return result
     findings = (replace(f, severity="note", values=(*f.values, why[f])) if f in why else f for f in result.findings)
@@ -119,6 +125,7 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
 
 
 def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    """The result with notes for top-level functions and classes that nothing uses."""
     advice = {f: lines_of(f) for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)}
     if not advice or is_test(result.path) or uses.is_installed(result.path):  # tests are found by their names
         return result
@@ -131,7 +138,7 @@ def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], boo
 
 
 def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
-    """Of the functions and classes at the top of a file that no other file mentions, those that nothing uses."""
+    """Those of these top-level functions and classes that nothing uses. No other file mentions one of `names`."""
     tree = parse(uses.text(path)) if names else None
     if tree is None:
         return set()
@@ -154,7 +161,7 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
 
 
 def _defined(node: ast.stmt) -> str:
-    """The name of a function, of a class, or of an alias of one: `attend = Attend.apply`."""
+    """The name that a statement defines: a function, a class, or an alias such as `attend = Attend.apply`."""
     if isinstance(node, _DEFINITIONS):
         return node.name
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -164,7 +171,7 @@ def _defined(node: ast.stmt) -> str:
 
 
 def _matters_where_it_runs(finding: Finding) -> bool:
-    """What it says matters where its own place runs, and nowhere else."""
+    """Whether a finding matters only if its own place runs."""
     if not finding.code.startswith(_OF_CODE):
         return False
     known = dict(finding.values)
@@ -172,19 +179,19 @@ def _matters_where_it_runs(finding: Finding) -> bool:
 
 
 def _owner(lines: Sequence[bytes], number: int) -> str | None:
-    """The function or class at the top of a file in which a line stands."""
+    """The top-level function or class in which a line stands."""
     margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
     match = _HEAD.match(next(margin, b""))
     return match[1].decode() if match else None
 
 
 def _is_list_of_names(node: ast.stmt) -> bool:
-    """`__all__ = [...]`: what it hands on is used where somebody takes it."""
+    """Whether a statement is `__all__ = [...]`. It uses nothing; a file that imports the names does."""
     return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
 
 
 def _words(node: ast.AST) -> set[str]:
-    """All names, and all words of texts, for a registry may look them up."""
+    """All names in a node, and all words of its strings, as a registry may look them up."""
     words: set[str] = set()
     for inner in walk(node):
         if isinstance(inner, ast.Name):

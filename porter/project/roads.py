@@ -1,23 +1,23 @@
-"""From which files a road leads to torch: only there is anything edited.
+"""Finds the files from which a road leads to torch. Only such files are edited.
 
-`"cuda"` is a word of jax, TensorFlow, CuPy and Numba as well, and a class may call a method `cuda` for reasons of its own. A
-Python file has a road where it imports torch or a library built on it (rules/roads.toml), wherever in the file, by a
-string, or starts a launcher of torch or is started by one. Where the project is torch's, its neighbours have one, too:
+`"cuda"` is a word of jax, TensorFlow, CuPy and Numba as well, and a class may have a method `cuda` with another meaning. A
+Python file has a road if it imports torch or a library built on torch (rules/roads.toml), anywhere in the file or by a string, or
+if it starts a launcher of torch or is started by one. If the project uses torch, these files have a road, too:
 
-- whoever imports such a file, over any number of files: to run it is to load torch;
-- what such a file, or one on that way, imports by itself: the options that a command line hands to the trainer;
-- the file of a constant that one of these uses as a device or a backend;
-- a file that starts another one by its name is taken for one that imports it.
+- a file that imports a file with a road, over any number of files: to run it is to load torch;
+- a file that such a file imports directly: it may hold the options of a trainer;
+- the file of a constant that one of these files uses as a device or a backend.
 
-A project is torch's where a file that is no test imports torch as soon as it runs, or where its requirements ask for torch.
-An import in a function or a `try` alone is an integration that may never run: jax has some, and none of its other files is
-about torch. It speaks for its own file, and for others where the project has no library whose "cuda" is not torch's. A
-file that imports such a library and not torch gets no road from others, unless it speaks of NCCL alone, which none of them
-is asked for by name. Tests hand none on, as they import everything.
+A file that starts another one by its name counts as one that imports it.
 
-Files of other kinds have the road of the project, or their own where they speak of torch.
+A project uses torch if a file that is no test always imports it, or if its requirements ask for it. An import inside of a
+function or a `try` may be an optional part that never runs, as in jax. Such an import gives a road to its own file. It makes the
+project one that uses torch only if no file imports a library with a "cuda" of its own. A file that imports such a library
+and not torch gets no road from others, unless it only names NCCL. Tests give no road to others, as they import everything.
 
-A project in which nothing speaks of a device runs on the CPU: what would be slow or coarse on an NPU is no finding there.
+Files of other kinds have a road if the project uses torch, or if they mention torch.
+
+A project in which nothing mentions a device runs on the CPU. There, slow or imprecise operators are no findings.
 """
 
 from __future__ import annotations
@@ -38,26 +38,30 @@ from porter.python.graphs import reached
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
+# a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
-_ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
+_ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)  # a list or a script names torch
+# words about torch in files that are not Python
 _SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
 _SPEAKS_OF_DEVICES = lazy(b"(?i)" + any_of("speaks-of-devices").encode())
-_FILES = lazy(rb"[\w-]{1,80}\.py\b")
-_FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
+_FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
+_FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
+# only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
-_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
+_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
+# a file with one of these words may start another
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
-_NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # the largest that are read
-_NAMESAKES = 3  # files that a name can mean
-_FOLLOWED = 500  # files on disk that are read where nothing marks a project
+_NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
+_NAMESAKES = 3  # files that one name may mean, at most
+_FOLLOWED = 500  # files that are followed where nothing marks a project, at most
 
 
 def leads(path: str, data: bytes, roads: Roads) -> bool:
-    """Whether a road leads from a file to torch; `data`: of a notebook, its code."""
+    """Whether a road leads from a file to torch. `data`: its text; of a notebook, its code."""
     if path.endswith(".py"):
         return path not in roads.astray
     if roads.torch:
@@ -68,8 +72,8 @@ def leads(path: str, data: bytes, roads: Roads) -> bool:
 
 
 class Survey:
-    """`files`: every file, of whatever kind. `texts`: the Python files of a project. `loose`: nothing marks a project,
-    and what these files import on disk, or other files name, belongs to it."""
+    """Finds the roads of a project. `files`: its files of all kinds. `texts`: its Python files. `loose`: nothing marks a
+    project, so that files on disk which these files import or name belong to it."""
 
     def __init__(self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], loose: bool = False):
         self.root, self.files, self.texts = root, tuple(files), dict(texts)
@@ -79,13 +83,13 @@ class Survey:
             self._follow()
         self.project = Project(self.texts, self.read)
         self.loading = {path for path in self.texts if self._loads_itself(path)}
-        # load torch themselves and hand the road on; tests do not
+        # files that load torch themselves and give the road to others; tests do not
         self.bearers = {path for path in self.loading if not is_test(path)}
-        self.torch = self._is_torchs()
+        self.torch = self._uses_torch()
 
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
-        """`constants`: (path, user) of each that a file has from another."""
-        lost = set(self.asked) - self.loading  # have no road of their own
+        """The roads. `constants`: (path, user) of each constant that the file `user` has from the file `path`."""
+        lost = set(self.asked) - self.loading  # files without a road of their own
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:
@@ -94,7 +98,7 @@ class Survey:
         return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device())
 
     def _uses_device(self) -> bool:
-        """Of a project whose programs are all in sight; what trains on the CPU alone waits for nothing."""
+        """Whether any program may use a device. True if not all files of the project are known."""
         if self.loose or not self.torch or any(map(_SPEAKS_OF_DEVICES.search, self.texts.values())):
             return True
         kinds = ((path, kind_of(path)) for path in self.files)
@@ -118,7 +122,8 @@ class Survey:
         return (b"setuptools" in text or b"distutils" in text) and _REQUIRED.search(text) is not None
 
     def _own_modules(self, path: str) -> set[str]:
-        """What sounds like torch, and is a file of the project; a folder called torch is none that `import torch` finds."""
+        """Imported modules with a name like torch that are files of the project. A folder `torch` does not count, as
+        `import torch` does not find it."""
         modules = {
             s.module for s in self.read(path) if names_torch(s) and s.module.partition(".")[0] not in ("", "torch")
         }
@@ -130,7 +135,7 @@ class Survey:
             return False
         return any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
 
-    def _is_torchs(self) -> bool:
+    def _uses_torch(self) -> bool:
         if any(map(self._always_loads, sorted(self.bearers))):
             return True
         if any(self._is_foreign(path) for path in self.texts if not is_test(path)):
@@ -148,13 +153,13 @@ class Survey:
         return (_REQUIRED if path.endswith((".py", ".toml")) else _ASKED).search(text) is not None
 
     def _speaks(self) -> bool:
-        """Of a project without Python: whether any of its files does."""
+        """Whether a file of a project without Python mentions torch."""
         kinds = ((path, kind_of(path)) for path in self.files)
         others = [path for path, kind in kinds if kind not in ("", PYTHON, NATIVE)]
         return not self.texts and any(_SPEAKS.search(self._bytes(path, _SCRIPT)) for path in others)
 
     def _notebooks(self) -> Iterator[list[Import]]:
-        """What those that import torch import."""
+        """The imports of each notebook that imports torch."""
         for path in self.files:
             if path.endswith(".ipynb"):
                 text = lines_of_cells(self._bytes(path, _NOTEBOOK))
@@ -169,6 +174,7 @@ class Survey:
     # ---- neighbours
 
     def _on_the_way(self, constants: Iterable[tuple[str, str]]) -> set[str]:
+        """The files that get a road from others."""
         for _ in self._notebooks():
             pass
         below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
@@ -186,6 +192,7 @@ class Survey:
         return reached(near, lambda path: users.get(path, ()))
 
     def _started(self, path: str) -> set[str]:
+        """The files that a Python file may start by their names."""
         text = self.texts.get(path, b"")
         if not any(word in text for word in _STARTS):
             return set()
@@ -207,7 +214,7 @@ class Survey:
         return set().union(*(self._mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
 
     def _launched(self) -> set[str]:
-        """The Python files that are named in shell scripts with a launcher of torch."""
+        """The Python files that shell scripts with a launcher of torch name."""
         started: set[str] = set()
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
@@ -216,14 +223,14 @@ class Survey:
         return started
 
     def _follow(self) -> None:
-        """Read what the files import, where it lies beside them."""
+        """Reads the files on disk that these files import or name."""
         todo = [path for path in self.files if path.endswith(".py")]
         for path in self.files:
             if not path.endswith(".py") and kind_of(path) != NATIVE:
                 folder = path.rpartition("/")[0]
                 names = {name.decode() for name in _FILES.findall(self._bytes(path, _SCRIPT))}
                 todo += self._load(f"{folder}/{name}".lstrip("/") for name in sorted(names))
-        for path in todo:  # grows while it is walked
+        for path in todo:  # the list grows during the loop
             if len(self.texts) > _FOLLOWED:
                 return
             todo += self._load(self._beside(path))

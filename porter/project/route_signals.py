@@ -1,4 +1,4 @@
-"""What the text of a repository says about the way it should be ported: rules/route.toml names what to look for."""
+"""Finds signals in the texts of a repository for the route by which it should be ported. rules/route.toml has the signals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from porter.project.import_lines import Import, imports
 from porter.regex import lazy
 from porter.rulebook.table import Package, package_row
 
-PLACES = 5
+PLACES = 5  # places that are shown of a signal
+# an import from, or an import, with the names that it binds
 _IMPORTED = lazy(
     rb"^[ \t]*(?:from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)|import[ \t]+([\w.]+)(?:[ \t]+as[ \t]+(\w+))?)",
     re.MULTILINE,
@@ -24,7 +25,7 @@ Data = Callable[[str], "bytes | None"]
 
 
 class Signal(NamedTuple):
-    """One signal: in how many files, and where first."""
+    """One signal that was found."""
 
     name: str
     files: int
@@ -32,7 +33,7 @@ class Signal(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """One third-party package that the rules know."""
+    """One third-party package of the rules that the repository imports."""
 
     name: str
     files: int
@@ -46,7 +47,7 @@ class Gathered(NamedTuple):
 
 
 def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]) -> tuple[Signal, ...]:
-    """By the bytes alone: every run on a terminal names its route by them."""
+    """The signals of a repository. Files are not parsed, as every run on a terminal names a route."""
     paths = tuple(paths)
     own = frozenset(word for path in paths for word in path.removesuffix(".py").split("/"))
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
@@ -58,7 +59,7 @@ def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]
 
 
 def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) -> Gathered:
-    """What only whole reports tell, by the bytes alone."""
+    """The imported packages and the entry scripts, for whole reports. Files are not parsed."""
     paths = tuple(paths)
     homes = own_folders(paths, frozenset(packages))
     modules = own_modules(paths, frozenset(packages), lambda path: _first_words(imports(data(path) or b"")))
@@ -85,7 +86,7 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
 def _present(
     path: str, text: bytes, signals: dict[str, dict[str, Any]], own: frozenset[str]
 ) -> Iterator[tuple[str, int]]:
-    """The signals of a file, each with its first line; `own`: the words of the project's paths."""
+    """The signals of a file, each with its first line. `own`: the words of the paths of the project."""
     offsets: dict[str, int] = {}
     for statement in imports(text):
         for module in statement.modules:
@@ -130,11 +131,11 @@ def _packages(statements: list[Import], packages: Mapping[str, Package]) -> list
     return sorted(first.items())
 
 
-_parts_of: dict[str, re.Pattern[bytes]] = {}
+_parts_of: dict[str, re.Pattern[bytes]] = {}  # by package: a pattern for imports of its parts
 
 
 def _parts(package: str, text: bytes) -> set[str]:
-    """`from package.sub import one, two`: package.sub.one and package.sub.two."""
+    """The parts that a text imports from a package: package.sub.one and package.sub.two of `from package.sub import one, two`."""
     if package not in _parts_of:
         name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
         _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
@@ -148,7 +149,7 @@ def _parts(package: str, text: bytes) -> set[str]:
 
 
 def _strangers(text: bytes, known: frozenset[str]) -> frozenset[bytes]:
-    """What a file calls the things that it imports from other packages than the known ones."""
+    """The names that a file imports from packages that are not among the known ones."""
     names: set[bytes] = set()
     for match in _IMPORTED.finditer(text):
         if (match[1] or match[3]).decode("utf-8", "replace").partition(".")[0] not in known:
@@ -158,7 +159,7 @@ def _strangers(text: bytes, known: frozenset[str]) -> frozenset[bytes]:
 
 
 def _first(pattern: re.Pattern[bytes], text: bytes, strangers: frozenset[bytes] = frozenset()) -> int:
-    """The line of the first hit that is no comment, and whose groups say nothing that is a stranger's; 0 for none."""
+    """The line of the first match that is not in a comment, and whose groups are no strangers' names; 0 where there is none."""
     for match in pattern.finditer(text):
         start = text.rfind(b"\n", 0, match.end()) + 1
         if not strangers.isdisjoint(match.groups()):

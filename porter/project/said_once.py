@@ -1,4 +1,4 @@
-"""What is said once for a project: in the first file, by path, that gives reason to."""
+"""Chooses the places of statements that are made once for a project: the first file, by path, that has a reason for it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
+# a fused optimiser; a setting of the compilation; an own entry for an attention; a variable that is read
 _FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _ATTENTION = lazy(
     rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
 )
+# a variable of CUDA that a program reads
 _READ = lazy(
     rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
 )
 _ATTENTION_ASKED = lazy(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
 _FLASH_ATTN = lazy(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
-_IDLE = {name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)}
+# variables without an effect on NPUs, with the pattern of code that sets one; add further names to the tuple
+_NO_EFFECT = {
+    name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)
+}
 _GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(|=\s*(?:torch\.)?nn\.GELU\s*[,)]")
 
 _DROP_PATH = lazy(
@@ -34,13 +39,14 @@ _SIZES = lazy(
     rb"\b(?:nested_tensor_from_tensor_list|NestedTensor|ImageList|to_image_list)\b"
 )  # batches of images of any size
 _SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")
-# what makes a process group, itself or in a library that is handed the training
+# code that makes a process group, directly or by a library that runs the training
 _GROUPS = lazy(any_of("makes-process-groups").encode())
 
 
 def said_once(
     texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None], unmoved: tuple[tuple[str, str], ...]
 ) -> SaidOnce:
+    """All places. `unmoved`: see SaidOnce."""
     return SaidOnce(
         first_fused(texts),
         first_gelu(texts, parse),
@@ -53,7 +59,8 @@ def said_once(
 
 
 def first_short_float(texts: Mapping[str, bytes]) -> str:
-    """The first file that speaks of one, "?" where nothing takes gradients: who imports the project may use them."""
+    """The first file that names autocast or a 16-bit float type. "?" where there is none and no file trains: then programs that
+    import the project may use them."""
     path = _first(texts, "short-floats")
     return path or ("" if any(b".backward(" in data for data in texts.values()) else "?")
 
@@ -72,7 +79,8 @@ def sync_norms(texts: Mapping[str, bytes]) -> SyncNorms:
 
 
 def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
-    """The first file that computes the exact GELU, "" where none is seen to: then each file speaks for itself."""
+    """The first file that computes the exact GELU; "" where no file does, or none of them could be parsed. Then each file speaks
+    for itself."""
     for path in sorted(texts):
         if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or is_test(path):
             continue
@@ -83,7 +91,7 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
 
 
 def first_drop_path(texts: Mapping[str, bytes]) -> str | None:
-    """The first file that defines DropPath, else that imports it; None in a project whose images have many sizes."""
+    """The first file that defines DropPath, or else the first that imports it. None in a project with images of many sizes."""
     saying = sorted(
         path for path, data in texts.items() if b"DropPath" in data and _DROP_PATH.search(data) and not is_test(path)
     )
@@ -106,7 +114,7 @@ def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
 def set_in_many(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
     """(variable, the first file that sets it, how many more do) of a variable that has no effect on NPUs."""
     rows = []
-    for name, says in _IDLE.items():
+    for name, says in _NO_EFFECT.items():
         paths = sorted(path for path, data in texts.items() if name.encode() in data and says.search(data))
         if paths:
             rows.append((name, paths[0], len(paths) - 1))
@@ -114,7 +122,8 @@ def set_in_many(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
 
 
 def first_attention(texts: Mapping[str, bytes]) -> str:
-    """The first file that has code of its own for "flash_attention_2": in a table, or with the package and the question."""
+    """The first file with its own code for "flash_attention_2": an entry in a table, or a comparison beside an import of
+    flash_attn."""
     for path in sorted(texts):
         data = texts[path]
         if b"flash_attention_2" not in data or is_test(path):
@@ -157,6 +166,6 @@ def _is_exact(node: Node) -> bool:
 
 
 def jit_compile(texts: Mapping[str, bytes]) -> str:
-    """Whether it is "on" or "off", where the project says for all of it whether operators are compiled for each shape."""
+    """Whether operators are compiled for each shape, "on" or "off", if all settings of the project say the same; else ""."""
     values = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
     return {b"True": "on", b"False": "off"}[values.pop()] if len(values) == 1 else ""

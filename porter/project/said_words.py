@@ -1,4 +1,4 @@
-"""Which files say a name that many files are asked for: one that is asked often is read into words, once for all names."""
+"""Says whether a file may contain a name. A file that is asked often is split into words once, for all names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 
 from porter.regex import lazy
 
+# a table for `translate`: every byte that belongs to no word becomes a space
 _OTHERS = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
-_OFTEN = 4  # names; so many letters are found in the time in which a text is read into words
+_OFTEN = 4  # so many searches for a name take as long as splitting the text into words
 _WORD = lazy(rb"\w+")
 
 
@@ -16,15 +17,15 @@ class SaidWords:
         self._text = text
         self._names: frozenset[bytes] = frozenset()
         self._asked: dict[str, int] = {}
-        self._said: dict[str, frozenset[bytes]] = {}  # of the names above, those that a file says
+        self._said: dict[str, frozenset[bytes]] = {}  # by file: which of `_names` it contains
 
     def will_ask(self, names: Iterable[bytes]) -> None:
-        """Of other names, and of those that are no words, the letters are looked for."""
+        """Names that will be asked for. All other names, and names that are no words, are searched for in the text."""
         self._names = self._names.union(name for name in names if _WORD.fullmatch(name))
         self._said.clear()
 
     def may_say(self, path: str, name: bytes) -> bool:
-        """False where a name stands nowhere in a file as a word of its own."""
+        """False if a file does not contain a name as a word of its own. True may be wrong."""
         said = self._said.get(path)
         if said is not None and name in self._names:
             return name in said

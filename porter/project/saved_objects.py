@@ -1,7 +1,7 @@
-"""Checkpoints that the project writes with more in them than tensors: settings of argparse, what numpy makes, whole modules.
+"""Finds checkpoints with other objects than tensors: settings of argparse, arrays of numpy, whole modules.
 
-`torch.save({"model": ..., "args": args}, path)` and `torch.load(path)["model"]` may stand in different files. They are joined by
-the keys: what is read is one of those dictionaries that have all of its keys.
+`torch.save({"model": ..., "args": args}, path)` and `torch.load(path)["model"]` may stand in different files. They are matched by
+their keys: a load may read each saved dictionary that has all the keys it asks for.
 """
 
 from __future__ import annotations
@@ -18,28 +18,31 @@ from porter.python.index import FUNCTIONS, Node, on_lines
 from porter.python.walks import children
 from porter.regex import lazy
 
-_PARSED = frozenset("args opt opts flags FLAGS".split())  # where something in the project parses a command line
-_CONFIGURED = frozenset("cfg config hparams".split())  # where the file speaks of a library that makes objects
-_OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")
+_PARSED = frozenset("args opt opts flags FLAGS".split())  # objects, if the project parses a command line
+_CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file names a library of settings
+_OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
+# a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
+# the file uses a library whose settings are objects
 _CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
-# a function that asks for it in its first lines
+# a function that asks numpy for the state of its generator in its first lines
 _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
     re.MULTILINE,
 )
-# a dictionary, or a name that may stand for one: most files save a state_dict alone
+# a call that saves a dictionary, or a name that may stand for one; most files only save a state_dict
 _SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bdict\())")
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _NUMPY = frozenset({"np", "numpy"})
+# code that sets one of the names in _PARSED to plain values
 _PLAIN = {
     name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
     for name in _PARSED
 }
-# keys of checkpoints that others write as well
+# keys that checkpoints of other programs have as well
 _COMMON = frozenset(
     "state_dict model model_state_dict optimizer optim epoch net network weights params module ema step iteration".split()
 )
@@ -47,7 +50,7 @@ Parse = Callable[[bytes], "ast.Module | None"]
 
 
 def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[Saved, ...]:
-    """What the project saves as dictionaries, if any of them holds an object; `files`: all of it."""
+    """The dictionaries that the project saves; () where none of them holds an object. `files`: all files of the project."""
     naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
     saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
     if not any(map(_MAY_HOLD.search, saving.values())):
@@ -70,7 +73,7 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]
             for entries in _dictionaries(tree, data)
         ]
 
-    # the others matter only where one of these holds something: in most projects none does
+    # the other files matter only if one of these dictionaries holds an object, which is rare
     found = {path: rows(path) for path, data in saving.items() if _may_hold(data, states)}
     if not any(row.held for several in found.values() for row in several):
         return ()
@@ -79,23 +82,23 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]
 
 
 def _may_hold(data: bytes, states: frozenset[str]) -> bool:
-    """Whether a dictionary of a file may hold an object, by its bytes."""
+    """Whether a dictionary of a file may hold an object, by its text."""
     written = _MAY_HOLD.search(data) is not None or b"dict(" in data
     return written or any(name.encode() in data for name in states)
 
 
 def _held(entries: Mapping[str, Node], names: set[str], states: frozenset[str]) -> str:
-    """The first key of an object; "" for none."""
+    """The first key whose value is an object; "" where there is none."""
     return next((key for key, value in entries.items() if _is_object(value, names, states)), "")
 
 
 def _dictionaries(tree: ast.Module, data: bytes) -> Iterator[dict[str, Node]]:
-    """The entries of the dictionaries that are handed to something which saves, at once or through a name. A function that
-    does not say so is not gone through."""
+    """The entries of each dictionary that is passed to a function that saves, directly or by a name. Functions without the word
+    `save` are skipped."""
     saying = [number for number, line in enumerate(data.splitlines(), 1) if b"save" in line]
     named: dict[tuple[Node, str], list[Node]] = {}  # by function and name
     added: dict[tuple[Node, str], dict[str, Node]] = {}
-    given: list[tuple[Node, Node]] = []  # in a function, what is saved
+    given: list[tuple[Node, Node]] = []  # (function, saved value)
     todo: list[tuple[Node, Node]] = [(tree, tree)]
     while todo:
         node, owner = todo.pop()
@@ -123,12 +126,12 @@ def _dictionaries(tree: ast.Module, data: bytes) -> Iterator[dict[str, Node]]:
 
 
 def _saves(func: Node) -> bool:
-    """`torch.save`, `utils.save_on_master`, and not numpy's or scipy's."""
+    """Whether a function saves: `torch.save`, `utils.save_on_master`, but no function of numpy or scipy."""
     return "save" in call_name(func) and not _NAME_SAVES_ELSE.match(call_name(func)) and _root(func) not in _NUMPY
 
 
 def _root(func: Node) -> str:
-    """The first word of what is called, where it is an attribute."""
+    """The first word of a chain with dots; "" where there are none."""
     root = func
     while root.__class__ is ast.Attribute:
         root = root.value
@@ -155,7 +158,8 @@ def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
 
 
 def _is_copied_module(value: Node) -> bool:
-    """`deepcopy(model).half()`: no dictionary has such methods, and nobody copies a tensor so."""
+    """Whether a value is a copy of a module: `deepcopy(model).half()`. No dictionary has such methods, and nobody copies a tensor
+    like this."""
     inner, names = value, set[bytes]()
     while inner.__class__ is ast.Call and inner.func.__class__ is ast.Attribute and inner.func.attr != "deepcopy":
         names.add(inner.func.attr.encode())
@@ -165,7 +169,8 @@ def _is_copied_module(value: Node) -> bool:
 
 
 def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:
-    """What the program of a file saves under these keys, if that holds an object; where others may have saved it, always."""
+    """A dictionary with an object that the program of a file saves and that has these keys. If other programs may write such
+    keys, too: only if every dictionary with the keys holds an object."""
     fitting = [row for row in saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
     if keys <= _COMMON and not all(row.held for row in fitting):
         return None

@@ -1,5 +1,5 @@
-"""What nobody has to act on is no finding: what may stay as it is, and what stands where nothing runs it. It is listed in the
-inventory of the report. What is edited, suppressed or a matter of porter's own work is told as ever.
+"""Moves findings on which nobody has to act to the inventory of the report: about code that may stay as it is, and about code
+that nothing runs. Findings that are edited, suppressed, or about porter's own work stay.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from porter.engine.together import is_only_told
 from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
-# of `Finding.values`: porter/project/resting.py found that nothing runs the place
+# keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place
 RESTS = frozenset({"unused", "never", "off", "apple", "demo"})
-_OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # they build for GPUs
+_OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
 
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
-    """`may_stay`: of a code and its message."""
+    """The results, with such findings in their inventory. `may_stay`: whether findings of a code and message need no action."""
 
     def aside(finding: Finding) -> bool:
         if not is_only_told(finding):

@@ -1,5 +1,8 @@
-"""Which keys of a mapping, expanded into a call, are the device of a simulator that runs on CUDA or the CPU alone:
-`make(**cfg.env)`, where `def __init__(self, task, **kwargs)` hands `kwargs.pop("device")` to NVIDIA Warp."""
+"""Finds settings that are the device of a simulator, which runs only on CUDA or the CPU.
+
+The settings are expanded into a call, `make(**cfg.env)`, and `def __init__(self, task, **kwargs)` passes `kwargs.pop("device")`
+to the simulator, such as NVIDIA Warp.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,27 @@ from porter.rulebook.table import hints
 
 SIMULATORS = hints("simulator-on-cuda")
 _NAMES = tuple(sorted(name.encode() for name in SIMULATORS))
+# the last word of a mapping that a call expands: `**cfg.env`, `**cfg["env"]`
 _EXPANDED = lazy(rb"\*\*[ \t]*(?:[\w.]+\.)?(\w+)(?:\[[\"'](\w+)[\"']\])?[ \t]*[,)]")
 
 
 class _Wrapper(NamedTuple):
+    """A function or class that passes a device to a simulator."""
+
     library: str
-    key: str
-    keys: tuple[str, ...]  # all that it takes
+    key: str  # the parameter or key with the device
+    keys: tuple[str, ...]  # all parameters and keys that it takes
 
 
 def is_named(text: bytes) -> bool:
+    """Whether a text names a simulator and a device."""
     return b"device" in text and any(name in text for name in _NAMES)
 
 
 def simulated(
     paths: Iterable[str], texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]
 ) -> tuple[Simulated, ...]:
-    """`paths`: files that name a simulator."""
+    """All wrappers of simulators in a project. `paths`: the files that name a simulator."""
     wrappers = {
         (path, wrapper) for path in paths if (tree := parse(texts[path])) is not None for wrapper in _wrappers(tree)
     }
@@ -50,11 +57,11 @@ def simulated(
 
 
 def taker(simulators: Iterable[Simulated], path: tuple[str, ...], beside: Iterable[str]) -> Simulated | None:
-    """Who hands a setting to a simulator, by the keys that lead to it and those of its mapping: the mapping is expanded
-    somewhere, and there is nothing in it that this one does not take."""
+    """The wrapper that passes a setting to a simulator. `path`: the keys that lead to the setting. `beside`: all keys of its
+    mapping. The mapping must be expanded somewhere, and the wrapper must take all its keys."""
     if len(path) < 2:
         return None
-    names = {name for name in beside if not name.startswith("_")}  # _target_ is who is called
+    names = {name for name in beside if not name.startswith("_")}  # _target_ names the function
     for one in simulators:
         if one.key == path[-1] and path[-2] in one.expanded and names <= {*one.keys}:
             return one
@@ -76,7 +83,7 @@ def _wrappers(tree: ast.Module) -> Iterator[_Wrapper]:
 
 
 def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
-    """`scope`: a function of the module, or a class with its methods."""
+    """The wrappers in a top-level function or class."""
     nodes = [*walk(scope)]
     made = [n for n in nodes if isinstance(n, FUNCTIONS[:2]) and (n is scope or n.name == "__init__")]
     keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
@@ -97,7 +104,7 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
 
 
 def _key(node: Node, keywords: set[str]) -> str | None:
-    """Of `kwargs.pop("device", "cuda")` and `kwargs["device"]`."""
+    """The key that an expression reads: "device" of `kwargs.pop("device", "cuda")` and of `kwargs["device"]`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return looked_up(node) if getattr(node.func.value, "id", "") in keywords else None
     if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in keywords:

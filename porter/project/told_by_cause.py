@@ -1,8 +1,8 @@
-"""Several codes that one rewrite answers are one finding, told where the rewrite begins.
+"""Makes one finding of findings with several codes, if one rewrite answers them all.
 
-Who replaces a CUDA kernel replaces what loads it, what calls it and what asks whether it may be called: the kernel's finding
-has them among its places. Who replaces a package of attention rewrites its calls, which the package's finding of that file
-names: they are listed in the inventory. What is edited or suppressed stands by itself.
+To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
+the kernel gets these places. To replace a package of attention means to rewrite its calls. The finding of the package in that
+file names them, so findings about the calls go to the inventory. Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.set_aside import RESTS
 from porter.regex import lazy
 
+# codes of findings about a CUDA kernel; about a package of attention
 _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
 _PACKAGE, _ATTENTION = "PRT401", "PRT409"
-_CALLERS = lazy(r"([^\s,;]+\.py):")  # of "a/b.py: f, g; c.py: h"
+_CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
 _FLASH = ("flash_attn", "flash_attn_interface")
-# by what is said of a call; what reads a cache is told what serves it
+# the packages that a call may be of, by its message; calls that read a cache are told by themselves
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 
 
 def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
+    """The results with one finding for each such rewrite."""
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
     owners, named = _kernels_of(found), {*_packages_of(found)}
@@ -43,7 +45,7 @@ def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
 
 
 def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
-    """What the replacement of a kernel answers, and the kernel's finding."""
+    """The findings that the replacement of a kernel answers, each with the finding of the kernel."""
     kernels = {f.path: f for f in found if f.code == _KERNEL}
     if not kernels:
         return {}
@@ -65,7 +67,7 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
 
 
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
-    """Calls of a package's attention, and what is said of the package in the same file."""
+    """The findings about calls of a package of attention, each with the finding of the package in the same file."""
     packages = {(f.path, dict(f.values).get("name", "")): f for f in found if f.code == _PACKAGE}
     calls = (f for f in found if f.code == _ATTENTION)
     pairs = ((f, packages.get((f.path, name))) for f in calls for name in _PACKAGES.get(f.why, ()))
@@ -73,11 +75,12 @@ def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
 
 
 def _speaks_for(owner: Finding, finding: Finding) -> bool:
-    """Whether it is as bad: what is worse than the cause that it has is told by itself."""
+    """Whether the finding of the cause is at least as severe. A finding that is worse than its cause stays."""
     return SEVERITIES.index(owner.severity) <= SEVERITIES.index(finding.severity)
 
 
 def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
+    """The finding of the cause, with the places of the others."""
     values = dict(owner.values)
     lines = [*_listed(values.get(ALSO)), *(str(n) for f in findings if f.path == owner.path for n in lines_of(f))]
     places = [

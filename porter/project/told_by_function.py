@@ -1,5 +1,5 @@
-"""Places of one function that one thought answers, whatever each of them names, are one finding: whoever rewrites the loop
-that reads five losses does it once. Which messages are such, their stanzas say with `joined`.
+"""Makes one finding of several in one function, if one rewrite answers them all, whatever names they have: who rewrites a loop
+that reads five losses does it once. A message of this kind has `joined` in its stanza.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from porter.python.walks import walk
 from porter.spans import Span, outermost, span_of
 
 Text = Callable[[str], bytes]
-Thought = Callable[[str, str], str]  # of a code and its message; "" where each place is a thought of its own
+Thought = Callable[[str, str], str]  # gives the `joined` of a code and message; "" where each place is work of its own
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def told_by_function(results: Iterable[FileResult], text: Text, thought: Thought) -> list[FileResult]:
+    """The results with one finding for each function and `joined` word."""
     return [_joined(result, text, thought) for result in results]
 
 

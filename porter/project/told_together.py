@@ -1,9 +1,9 @@
-"""One cause is one finding across files, too: what a rule says `across` the files of a program is told in one of them.
+"""Makes one finding of several in different files that have one cause.
 
-A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file
-speaks, a test only for tests; the others are its places. So does one of several copies: files of a program that say the same
-of the same statement, letter by letter; and where many say the same of whatever statement, one speaks for all. Where one of them
-alone is analysed, it speaks for itself; what is edited or suppressed always does.
+Three kinds are joined: findings whose stanza says `across`; findings with the same sentence about the same statement, letter by
+letter; and findings with the same sentence in many files. They are joined within a program, which is a folder with its own list
+of packages, or within a folder, as scripts for a cluster. The first file speaks, a test only if there is no other, and the other
+files become its places. Only files of the run are joined. Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from porter.finding import FileResult, Finding
 from porter.project.package_users import list_paths
 from porter.regex import lazy
 
-_SHOWN = 8
-_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families that speak of what a program does
-_KNOWN_AGAIN = 16  # characters
-_FEW = 5  # files of a program; what more say is a habit of it, whatever the statements are
-_SHOWN_BY = lazy(
-    r"(?:^|/)(?:demos?|examples?|docs?|tests?)/"
-)  # its list of packages makes a demo no program of its own
-_OF_BEFORE = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
-_CARRIED = ("bystanders", "bystander_files")  # files that the one which speaks has to name for another
+_SHOWN = 8  # files that a message names; further ones are counted
+_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
+_KNOWN_AGAIN = 16  # characters of a line; a shorter line may be the same by chance
+_FEW = 5  # if more files of a program have the same sentence, one speaks for all, whatever the statements are
+_DEMOS = lazy(r"(?:^|/)(?:demos?|examples?|docs?|tests?)/")  # a demo is no program, even with its own list of packages
+_OUTDATED = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
+_CARRIED = ("bystanders", "bystander_files")  # values that the speaker takes over from the others
 
 
 def told_together(
@@ -36,7 +34,7 @@ def told_together(
     across: Callable[[str], str],
     text: Callable[[str], bytes],
 ) -> list[FileResult]:
-    """The results with one finding for what one thought answers; `listed`: all files; `across`: of a code, see there."""
+    """The results with one finding for each cause. `listed`: all files. `across`: the word of a code, "" for none."""
     found = [f for result in results for f in result.findings if is_only_told(f) and (across(f.code) or _is_of_code(f))]
     if len({f.path for f in found}) < 2:
         return list(results)
@@ -65,7 +63,8 @@ def _is_of_code(finding: Finding) -> bool:
 
 
 def _copies(findings: Sequence[Finding], text: Callable[[str], bytes]) -> Iterable[list[Finding]]:
-    """By the statement that they speak of; what a file says of it a second time is a copy of the second in another."""
+    """The findings in groups by the text of their line. If a text is in a file twice, its second place goes with the second place
+    in other files."""
     if len({f.path for f in findings}) < 2:
         return ()
     groups: dict[tuple[bytes, int], list[Finding]] = {}
@@ -78,7 +77,7 @@ def _copies(findings: Sequence[Finding], text: Callable[[str], bytes]) -> Iterab
 
 
 def _line(text: bytes, number: int) -> bytes:
-    """A line as it is written; nothing of one that is too short to be known again."""
+    """A line of a text; empty where it is too short to be compared."""
     line = text.split(b"\n", number)[number - 1].strip() if number <= text.count(b"\n") + 1 else b""
     return line if len(line) >= _KNOWN_AGAIN else b""
 
@@ -87,9 +86,10 @@ class Homes:
     """The programs of a project, by their folders."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files) if not _SHOWN_BY.search(path)}
+        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files) if not _DEMOS.search(path)}
 
     def of(self, path: str) -> str:
+        """The folder of the program that a file belongs to, with its slash; "" for the whole project."""
         end = path.rfind("/")
         while end >= 0:
             if path[: end + 1] in self._folders:
@@ -99,16 +99,18 @@ class Homes:
 
 
 def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
+    """For sorting: the finding that speaks comes first."""
     path = finding.path
     return (
-        is_test(path) or _SHOWN_BY.search(path) is not None,
-        _OF_BEFORE.search(path) is not None,
+        is_test(path) or _DEMOS.search(path) is not None,
+        _OUTDATED.search(path) is not None,
         kind_of(path) != PYTHON,
         finding,
     )
 
 
 def _of_all(findings: Sequence[Finding]) -> Finding:
+    """The first finding, with the places of all."""
     first, values = findings[0], dict(findings[0].values)
     for f in findings[1:]:
         more = dict(f.values)

@@ -1,4 +1,4 @@
-"""The places of a value in files that a run does not edit: not named, left out, reached by a link, not understood."""
+"""Finds places of a value in files that a run does not edit: not named, excluded, reached by a link, or not readable."""
 
 from __future__ import annotations
 
@@ -19,20 +19,18 @@ from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.regex import lazy
 
-_VALUE = lazy(rb"\bcuda\b|nccl")
-_LONGEST = 10  # lines that a statement is taken to have
+_VALUE = lazy(rb"\bcuda\b|nccl")  # only a file with one of these words has places
+_LONGEST = 10  # lines of a statement, if its end is not known
 _STRING = lazy(rb'\s*"(?:[^"\\]|\\.)*",?\s*$')  # a line of a cell, as most programs write notebooks
-_LARGEST = 2_000_000  # a file of more bytes is data
-Glance = Callable[[str, bytes], FileResult]
+_LARGEST = 2_000_000  # a file with more bytes is data
+Glance = Callable[[str, bytes], FileResult]  # gives the sites of a file
 Excluded = Callable[[str], bool]
 
 
 class Partners:
-    """Finds the places that have one value with those a run edits, in the files that it does not edit.
+    """Finds places with the same value as places that the run edits, in files that it does not edit.
 
-    A place names what holds its value (python/strings/holders.py): `own:NAME` of this module, `own:f(p)` the parameter p of its
-    function f, `import:a.b` and `star:NAME` of another module, `field:NAME` an attribute, key or option, `env:NAME`,
-    `local:...` what no other file can see.
+    Holders are explained in python/strings/holders.py. No other file can see one that begins with `local:`.
     """
 
     def __init__(
@@ -44,20 +42,18 @@ class Partners:
         glance: Glance,
         excluded: Excluded,
     ) -> None:
-        """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
-        `excluded` tells whether a run leaves a path out."""
+        """`files`: all files of the project. `named`: the files of the run. `takes`: options of its programs. `glance`: finds the
+        sites of a file. `excluded`: whether a run leaves a path out."""
         self.root, self.files, self.named = root, files, named
         self._takes, self._glance, self._excluded = takes, glance, excluded
         self._definitions = Definitions(root, files)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
-        self._looked: dict[
-            str, FileResult | None
-        ] = {}  # what waits is asked for in rounds, and no file changes between
+        self._looked: dict[str, FileResult | None] = {}  # kept, as no file changes during a run
 
-    # ---- what a holder is, seen from a file
+    # ---- the meaning of a holder in a file
 
     def node(self, path: str, holder: str) -> tuple[str, str] | None:
-        """(file, holder) where a holder belongs; None for what is no part of the project."""
+        """(file, holder) of the definition behind a holder; None where that is not in the project."""
         kind, _, name = holder.partition(":")
         if kind == "env":
             return "", holder
@@ -80,7 +76,7 @@ class Partners:
         if answer is None:
             return None
         home, attributes = answer
-        if attributes:  # an attribute of what is imported
+        if attributes:  # an attribute of an imported object
             return home.path, f"field:{attributes[-1]}"
         if parameter:
             return home.path, f"field:{parameter}" if home.kind == "class" else f"own:{home.name}({parameter})"
@@ -89,8 +85,8 @@ class Partners:
     # ---- files that are not edited
 
     def of(self, results: Mapping[str, FileResult], refused: Mapping[str, tuple[int, ...]]) -> dict[str, FileResult]:
-        """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known, and
-        those only from some lines on where it says which."""
+        """The other files with places of values that `results` edit, by path. `refused`: files that could not be parsed, with the
+        lines of the parts in question; () for the whole file. They are searched as text."""
         others: dict[str, FileResult] = {}
         todo = dict(results)
         words: set[str] = set()
@@ -123,7 +119,7 @@ class Partners:
 
     @staticmethod
     def _guessed(data: bytes, words: set[str], role: str) -> Iterator[Site]:
-        """Of a file that nobody can parse: every word that stands beside a value may be one of its holders."""
+        """The sites of a text that cannot be parsed: each of these words that stands in it may hold the value."""
         value = _value(data)
         line = data.count(b"\n", 0, value.start() if value else 0) + 1
         imports = imported_names(data)
@@ -134,7 +130,7 @@ class Partners:
                     yield Site(holder, 0, line, role, "refused")
 
     def _saying(self, words: set[str]) -> list[str]:
-        """Files that hold one of these words beside a value, and are not edited by this run."""
+        """The files with a value and one of these words that this run does not edit."""
         if not words or not self._others:
             return []
         pattern = re.compile(
@@ -183,14 +179,14 @@ class Partners:
             return "refused"
         return "excluded" if self._excluded(path) else "unnamed"
 
-    # ---- what belongs together
+    # ---- files that belong together
 
     def takers(self, holder: str) -> set[str]:
-        """Files that declare an option that scripts pass."""
+        """The files that declare an option, given by its holder, that scripts pass."""
         return {path for name, _, path in self._takes if "field:" + name.rpartition(".")[2].replace("-", "_") == holder}
 
     def related(self, path: str, others: Iterable[str]) -> list[str]:
-        """Of `others`, those that run in one program with a file: one imports the other, or a third imports both."""
+        """The files of `others` that run in one program with the file: one imports the other, or a third imports both."""
         mine = self._above(path)
         return [other for other in sorted(others) if not mine.isdisjoint(self._above(other))]
 
@@ -208,7 +204,7 @@ class Partners:
         return importers
 
     def is_read_only(self, path: str) -> bool:
-        """As `write` will see it: the owner's wish counts, which root and a writable folder would not enforce."""
+        """Whether a file is read-only, as `write` decides it. Its mode counts even where root could write it."""
         file = self.root / path
         try:
             mode = os.stat(file).st_mode
@@ -222,7 +218,7 @@ class Partners:
 
 
 def _value(data: bytes) -> re.Match[bytes] | None:
-    """In lower case, where a look for the words alone rules most files out."""
+    """The first value in a text. A search for its words in lower case excludes most files."""
     low = data.lower()
     return _VALUE.search(low) if b"cuda" in low or b"nccl" in low else None
 
@@ -232,12 +228,12 @@ def _holders(result: FileResult) -> list[str]:
 
 
 def _word(holder: str) -> str:
-    """What every file that speaks of a holder says."""
+    """The word that every file with this holder contains."""
     return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
 
 
 def _cut(data: bytes, lines: tuple[int, ...], is_notebook: bool) -> bytes:
-    """The statements, or the cells, that begin in these lines, and blanks for the others; all where no lines are named."""
+    """The text with only the statements, or cells, that begin in these lines; other lines are empty. Without lines: all of it."""
     if not lines:
         return data
     rows = data.split(b"\n")

@@ -1,4 +1,7 @@
-"""What a default device leaves where it is, and which program that sets a default type of tensors has it."""
+"""Finds tensors that a default device does not move, in programs that set a default type of tensors.
+
+The port replaces the default type by a default device. Tensors that it does not move need a look.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _SETTER = b"set_default_tensor_type"
-# a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
+# a default device does not move what these make, or they fail: a loader that shuffles has its generator on the CPU
 _UNMOVED = lazy(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
 
 
@@ -22,8 +25,8 @@ def unmoved_places(
     parse: Callable[[bytes], ast.Module | None],
     imported: Callable[[str], Iterable[str]],
 ) -> tuple[tuple[str, str], ...]:
-    """(file that sets a default type, "path:line" of what a default device leaves where it is in the same program, "" where
-    it is seen in another alone); nothing where the project has none. `imported`: the files that one imports."""
+    """(file that sets a default type, "path:line" of such a tensor in the same program, or ""); () where the project has no such
+    tensor. `imported`: the files that a file imports."""
     setters = [path for path in sorted(texts) if _SETTER in texts[path]]
     places: dict[str, int] = {}
     for path in sorted(texts) if setters else ():
@@ -44,13 +47,14 @@ def unmoved_places(
 
 
 def _place(path: str, places: Mapping[str, int], above: Mapping[str, set[str]]) -> str:
-    """In the file itself, or in one that runs with it: one imports the other, or a third imports both."""
+    """A place in the file itself, or in one that runs with it: one imports the other, or a third imports both."""
     near = (p for p in places if not above[p].isdisjoint(above[path]))
     found = path if path in places else next(near, "")
     return found and f"{found}:{places[found]}"
 
 
 def is_unmoved(node: Node) -> bool:
+    """Whether a node is a call whose result a default device does not move."""
     func: Node = getattr(node, "func", None)
     if func.__class__ not in (ast.Name, ast.Attribute) or not node.args:
         return False

@@ -1,4 +1,4 @@
-"""Where names stand in the files of a project: whether anything uses what a file defines, or runs the file at all."""
+"""Says whether anything in a project uses a name that a file defines, or runs the file at all."""
 
 from __future__ import annotations
 
@@ -16,42 +16,48 @@ from porter.regex import lazy
 
 Read = Callable[[str], bytes]
 
+# files that describe a package; text in them that does, its name, its modules; text that shows that it is published
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
+# the file makes a package that can be installed
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
-_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
-_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")
-_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
-# names that are made at run time: of what a file itself holds, and of any module
+_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
+_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
+_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
+# names that are made at run time: looked up in the file itself, in another object, in all modules
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
-_SPREAD = lazy(rb"\b(\w+)\.__dict__")
+_SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
+# a module is loaded by a name that is no plain string
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
-# what is looked for first, as most files have none of it
+# searched for before the patterns, as most files have none of these
 _LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
 _STARRED = lazy(rb"import[ \t]+\*")
-_NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # at the margin
+_NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
-_SHORT = 32_768  # bytes
-_TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
+_SHORT = 32_768  # bytes; shorter texts are kept in memory
+_TEXTS_AT_MOST = 2_000  # files that are not Python; of more, most are data, and it would take too long to read them
 
 
 def _bytes(name: str) -> bytes:
-    """Of a name in a path, which may be no Unicode."""
+    """The bytes of a name in a path, which may be invalid as Unicode."""
     return name.encode("utf-8", "surrogateescape")
 
 
 class Uses:
-    """Where names stand in the files of a project, which are read when they are asked for."""
+    """The uses of names in the files of a project. Files are read when they are needed.
+
+    Where a project has too many files that are no Python (_TEXTS_AT_MOST), answers are those that set nothing aside.
+    """
 
     def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
         self._list, self._read, self._known = files, read, dict[str, bytes]()
-        self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
-        self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
+        self._programs: dict[tuple[str, str], bool] = {}  # by a folder and a package in it
+        self._sorted: dict[str, list[str]] = {}  # of the last folder that was asked for
         self._read_imports: dict[str, list[Import]] = {}
         self._said = SaidWords(self.text)
 
     def will_ask(self, homes: Iterable[str]) -> None:
-        """The files that are asked about, and about the names that they define."""
+        """Announces the files about which, and about whose names, questions will come."""
         names = {name for home in homes for name in _NAMED.findall(self.text(home))}
         self._said.will_ask(names.union(_bytes(stem_of(path)) for path in self._sources))
 
@@ -81,7 +87,7 @@ class Uses:
         return self._read_imports[path]
 
     def is_idle(self, home: str) -> bool:
-        """Whether nothing runs a file, for certain: a heap of data is not looked through."""
+        """Whether certainly nothing runs a file."""
         return not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home)
 
     @cached_property
@@ -91,13 +97,13 @@ class Uses:
         return IdleFiles(sources, others, self.text, self._project, self._said.may_say)
 
     def is_taken(self, home: str) -> bool:
-        """Whether another file imports this one: else nobody knows for whom it is there."""
+        """Whether another file imports this one. Else its purpose is not known."""
         folder, _, name = home.rpartition("/")
         word = _bytes(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
         return any(p != home and word in self.text(p) for p in self._meant.takers(home))
 
     def text(self, path: str) -> bytes:
-        """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
+        """The text of a file. Python and short texts are kept in memory; all others together may be gigabytes."""
         known = self._known.get(path)
         if known is None:
             known = self._read(path)
@@ -106,17 +112,17 @@ class Uses:
         return known
 
     def is_installed(self, home: str) -> bool:
-        """Whether others may install a file, and use what they like of it."""
+        """Whether others may install the package of a file, and use any part of it."""
         lists = [p for p in self._lists if home.startswith(_folder(p)) and self._installs(p)]
         return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
 
     def _installs(self, path: str) -> bool:
-        """Whether a list names a package of Python files: some setup.py only builds an extension where it lies."""
+        """Whether a file describes a package with Python files. Some setup.py files only build an extension."""
         text = self.text(path)
         return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
-        """Whether a package is installed for programs that lie beside it, and offered to nobody else."""
+        """Whether a package is installed only for the programs beside it, and not offered to others."""
         folder = _folder(setup)
         package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
         key = (folder, package)
@@ -134,7 +140,7 @@ class Uses:
         )  # fmt: skip
 
     def _is_offered(self, setup: str, package: str) -> bool:
-        """Whether it is published, or a text tells others to install it."""
+        """Whether a package is published, or a text tells others to install it."""
         lists = [self.text(path) for path in self._lists if _folder(path) == _folder(setup)]
         names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
         asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
@@ -143,7 +149,7 @@ class Uses:
         return any(map(_PUBLISHED.search, lists)) or any(b"install" in text and installs.search(text) for text in texts)
 
     def may_be_any(self, home: str) -> bool:
-        """Whether anything in a file may be used by a name that is made at run time."""
+        """Whether any part of a file may be used by a name that is made at run time."""
         folder, _, stem = home.removesuffix(".py").rpartition("/")
         top = home.partition("/")[0]
         if any("/" not in p or p.partition("/")[0] == top for p in self._loading):
@@ -156,23 +162,22 @@ class Uses:
 
     @cached_property
     def _loading(self) -> list[str]:
-        """Where modules are loaded by names that are made at run time."""
+        """The files that load modules by names made at run time."""
         return [p for p in self._sources if _says(text := self.text(p), _LOADS) and _LOADED.search(text)]
 
     @cached_property
     def _looking_up(self) -> dict[str, set[bytes]]:
-        """Where names are looked up in something, and what that is called."""
+        """The files that look names up in an object, with the names of these objects."""
         texts = ((p, self.text(p)) for p in self._sources)
         return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in texts if _says(text, _LOOKS_UP)}
 
     @cached_property
     def _starring(self) -> list[str]:
-        """Where all names of a module are imported, and names are looked up."""
+        """The files with a star import that also look names up."""
         return [p for p in self._sources if _STARRED.search(text := self.text(p)) and _LOOKED_UP.search(text)]
 
     def elsewhere(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, in code that is no comment, or may: a heap of data is not looked through.
-        What is near comes first."""
+        """Whether another file uses a name that `home` defines, or may. Near files are searched first."""
         word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
         for path in self._near_first(others, _folder(home)):
@@ -184,11 +189,11 @@ class Uses:
         return others is not self._files
 
     def is_own(self, module: str) -> bool:
-        """Whether a module is one of the project."""
+        """Whether a module belongs to the project."""
         return self._meant.is_own(module)
 
     def says(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, whatever it means there, or may."""
+        """Whether a name stands in another file, whatever it means there, or may stand there."""
         word = name.encode()
         whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
@@ -198,7 +203,8 @@ class Uses:
         return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
 
     def saying(self, word: bytes) -> list[tuple[str, bytes]] | None:
-        """The files that say a word, in small letters, in capitals or with hyphens, and their texts; None for a heap of data."""
+        """The files that contain a word as it is, in small letters, in capitals or with hyphens, and their texts. None if the
+        project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
         texts = ((path, self.text(path)) for path in self._files)
@@ -206,7 +212,7 @@ class Uses:
         return [(path, text) for path, text in texts if _says(text, spellings)]
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether any file says something, or may: a heap of data is not looked through."""
+        """Whether any file matches a pattern, or may."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         return any(pattern.search(self.text(path)) for path in self._files)

@@ -1,4 +1,4 @@
-"""Environments of conda that were frozen on Windows: no other system has their packages."""
+"""Finds environments of conda that were exported on Windows. Other systems do not have their packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from porter.rulebook.table import hints
 
 
 def found(text: str) -> re.Match[str] | None:
-    """The first item of a list of conda's that only Windows has; its group is the name. pip's lists have `==`."""
+    """The first package in a list of conda that only Windows has; group 1 is its name. A line with `==` is one of pip."""
     return _pattern().search(text)
 
 

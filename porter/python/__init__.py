@@ -1,1 +1,1 @@
-"""One Python file: its text, its tree, its names, the pieces that LibCST sees."""
+"""Reads one Python file: its text, its tree, its names, the pieces that LibCST parses."""

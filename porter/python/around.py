@@ -1,4 +1,7 @@
-"""The place of a node: rules see LibCST nodes of one statement, the index knows the rest of the file."""
+"""Answers what stands around a node. A rule sees the LibCST nodes of one statement; the index knows the rest of the file.
+
+A chain is names with dots, such as `torch.cuda.Stream`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 class Around:
     def __init__(self, file: File) -> None:
-        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
+        self.file: File = weakref.proxy(file)  # weak, because the file holds this object
         self._members: dict[ast.ClassDef, frozenset[str]] = {}
 
     def _passed_to(self, node: Node) -> tuple[str, int]:
@@ -29,7 +32,8 @@ class Around:
         return "", -1
 
     def argument(self, node: Node) -> tuple[Link, str | int] | None:
-        """The call that a chain is an argument of, or one side of a choice that is one, and its keyword or place."""
+        """The call that gets a chain as an argument, and the keyword or position. The chain may be one side of an `a if b else c`
+        that is the argument."""
         link = self.file.chain(node)
         while link is not None and link[1] is not None and link[1][0].__class__ is ast.IfExp:
             if link[0] is link[1][0].test:
@@ -43,7 +47,7 @@ class Around:
         return (above, place(above[0], link[0])[1]) if handed else None
 
     def assigned(self, node: Node) -> ast.expr | None:
-        """What a chain is set to, where it is the one target of its statement."""
+        """The value that a chain is set to, where it is the only target of its statement."""
         link = self.file.chain(node)
         above: Node = link and link[1] and link[1][0]
         if link is not None and above.__class__ is ast.Tuple:
@@ -53,7 +57,7 @@ class Around:
 
     @staticmethod
     def _in_tuple(link: Link) -> ast.expr | None:
-        """False of `benchmark, deterministic = True, False`"""
+        """The value of one target of `benchmark, deterministic = True, False`."""
         targets, statement = link[1][0], link[1][1][0]
         if statement.__class__ is not ast.Assign or statement.targets != [targets]:
             return None
@@ -66,12 +70,12 @@ class Around:
         return link is not None and link[0].ctx.__class__ is ast.Load
 
     def is_set(self, node: Node) -> bool:
-        """`torch.version.cuda = ...`: another value is put into a module, or taken out of it."""
+        """Whether an attribute is set or deleted: `torch.version.cuda = ...`."""
         link = self.file.chain(node)
         return link is not None and link[0].__class__ is ast.Attribute and link[0].ctx.__class__ is not ast.Load
 
     def looked_up(self, node: Node, lookups: tuple[str, ...]) -> bool:
-        """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
+        """Whether a chain is the first argument of one of these builtins: `torch.cuda` in `getattr(torch.cuda, "x")`."""
         callee, index = self._passed_to(node)
         if index != 0 or callee not in lookups:
             return False
@@ -91,7 +95,7 @@ class Around:
         return False
 
     def is_kept(self, node: Node) -> bool:
-        """Whether a string is put under a name, or given back, as it is: where it goes from there is not looked at."""
+        """Whether a string is assigned to a name, or returned, as it is. Where it goes from there does not matter."""
         for above in parents(self.file.chain(node)):
             if above.__class__ in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.arguments):
                 return True
@@ -106,13 +110,13 @@ class Around:
         return len(call.args) if link is not None and call.__class__ is ast.Call and call.func is link[0] else 0
 
     def is_function(self, node: Node) -> bool:
-        """Whether a chain is what a call calls."""
+        """Whether a chain is the function of a call."""
         link = self.file.chain(node)
         call: Node = link and link[1] and link[1][0]
         return link is not None and call.__class__ is ast.Call and call.func is link[0]
 
     def is_value(self, attribute: Node) -> bool:
-        """An attribute that is handed on: an argument, an element, what a name is bound to or a function returns."""
+        """Whether an attribute is passed on: as an argument, as an element of a list or tuple, by an assignment or a return."""
         link = self.file.receivers.link(self.file.span(attribute)[1])
         if link is None or link[0].ctx.__class__ is not ast.Load:
             return False
@@ -122,14 +126,14 @@ class Around:
         return above.__class__ in (ast.keyword, ast.List, ast.Tuple, ast.Assign, ast.Return, ast.Lambda)
 
     def is_statement(self, call: Node) -> bool:
-        """Whether a call makes up its statement."""
+        """Whether a call is a whole statement."""
         link = self.file.chain(call.func)
         return (
             link is not None and link[1] is not None and link[1][1] is not None and link[1][1][0].__class__ is ast.Expr
         )
 
     def method(self) -> tuple[frozenset[str], list[str]] | None:
-        """Of a method's header that is walked, all that its class binds, and its decorators; None of a function."""
+        """If the statement that is walked is a method: the names that its class binds, and the method's decorators."""
         link, statement = self.file.scene.link_to(self.file.statement), self.file.statement
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
@@ -157,6 +161,7 @@ class Around:
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
+    """The names that the statements of a class body bind."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield statement.name

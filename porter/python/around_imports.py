@@ -1,4 +1,4 @@
-"""What stands around an import: whether the program can do without it."""
+"""Answers what stands around an import: above all, whether the program can run without it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 
 class AroundImports:
     def __init__(self, file: File) -> None:
-        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
+        self.file: File = weakref.proxy(file)  # weak, because the file holds this object
 
     def head(self) -> str | None:
-        """What torch is called where the module binds the names of a portable port; None where it cannot, or only below."""
+        """What the module calls torch at the place where the portable style binds its names. None where they cannot be bound,
+        or only below the statement that is walked."""
         found = head(self.file)
         return found.torch if found is not None and is_below(self.file, self.file.statement) else None
 
     def import_guard(self) -> str | None:
-        """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
+        """Why the program goes on if the import that is walked fails: "type-checking", "try", "if"; None where it stops."""
         return guard(self._statement())
 
     def asked_first(self) -> bool:
-        """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
+        """Whether the code asks for a version, a name or a package before it runs the import that is walked."""
         link = self._statement()
         return link is not None and asked(link)
 
     def chosen_by_version(self) -> bool:
-        """Whether the numbers of the target's torch lead to the import that is walked, and nothing else is asked."""
+        """Whether only a test of torch's version stands before the import that is walked, and the target's torch passes it."""
         link = self._statement()
         choice = link and chosen(self.file.names, link, self.file.target.torch)
         return choice is not None and not asked(choice) and guard(choice) is None
@@ -43,14 +44,14 @@ class AroundImports:
         return self.file.scene.link_to(self.file.statement)
 
     def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
-        """A file imports a package several times and is told once: for the import that stands for all of them "needed", or
-        "optional" where the program goes on without it; None for the others. Imports of the parts `apart` do not count."""
+        """A file may import a package several times; one of the imports speaks for all. If it is the one that is walked:
+        "needed", or "optional" where the program goes on without the package. Else None. Parts in `apart` do not count."""
         imports = imports_of(self.file, package, apart)
         first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
         return role if first is not None and first[0] is self.file.statement else None
 
     def optional(self, node: Node) -> bool:
-        """Whether the program goes on without what the first word of a chain is imported from."""
+        """Whether the program goes on without the package that the first word of a chain comes from."""
         link = self.file.link(node)
         bound = self.file.names.imports.get(link[0].id, []) if link else []
         return bool(bound) and self.file.names.once(
@@ -59,7 +60,7 @@ class AroundImports:
 
 
 def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
-    """The import that speaks for all of them, and what it says."""
+    """The import that speaks for all of them, and "optional" or "needed"."""
     guards = [(link, guard(link)) for link in imports]
     optional = any(why in ("try", "if") for _, why in guards)
     runs = [(link, why in ("try", "if")) for link, why in guards if why != "type-checking"]

@@ -1,5 +1,8 @@
-"""`use_gpu = device.type == "cuda"` where use_gpu only decides whether arrays go to CuPy and its kin: what it says of torch's
-device is of no use to them, and on an NPU they are not there."""
+"""Finds comparisons with a device that only choose a library of arrays, such as CuPy.
+
+An example is `use_gpu = device.type == "cuda"`, where use_gpu only decides whether arrays go to CuPy. Such a comparison must
+stay as it is: on an NPU there is no CuPy.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,20 @@ from porter.python.walks import children
 from porter.rulebook.table import hints
 
 _LIBRARIES = hints("arrays-on-cuda")
+# names of the libraries, as a text has them
 _NAMES = tuple(name.encode() for name in sorted(_LIBRARIES))
+# a name with one of these words says that the library is not there
 _NOT = frozenset({"no", "not", "non", "without", "missing", "disable", "disabled"})
-_Switch = tuple[str, str, str]  # of a function: its name, the parameter, and the library
+_Switch = tuple[str, str, str]  # (function, parameter, library)
 
 
 def is_named(text: bytes) -> bool:
+    """Whether a text names one of the libraries."""
     return any(name in text for name in _NAMES)
 
 
 def switches(tree: ast.Module) -> Iterator[_Switch]:
-    """The parameters of a module's functions that are only asked together with such a library."""
+    """The parameters of functions that only choose a library of arrays: `if use_gpu and HAS_CUPY`."""
     for function in walk(tree):
         if function.__class__ in FUNCTIONS[:2]:
             around = {below: above for above in walk(function) for below in children(above)}
@@ -37,7 +43,7 @@ def switches(tree: ast.Module) -> Iterator[_Switch]:
 
 
 def _only_for(places: list[Node], around: dict[Node, Node]) -> str | None:
-    """`places`: of one name in a function."""
+    """The library that a parameter chooses; None where a use of it has another purpose. `places`: of the name in its function."""
     uses = [node for node in places if node.__class__ is ast.Name]
     if len(places) != len(uses) + 1 or any(use.ctx.__class__ is not ast.Load for use in uses):
         return None
@@ -46,13 +52,14 @@ def _only_for(places: list[Node], around: dict[Node, Node]) -> str | None:
 
 
 def _chain(node: Node, around: dict[Node, Node]) -> Iterator[Node]:
+    """The nodes around a node, innermost first. `around`: the parent of each node."""
     while (above := around.get(node)) is not None:
         yield above
         node = above
 
 
 def decides_for(file: RuleFile, literal: Link) -> str | None:
-    """The library that a comparison with a device decides about alone."""
+    """The library that a comparison with the string at `literal` chooses, if it decides about nothing else."""
     comparison = literal[1]
     node: Node = comparison[0] if file.facts.own.array_switches or any(map(file.source.says, _NAMES)) else None
     if node.__class__ is ast.Call and call_name(node.func) == "startswith" and literal[0] in node.args:
@@ -63,7 +70,7 @@ def decides_for(file: RuleFile, literal: Link) -> str | None:
 
 
 def _decided(file: RuleFile, answer: Link, depth: int) -> str | None:
-    """Of what is true on a GPU."""
+    """The library that a value chooses, if the value is true on a GPU and decides about nothing else."""
     library, last = _asked_with(answer[0], (above for above, _ in ancestors(answer)))
     if library or depth > 2:
         return library
@@ -80,7 +87,8 @@ def _decided(file: RuleFile, answer: Link, depth: int) -> str | None:
 
 
 def _asked_with(node: Node, chain: Iterable[Node]) -> tuple[str | None, Node]:
-    """The library whose presence a condition asks as well, and the outermost `and` that the node is a part of."""
+    """The library that stands with the node in an `and`, or in the name that it is assigned to; and the outermost `and` that
+    the node is a part of."""
     for above in chain:
         if above.__class__ is ast.Assign and len(above.targets) == 1:
             return _library(above.targets[0]), node
@@ -93,7 +101,7 @@ def _asked_with(node: Node, chain: Iterable[Node]) -> tuple[str | None, Node]:
 
 
 def _library(node: Node) -> str | None:
-    """`HAS_CUPY`, `self.cupy_available`, `cupy is not None`."""
+    """The library whose presence an expression states: `HAS_CUPY`, `self.cupy_available`, `cupy is not None`."""
     if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.IsNot and constant(node.comparators[0]) is None:
         node = node.left
     words = call_name(node).lower().split("_") if node.__class__ in (ast.Name, ast.Attribute) else []
@@ -101,7 +109,7 @@ def _library(node: Node) -> str | None:
 
 
 def _of_parameter(file: RuleFile, call: Link, name: str | None) -> str | None:
-    """Of what a function of the project is handed by name, what it does with it."""
+    """The library that a function of the project chooses by the keyword `name` of this call."""
     if call[0].__class__ is not ast.Call:
         return None
     full = file.names.resolve(call[0].func, call)

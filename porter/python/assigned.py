@@ -1,4 +1,4 @@
-"""What a name is set to."""
+"""Finds the values that a name is set to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from porter.python.names import Names
 
 
 def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
-    """In the scope that binds it; empty where something else than plain assignments binds it."""
+    """All values that a name is set to, in the scope that binds it. [] where not only plain assignments bind it."""
     bindings = names.bindings(name.id, link)
     return names.once("values", bindings, lambda: _values(bindings))
 

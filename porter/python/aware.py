@@ -1,4 +1,7 @@
-"""Code that already knows NPUs: a ladder `if cuda ... elif npu ...` would be ruined by a rename, so it is left alone."""
+"""Finds code that already handles NPUs, so that porter leaves it alone.
+
+A ladder is a chain of branches for several devices: `if cuda ... elif npu ...`. A rename of "cuda" would destroy it.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +23,34 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 
+# names and strings that mean an NPU
 _NPU = lazy(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
-# other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well
+# the same for other accelerators: in a project that runs on NPUs, a ladder for them chooses among devices as well
 _OTHERS = lazy(
     _NPU.pattern + r"|(?i:(?:^|[._])(?:xpu|mlu|hpu|musa|sdaa)(?:$|[._:])|is_(?:xpu|mlu|hpu|musa|sdaa|cuda)_avail)"
 )
+# how a string begins that names such a device
 _TEXTS, _OTHER_TEXTS = ("npu", "hccl"), ("npu", "hccl", "xpu", "mlu", "hpu", "musa", "sdaa")
 _CUDA = lazy(r"(?i)cuda|nccl|gpu")
+# questions for the device that a machine has
 _ASKS = lazy(
     rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
-_ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # a word of all that it finds
+_ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # every match of _ASKS has one of them: edit both
 _LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
-# of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
+# searches in lower-case text for lines that may match _NPU; patterns that begin with plain letters are twenty times as fast
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
+# the same for other accelerators, in a project that supports several
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
 
 
 def _as_npu(text: bytes) -> bytes:
+    """A text about CUDA as it would be written for NPUs."""
     return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
 
 
 def _words(node: Node) -> Iterator[str]:
+    """The names and short strings in a tree."""
     for inner in walk(node):
         kind = inner.__class__
         if kind is ast.Name:
@@ -61,15 +70,15 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 
 class Awareness:
-    """Ranges of offsets in which CUDA code stands beside its NPU twin."""
+    """The ranges of a file, as offsets, in which CUDA code stands beside code that does the same for NPUs."""
 
     def __init__(self, file: File) -> None:
         known = file.facts.accelerators
         self.source, self._project = file.source, known.also_npu(file.path)
-        self._among = file.path in known.rivals  # one of several accelerators: NPUs want a file of their own
+        self._among = file.path in known.rivals  # there is a file for each accelerator, so NPUs need one of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
-        self._offered: set[str] = set()  # attributes of the options that name both
+        self._offered: set[str] = set()  # attributes of options that offer CUDA and NPUs
         patched, is_shim = patches(file.source)
         self.ranges += [*imported(file), *patched, *heads(file.source)]
         # the style that ports by transfer_to_npu says of each place what is left to do
@@ -88,20 +97,22 @@ class Awareness:
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
         self._starts: list[int] = []  # of the ranges
-        self._reach: list[int] = []  # how far those up to here go
+        self._reach: list[int] = []  # the largest end of all ranges up to this one
         for start, end in sorted(self.ranges):
             self._starts.append(start)
             self._reach.append(max([end, *self._reach[-1:]]))
 
     @cached_property
     def partly(self) -> bool:
-        """Whether file or project ask which device there is. porter never writes such a question: a half-ported file does not."""
+        """Whether the file or the project already chooses between devices. porter never writes such a choice itself, so a
+        file that porter has ported in part does not count."""
         if self._project or self._among or self._ladders:
             return True
         among = self.source.vocabulary
         return any(word in among for word in _ASKS_ONE_OF) and _ASKS.search(self.source.utf8) is not None
 
     def covers(self, offset: int) -> bool:
+        """Whether the code at this offset handles NPUs already."""
         index = bisect_right(self._starts, offset)
         return self.whole or index > 0 and offset < self._reach[index - 1]
 
@@ -115,7 +126,7 @@ class Awareness:
         return self.covers(self.source.offset(node.lineno, node.col_offset))
 
     def _looked_up(self, file: File) -> None:
-        """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""
+        """Adds the default of `getattr(torch, device_type, torch.cuda)`: it is only a fallback."""
         for link in file.buckets[ast.Call]:
             call = link[0]
             if (
@@ -127,7 +138,7 @@ class Awareness:
                     self.ranges.append(self.source.span(call.args[2]))
 
     def _find(self, node: Node) -> None:
-        """Down through statements only, and only where a line speaks of an NPU at all."""
+        """Looks at all blocks of statements below a node that have a line about an NPU."""
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             block: Any = getattr(node, field, None)
             if block.__class__ is not list:
@@ -141,6 +152,7 @@ class Awareness:
                     self._find(inner)
 
     def _block(self, block: list[ast.stmt], elif_of: ast.If | None) -> None:
+        """Adds the ranges of one block. `elif_of`: the `if` whose `else` the block is; an `elif` belongs to its ladder."""
         branches: list[tuple[ast.expr | None, list[ast.stmt]]] = []
         self._twins(block)
         statement: Node
@@ -154,7 +166,7 @@ class Awareness:
                 if not closed or ladder[-1][0] is None:
                     self._ladder([*branches, *ladder] if branches and closed else ladder)
                     branches = []
-                else:  # `if a: return x` and the next `if`: a ladder in another spelling
+                else:  # `if a: return x`, followed by the next `if`: that is a ladder, too
                     branches += ladder
             else:
                 if branches:
@@ -168,7 +180,8 @@ class Awareness:
             self._ladder(branches)
 
     def _twins(self, block: list[ast.stmt]) -> None:
-        """`a.is_cuda = ...` beside `a.is_npu = ...`, `if x == "cuda":` beside `if x == "npu":`: the same words, twice."""
+        """Adds a statement about CUDA if the block has the same statement about NPUs: `a.is_cuda = ...` and `a.is_npu = ...`,
+        `if x == "cuda":` and `if x == "npu":`."""
         known = {self._text(s) for s in block if on_lines(s, self._lines)}
         for statement in block if known else ():
             text = self._text(statement)
@@ -176,7 +189,7 @@ class Awareness:
                 self.ranges.append(self.source.span(statement))
 
     def _chosen(self, link: Link) -> None:
-        """`if args.device == "cuda":` and `args.device = "cuda"`, where `--device npu` is another choice."""
+        """Adds code about the value cuda of an option that also offers npu: `if args.device == "cuda":` with its branch."""
         child = link[0]
         for above in ancestors(link):
             node = above[0]
@@ -189,14 +202,14 @@ class Awareness:
             child = node
 
     def _without(self, statement: ast.Try) -> None:
-        """`try: import torch_npu` and what is done without it."""
+        """Adds the handlers of `try: import torch_npu`: they run without NPUs."""
         imports = (node for node in statement.body if isinstance(node, (ast.Import, ast.ImportFrom)))
         modules = (name for node in imports for name in (getattr(node, "module", None), *(a.name for a in node.names)))
         if any((name or "").partition(".")[0] == "torch_npu" for name in modules):
             self.ranges += [self.source.span(inner) for handler in statement.handlers for inner in handler.body]
 
     def _replaced(self, block: list[ast.stmt], position: int) -> None:
-        """`kind = torch.cuda.amp` that a following `if npu: kind = torch.npu.amp` replaces."""
+        """Adds `kind = torch.cuda.amp`, if an `if npu: kind = torch.npu.amp` follows that replaces the value."""
         choice: Any = block[position]
         if choice.orelse or not _mentions(choice.test, self._devices):
             return
@@ -208,12 +221,13 @@ class Awareness:
                     self.ranges.append(self.source.span(statement))
 
     def _text(self, statement: ast.stmt) -> bytes:
-        """Of an `if` the condition, of a simple statement all."""
+        """The text of a simple statement, or of the condition of an `if`."""
         node = statement.test if isinstance(statement, ast.If) else statement
         start, end = self.source.span(node)
         return b"" if hasattr(node, "body") else self.source.utf8[start:end]
 
     def _ladder(self, branches: list[tuple[ast.expr | None, list[ast.stmt]]]) -> None:
+        """Adds the branches about CUDA of a ladder that has a branch for NPUs."""
         npu = [test is not None and _mentions(test, self._devices) for test, _ in branches]
         if not any(npu):
             return
@@ -229,7 +243,7 @@ class Awareness:
         self._ladder([(case.pattern, case.body) for case in node.cases])
 
     def _statement(self, statement: ast.stmt) -> None:
-        """One expression that speaks of both: `x in ("cuda", "npu")`, `{"cuda": ..., "npu": ...}`, `a if npu else b`."""
+        """Adds expressions that name CUDA and NPUs: `x in ("cuda", "npu")`, `{"cuda": ..., "npu": ...}`, `a if npu else b`."""
         if getattr(statement, "body", None).__class__ is list:
             return
         for node in walk(statement):
@@ -253,7 +267,7 @@ class Awareness:
 
 
 def _option(statement: ast.stmt, choices: Node) -> str:
-    """The attribute of the option that a statement adds with these choices."""
+    """The attribute of the option that `add_argument(..., choices=choices)` adds; "" where the statement is no such call."""
     call = getattr(statement, "value", None)
     if not isinstance(call, ast.Call) or not any(k.arg == "choices" and k.value is choices for k in call.keywords):
         return ""
@@ -263,7 +277,7 @@ def _option(statement: ast.stmt, choices: Node) -> str:
 
 
 def _bound(statement: ast.stmt) -> str:
-    """The one name that an assignment binds."""
+    """The name that an assignment binds, if it binds only one; else ""."""
     targets = statement.targets if isinstance(statement, ast.Assign) else ()
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
@@ -281,6 +295,7 @@ def _ladder(node: ast.If) -> Iterator[tuple[ast.expr | None, list[ast.stmt]]]:
 
 
 def _choices(node: Node) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """(test, value) of each part of `a if test else b if ...`; the last has no test."""
     while node.__class__ is ast.IfExp:
         yield node.test, node.body
         node = node.orelse

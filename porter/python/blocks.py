@@ -1,5 +1,4 @@
-"""Where a node stands among its siblings, and what they have in common: asked of every node that matters, answered without
-a search."""
+"""Says where a node stands among its siblings. Answers are kept at the node or at the file, so that nothing is searched twice."""
 
 from __future__ import annotations
 
@@ -15,18 +14,19 @@ _Answer = TypeVar("_Answer")
 
 
 class _Answers(Protocol):
-    """python/file.py."""
+    """The part of `Parsed` (python/file.py) that this module needs."""
 
     answers: dict[str, dict[Any, Any]]
 
 
 def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
-    """A question about a node that nothing else decides: every child asks it, and it is answered once."""
+    """Decorates a question about a node, so that it is answered once. Only the node may decide the answer: the answer is
+    kept at the node, whatever the other arguments are."""
     key = f"_{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
     def answer(node: Node, *arguments: object) -> _Answer:
-        known = node.__dict__  # kept as long as the node: it goes with its tree
+        known = node.__dict__  # kept as long as the node
         if key not in known:
             known[key] = ask(node, *arguments)
         result: _Answer = known[key]
@@ -36,7 +36,7 @@ def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
 
 def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
-    """The same of a question about a file, and what else it names: every hit asks it."""
+    """Decorates a question about a file and further arguments, so that it is answered once for each of them."""
     question = f"{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
@@ -51,8 +51,8 @@ def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
 
 def place(owner: Node, child: Node) -> tuple[str, int]:
-    """The field of a node whose list holds another, and its place there; ("", -1) where none does."""
-    # kept as long as the node: it goes with its tree
+    """The field of `owner` whose list holds `child`, and the index there; ("", -1) where no list holds it."""
+    # kept as long as the node
     known: dict[Node, tuple[str, int]] | None = owner.__dict__.get("_places")
     if known is None:
         fields: Iterator[tuple[str, Any]] = ((name, getattr(owner, name, None)) for name in owner._fields)
@@ -62,13 +62,13 @@ def place(owner: Node, child: Node) -> tuple[str, int]:
 
 
 def within(owner: Node, child: Node, *fields: str) -> bool:
-    """Whether one of these lists holds a node."""
+    """Whether the list in one of these fields of `owner` holds `child`."""
     return place(owner, child)[0] in fields
 
 
 def above(owner: Node, child: Node, finds: Callable[[ast.stmt], object], key: object) -> object:
-    """What `finds` says of the first statement of which it says something, in the block of `child` and above it. Each
-    block is gone over once for a `key`."""
+    """The first answer that `finds` gives for a statement above `child` in the same block; None where it gives none. For
+    each `key`, a block is searched once."""
     field, index = place(owner, child)
     if field not in BODIES:
         return None

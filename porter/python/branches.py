@@ -1,4 +1,4 @@
-"""What a question about CUDA decides: another library's use of CUDA, or a call of a CUDA kernel, is not ported with it."""
+"""Finds questions about CUDA (`x.is_cuda`) that decide about another library, or about a CUDA kernel. They are not ported."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ if TYPE_CHECKING:
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
+# names of CUDA kernels and of modules that hold them
 _KERNEL = lazy(
     r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|_gpu_(?:forward|backward|fwd|bwd)$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
 )
-# a name that says that such kernels were built or installed, and a function that asks whether they can be used
+# a name that says that kernels were built or installed
 _BUILT = lazy(
     rf"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:{any_of('built-for-cuda')})|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
-_ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
+_ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")  # such a function
 _CHOOSES = lazy(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
-_ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # a module of such kernels
+_ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # the path of a module about kernels
 _KERNELS_OF = hints("package-of-kernels")
-_CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
-_NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code; cudnn_benchmark: what an option sets
+_CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})  # a condition with one is about kernels
+_NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such as to_cuda, options such as cudnn_benchmark
     r"(?:^|_)(?:(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
-_COMPARED = ' == "cuda"'  # names a kernel only where nothing else does
-_TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)
+_COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
+_TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
 
 
 def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
-    """Of `torch.cuda.is_available`, the other library or package for which CUDA is asked: `onnxruntime`."""
+    """The other library or package for which the code asks `torch.cuda.is_available`: `onnxruntime`. None for torch itself."""
     if link is None:
         return None
     child, truth = link[0], True  # whether the value so far is still the answer to the question
@@ -55,7 +56,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             if library := library_on_cuda(file.names.resolve(above.func, up)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            library = _theirs(file, [above.body, above.orelse], up)
+            library = _library_used(file, [above.body, above.orelse], up)
             if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
                 return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
@@ -80,7 +81,7 @@ def _first_asked_for(file: File, uses: list[Link]) -> str | None:
 
 
 def kernel(file: File, link: Link | None) -> str | None:
-    """Of a question about a tensor's device, the CUDA kernel that is called, or thought of, where the answer is yes."""
+    """The CUDA kernel that a question about a tensor's device decides about. It is called, or the code prepares its call."""
     if link is None:
         return None
     if extension := demanded(link):
@@ -98,7 +99,7 @@ def kernel(file: File, link: Link | None) -> str | None:
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if kind is ast.IfExp:
                 parts = [above.body, above.orelse]
-            else:  # one that raises refuses what the kernel cannot take, here as there
+            else:  # a branch that raises still does so after the port, so its `else` does not count
                 parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
             return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
@@ -108,13 +109,13 @@ def kernel(file: File, link: Link | None) -> str | None:
 
 
 def _is_without(part: Node) -> bool:
-    """`device == "cuda" and not torch.cuda.is_available()`: what follows is for machines without."""
+    """Whether a part of a condition says that there is no GPU: `not torch.cuda.is_available()`."""
     asked: Node = part.operand if part.__class__ is ast.UnaryOp and part.op.__class__ is ast.Not else None
     return asked.__class__ is ast.Call and call_name(asked.func) == "is_available"
 
 
 def _of_statement(file: File, statement: Node, link: Link) -> str | None:
-    """The kernel of a statement that is no branch, and asks for the device."""
+    """The kernel that a statement without branches decides about: an assignment, an assert or a return."""
     if statement.__class__ is ast.Assign and (match := _CHOOSES.search(getattr(statement.targets[0], "id", ""))):
         return match.string
     if statement.__class__ is ast.Assert:
@@ -127,7 +128,7 @@ def _kernel(file: File, parts: list[ast.AST], link: Link) -> str | None:
 
 
 def _asserted(file: File, statement: Node, link: Link) -> str | None:
-    """The kernel of a branch that is taken for tensors on the device: what is asserted there asks the same again."""
+    """The kernel that is called in the branch of an assert, if the branch is for tensors on the device."""
     branch = link[1][0]
     if branch.__class__ is not ast.If or statement not in branch.body:
         return None
@@ -136,8 +137,8 @@ def _asserted(file: File, statement: Node, link: Link) -> str | None:
 
 
 def _kernel_after(file: File, node: Node, link: Link) -> str | None:
-    """One that runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before. Each
-    block is gone over once."""
+    """The kernel that is called below `if not x.is_cuda: return slow(x)`. A branch that raises does not count. Each block is
+    searched once."""
     if node.__class__ is not ast.If or node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
         return None
     owner = link[1][0]
@@ -156,8 +157,8 @@ def _kernel_after(file: File, node: Node, link: Link) -> str | None:
 
 
 def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
-    """Its nodes in the order of `walk`, without the statements that have been gone over in vain: an `elif` holds all
-    that follow it."""
+    """The nodes below `part`, in the order of `walk`, without statements in which this question has found nothing before. An
+    `elif` holds all that follow it, so that they would be searched again and again."""
     barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
     statements, todo = [], deque([part])
     while todo:
@@ -168,18 +169,18 @@ def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
             statements.append(node)
         todo.extend(children(node))
         yield node
-    barren.update(statements)  # reached where nothing was found: who has an answer stops before
+    barren.update(statements)  # reached only if nothing was found: a caller that finds something stops before
 
 
 @once
 def _conditions_of(test: ast.BoolOp, file: File, link: Link) -> tuple[tuple[ast.expr, str], ...]:
-    """What each part of it asks for beside CUDA."""
+    """The parts of a condition that ask for something besides CUDA, and what each asks for."""
     words = ((value, next(_conditions(file, value, link), None)) for value in test.values)
     return tuple((value, word) for value, word in words if word)
 
 
 def _conditions(file: File, node: Node, link: Link) -> Iterator[str]:
-    """What else is asked in one condition: `HAS_TRITON and x.is_cuda`, `impl == "cuda" and x.is_cuda`."""
+    """Names of kernels that one part of a condition asks for: `HAS_TRITON`, `impl == "cuda"`."""
     yield from kernels_called(file, node, link)
     for inner in walk(node):
         word = inner.attr if inner.__class__ is ast.Attribute else getattr(inner, "id", "")
@@ -192,7 +193,7 @@ def _conditions(file: File, node: Node, link: Link) -> Iterator[str]:
 
 
 def _asking(file: File, node: Node, link: Link) -> str | None:
-    """The function that answers whether a kernel can be used, by returning True, False or a condition."""
+    """The function around, if it answers whether a kernel can be used; or the file, if it is about kernels."""
     if node.__class__ is ast.If and node.body[-1].__class__ is ast.Raise:
         return None
     if _ABOUT.search(file.path):
@@ -211,7 +212,7 @@ def _above(link: Link) -> Iterator[Link]:
         yield link[0], link
 
 
-def _theirs(file: File, parts: list[Node], link: Link) -> str | None:
+def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
     for part in parts:
         for node in part if part.__class__ is list else [part]:
             for inner in _fresh(file, "library", node, link):
@@ -232,6 +233,7 @@ def _theirs(file: File, parts: list[Node], link: Link) -> str | None:
 
 
 def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
+    """The names of CUDA kernels that a part of the tree imports or calls."""
     for call in _fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
@@ -246,7 +248,7 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
 
 
 def is_kernel(file: File, node: Node, link: Link) -> bool:
-    """Whether a chain of names is a CUDA kernel, by the package that it is from or by its words."""
+    """Whether a chain of names is a CUDA kernel, by its package or by its words."""
     words, first = _words(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
     if not full and first.__class__ is ast.Name:  # `try: from ._C import f ... except ImportError: f = None`
@@ -260,7 +262,7 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
-    """`Fused.apply(x)` of a class of the file whose methods call a kernel; `self.norm.apply(x)` of what is a kernel."""
+    """Whether `Fused.apply` belongs to a class of the file whose methods call a kernel, or `self.norm.apply` to a kernel."""
     if node.__class__ is not ast.Attribute or node.attr != "apply":
         return False
     if getattr(node.value, "attr", "") and getattr(node.value.value, "id", "") == "self":
@@ -278,13 +280,13 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
 
 
 def _demands(file: File, node: Node) -> bool:
-    """`grid.accelerate()`, `accelerate(x)`, of which every definition in this file cannot do without an extension."""
+    """Whether every function of this name in the file needs an extension (demands.py)."""
     functions = file.names.scopes.functions.get(call_name(node), ())
     return bool(functions) and all(demands(function[0]) for function in functions)
 
 
 def _words(node: Node) -> tuple[list[str], Node]:
-    """The words of a chain from its end, and what it begins with."""
+    """The words of a chain, last word first, and the node that it begins with."""
     words = []
     while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
         words += [node.attr] if node.__class__ is ast.Attribute else []

@@ -1,4 +1,4 @@
-"""Questions for the compute capability of a GPU, which an NPU has none of."""
+"""Finds questions for the compute capability of a GPU. An NPU has none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from porter.python.imports import catcher_of
 from porter.python.index import Link, Node, ancestors, parents, walk
 
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
-_CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})
-_QUESTIONS = frozenset({"is_available", "device_count"})
+_CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})  # types that catch what such a call raises
+_QUESTIONS = frozenset({"is_available", "device_count"})  # functions that ask for a GPU
 
 
 def capability(link: Link | None) -> str | None:
-    """ "field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too,
-    "version" where the version of CUDA is."""
+    """What a question for a GPU is asked together with. "field": the name is `get_device_properties` and one of _NO_FIELD is
+    read, as in `get_device_properties(0).major`. "capability": its condition also asks for the compute capability. "version":
+    its condition also compares the version of CUDA."""
     if link is None or link[1] is None:
         return None
     call, child = link[1][0], link[0]
@@ -44,7 +45,8 @@ def _versioned(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 
 
 def shielded(link: Link | None, staying: Sequence[Link]) -> bool:
-    """Whether a call that raises beside an NPU is caught, asked together with a GPU, or behind a question that stays."""
+    """Whether a call that raises on an NPU does no harm: it is caught, or runs only where a GPU is asked for, or behind one
+    of the questions `staying`, which the port does not change."""
     child = link[0] if link else None
     for above in parents(link):
         if above.__class__ is ast.BoolOp and any(v is not child for v in _asking_for_gpu(above)):
@@ -57,7 +59,7 @@ def shielded(link: Link | None, staying: Sequence[Link]) -> bool:
 
 
 def _kept_away(question: Link) -> Node:
-    """What a question that stays keeps an NPU from: its branch, or the function where it returns."""
+    """The code that an NPU never runs because of a question that stays: its statement, or the block around if it returns."""
     up = next(up for up in ancestors(question) if isinstance(up[0], ast.stmt))
     returns = isinstance(up[0], ast.If) and isinstance(up[0].body[-1], ast.Return)
     return up[1][0] if returns else up[0]
@@ -69,7 +71,7 @@ def _asking_for_gpu(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 
 
 def _compares_version(node: Node) -> bool:
-    """`torch.version.cuda < "12.8"`: None there, which no comparison takes."""
+    """Whether a condition compares the version of CUDA: `torch.version.cuda < "12.8"`. On an NPU it is None, so < raises."""
     return any(
         inner.__class__ is ast.Compare
         and not isinstance(inner.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq))

@@ -1,4 +1,4 @@
-"""The comments of a Python file."""
+"""Finds the comments of a Python file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from porter.python.stored import LINE_END, Stored
 
 
 class _Commented(Protocol):
-    """python/source.py."""
+    """The part of `Source` (python/source.py) that this module needs."""
 
     stored: Stored
     utf8: bytes
@@ -26,8 +26,9 @@ class _Commented(Protocol):
 
 
 def comments(utf8: bytes) -> list[tuple[int, int, str]]:
-    """(line, column in characters, text) of each. Behind what this Python's tokenizer cannot read, whatever looks like one."""
-    text, comments, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # it knows no lone \r
+    """(line, column in characters, text) of each comment. After a place that the tokenizer of this Python cannot read, every
+    # counts as the begin of a comment."""
+    text, comments, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # the tokenizer does not know a lone \r
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             line = token.end[0]
@@ -48,7 +49,7 @@ def on_lines(source: Any, first: int, last: int) -> list[tuple[int, int, str]]:
 
 
 def to_porter(source: _Commented) -> Iterator[Comment]:
-    """The comments in which the user may speak to porter. The text is tokenized only if it says `porter:` at all."""
+    """All comments, if the file contains `porter:`; else none, and the file is not tokenized."""
     if SPOKEN in source.stored.data:
         for line, column, text in source.comments:
             start = source.starts[line - 1]

@@ -1,5 +1,7 @@
-"""`assert _C is not None and x.is_cuda, "CUDA extension required"`: such a function cannot do without the extension, so that
-its questions for a GPU stay as they are until that is ported."""
+"""Finds functions that assert a CUDA extension: `assert _C is not None and x.is_cuda, "CUDA extension required"`.
+
+Such a function does not work without the extension. Its questions for a GPU stay as they are until the extension is ported.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,19 @@ from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.regex import lazy
 
-_EXTENSION = lazy(r"^_C$|(?:^|_)(?:ext|cuda)$|^_backend$")
-_SAID = lazy(r"(?i)\bcuda[ _-](?:ext|kernel|op)")
+_EXTENSION = lazy(r"^_C$|(?:^|_)(?:ext|cuda)$|^_backend$")  # names of extensions
+_SAID = lazy(r"(?i)\bcuda[ _-](?:ext|kernel|op)")  # messages that speak of one
 
 
 def demanded(link: Link) -> str | None:
-    """The extension without which the function around does not go on."""
+    """The extension that the function around `link` asserts."""
     function = next((above for above in parents(link) if isinstance(above, FUNCTIONS[:2])), None)
     return demands(function) if function is not None else None
 
 
 @once
 def demands(function: Node) -> str | None:
-    """What the body of a function asserts to be there before it does anything else with it."""
+    """The extension that a function asserts to be there."""
     asserts = (statement for statement in function.body if statement.__class__ is ast.Assert)
     return next((name for statement in asserts if (name := _extension(statement))), None)
 
@@ -37,7 +39,7 @@ def _extension(statement: ast.Assert) -> str | None:
 
 
 def _present(part: ast.expr) -> str:
-    """`_C is not None`"""
+    """The name that a condition says is there: `_C` of `_C is not None`; else ""."""
     if not isinstance(part, ast.Compare) or not isinstance(part.ops[0], ast.IsNot):
         return ""
     return getattr(part.left, "id", "") if constant(part.comparators[0]) is None else ""

@@ -1,4 +1,4 @@
-"""What a condition comes to on a machine with NPUs, where its own words tell."""
+"""Evaluates conditions as they come out on a machine with NPUs, as far as their words tell."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from collections.abc import Sequence
 from porter.python.index import Node
 from porter.regex import lazy
 
+# questions that are False there: for CUDA, and for special ways to run a model
 _NEVER = lazy(
     r"(?:\.is_cuda(?:\(\))?|cuda\.is_available\(\)|cuda\.device_count\(\)|TYPE_CHECKING|torch\.version\.(?:cuda|hip)"
     r"|is_scripting\(\)|is_tracing\(\)|is_in_onnx_export\(\)|is_compiling\(\))$"
 )
+# names of devices and backends, which are not "cuda" there
 _CUDA = lazy(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?$")
+# conditions about empty or missing arguments
 _EMPTY = lazy(
     r"(?<![\w.])\.*\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
     r"|^(?:len\([\w.]+\)|(?:num_|n_|n)?\w+) == 0$|^not [\w.]+$|^isinstance\("
 )
+# types of exceptions with which a handler catches that something is missing
 _CATCHES = frozenset(
     [
         "ImportError",
@@ -31,6 +35,7 @@ _CATCHES = frozenset(
 
 
 def truth(test: Node) -> bool | None:
+    """True or False, if the condition is so on every machine with NPUs; None where nobody can tell."""
     kind = test.__class__
     if kind is ast.UnaryOp and test.op.__class__ is ast.Not:
         inner = truth(test.operand)
@@ -55,16 +60,17 @@ def _compared(left: ast.expr, op: ast.cmpop, right: Node) -> bool | None:
     if word.__class__ is str and word.startswith("cuda") and _CUDA.search(text):
         return not same
     if text.endswith("torch.__version__") and word.__class__ is str and not word[:1].isdigit():
-        return not same  # another framework under the same name
+        return not same  # the code asks for another framework that is called torch as well
     return not same if word is None and text in ("torch.version.cuda", "torch.version.hip") else None
 
 
 def on_nothing(test: ast.expr) -> bool:
-    """`x.numel() == 0`, `x is None`: what returns there is not what the function is for."""
+    """Whether a condition is about empty or missing input: `x.numel() == 0`, `x is None`. Its branch is a special case."""
     return bool(_EMPTY.search(ast.unparse(test)))
 
 
 def leaves(body: list[ast.stmt]) -> bool:
+    """Whether code below a block does not run after it."""
     return bool(body) and body[-1].__class__ in (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -73,7 +79,7 @@ def raises(body: list[ast.stmt]) -> bool:
 
 
 def fallback(block: ast.Try) -> ast.ExceptHandler | None:
-    """What takes over where something is not there."""
+    """The handler that takes over where something is missing; None where there is none, or it raises again."""
     for handler in block.handlers:
         kinds: Sequence[ast.expr | None] = handler.type.elts if isinstance(handler.type, ast.Tuple) else (handler.type,)
         if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES for k in kinds):

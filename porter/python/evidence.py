@@ -1,4 +1,4 @@
-"""What an expression's own words say: is it a device, a backend, a log call, another array library's?"""
+"""Says by its words what an expression is: a device, a backend, a log call, a part of another array library."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from porter.rulebook.table import hint, hints
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = hints("other-library")
-OWN_DEVICES = hints("library-with-devices")  # "cuda" is theirs
-CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they ask for CUDA themselves, whatever torch runs on
+OWN_DEVICES = hints("library-with-devices")  # their own strings for devices include "cuda"
+CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they use CUDA themselves, whatever device torch uses
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
-RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # what hands a text to a shell
+RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # functions that run a command
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
-_LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
-_LOGS = frozenset(
+_LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")  # functions that look up a setting by its key
+_LOGS = frozenset(  # functions that only tell a person
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
 )
 
@@ -29,17 +29,17 @@ def constant(node: Node) -> Any:
 
 
 def call_name(func: Node) -> str:
-    """The last word of what is called."""
+    """The last word of a chain of names: `step` of `self.optimizer.step`."""
     name: str = func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
     return name
 
 
 class Listed(NamedTuple):
-    """What the constants of a list are."""
+    """What the constants in a list say."""
 
-    npu: bool  # one starts so
-    hccl: bool
-    devices: bool  # nothing else, and several
+    npu: bool  # one of them starts with npu
+    hccl: bool  # one of them starts with hccl
+    devices: bool  # all are devices, and there are several
 
 
 @once
@@ -51,40 +51,41 @@ def listed(node: Node) -> Listed:
 
 
 def like(name: str, kind: str) -> bool:
-    """Whether a name promises a device, or a backend."""
+    """Whether a name sounds like a device, or like a backend. `kind`: device | backend."""
     return bool((_DEVICE_NAME if kind == "device" else _BACKEND_NAME).search(name.strip("-").replace("-", "_")))
 
 
 def lightning(name: str) -> bool:
-    """`accelerator="cuda"` goes to a registry of names, which knows NPUs only where a plug-in adds them: never certain."""
+    """Whether a name holds an accelerator of Lightning. Lightning knows an accelerator for NPUs only with a plug-in."""
     return "accelerator" in name.lower()
 
 
 def trainer(resolved: str | None) -> bool:
-    """Lightning's own Trainer knows which accelerators it has: no string makes it use an NPU."""
+    """Whether a full name belongs to Lightning. Its Trainer has no accelerator for NPUs, whatever string it is given."""
     return (resolved or "").partition(".")[0] in ("lightning", "pytorch_lightning", "lightning_fabric")
 
 
 def target_name(node: Node) -> str:
-    """`x` of `x = ...`, `self.x = ...`."""
+    """`x` for the targets `x` and `self.x`."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def flag(node: Node) -> str | None:
-    """`--dist-backend` as a name."""
+    """A string as the name that an option has in Python: dist_backend of `--dist-backend`."""
     text = constant(node)
     return text.lstrip("-").replace("-", "_") if isinstance(text, str) else None
 
 
 @once
 def given_flags(call: ast.Call) -> tuple[str, ...]:
-    """`-d` and `--device` as they are."""
+    """The flags of `add_argument("-d", "--device")`, with their dashes."""
     texts = (constant(a) for a in call.args)
     return tuple(text for text in texts if isinstance(text, str) and text.startswith("-"))
 
 
 def device_like(node: Node) -> bool:
-    """`device`, `x.device.type`, `str(device)`, `cfg["device"]`, `get_device()`, `args.get("device")`."""
+    """Whether an expression is a device by its words: `device`, `x.device.type`, `str(device)`, `cfg["device"]`, `get_device()`,
+    `args.get("device")`."""
     kind = node.__class__
     if kind is ast.Name:
         return like(node.id, "device")
@@ -108,6 +109,7 @@ def device_like(node: Node) -> bool:
 
 
 def backend_like(node: Node) -> bool:
+    """Whether an expression is a backend by its words: `args.backend`, `cfg["backend"]`, `dist.Backend.NCCL`."""
     kind = node.__class__
     if kind is ast.Call:
         if call_name(node.func) in ("lower", "str", "strip", "upper", "get", "getattr"):
@@ -124,15 +126,17 @@ def backend_like(node: Node) -> bool:
 
 
 def named(node: Node, kind: str) -> bool:
+    """Whether an expression is a device, or a backend, by its words. `kind`: device | backend."""
     return device_like(node) if kind == "device" else backend_like(node)
 
 
 def is_log(func: Node, name: str) -> bool:
+    """Whether a call only tells a person something. `name`: the last word of `func`."""
     return name in _LOGS or name.endswith(("Error", "Warning", "Exception"))
 
 
 def logged(link: Link | None) -> bool:
-    """Stands in a call that only tells a person."""
+    """Whether a place stands in a call that only tells a person something, or in a raise."""
     while link is not None and not isinstance(link[0], ast.stmt):
         if link[0].__class__ is ast.Call and is_log(link[0].func, call_name(link[0].func)):
             return True
@@ -141,13 +145,13 @@ def logged(link: Link | None) -> bool:
 
 
 def library_on_cuda(resolved: str | None) -> str | None:
-    """The library that asks for CUDA itself, of the full name of something in it."""
+    """The library that a full name belongs to, if that library uses CUDA itself."""
     root = (resolved or "").lstrip(".").partition(".")[0]
     return root if root in CUDA_LIBRARIES else None
 
 
 def other_library(resolved: str | None) -> bool:
-    """A function of a library whose devices and backends are not torch's."""
+    """Whether a full name belongs to a library whose devices and backends are not those of torch."""
     if resolved is None:
         return False
     root = resolved.lstrip(".").partition(".")[0]
@@ -155,14 +159,14 @@ def other_library(resolved: str | None) -> bool:
 
 
 class Sides(NamedTuple):
-    """Those of a comparison that decide what a string is that it is compared with."""
+    """The sides of a comparison, by what they tell about a string on the other side."""
 
-    npu: tuple[ast.expr, ...]
+    npu: tuple[ast.expr, ...]  # strings that name an NPU
     device: tuple[ast.expr, ...]
     backend: tuple[ast.expr, ...]
     names: tuple[ast.expr, ...]
     members: tuple[ast.expr, ...]  # `self.x`, `args.x`
-    other: tuple[ast.expr, ...]  # texts that are no devices
+    other: tuple[ast.expr, ...]  # strings that are no devices
 
 
 @once
@@ -179,7 +183,7 @@ def sides_of(node: ast.Compare) -> Sides:
 
 
 def _names_npu(side: ast.expr) -> bool:
-    """A side of a comparison, or what one lists."""
+    """Whether one side of a comparison names an NPU, alone or in a list."""
     if hasattr(side, "elts"):
         return listed(side).npu or listed(side).hccl
     return str(constant(side)).startswith(("npu", "hccl"))
@@ -187,7 +191,7 @@ def _names_npu(side: ast.expr) -> bool:
 
 @once
 def has_other_words(side: ast.expr) -> bool:
-    """A text that is no device, also among others."""
+    """Whether a side is a string that is no device, or a list with such a string."""
     texts = (constant(e) for e in getattr(side, "elts", (side,)))
     return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
 

@@ -1,4 +1,4 @@
-"""A Python file as the modules of this room ask it: all that a rule may ask, and what is made for the whole file."""
+"""Describes a Python file for the modules of this room: all that a rule may ask, and what is computed for the whole file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Parsed(Protocol):
-    """Before anything is asked of LibCST's nodes: analysis/parsed.py."""
+    """A file before LibCST parses anything. analysis/parsed.py has the class."""
 
     path: str
     tree: ast.Module
@@ -40,7 +40,7 @@ class Parsed(Protocol):
 
 
 class File(Parsed, RuleFile, Protocol):
-    """analysis/file.py."""
+    """A file with all that a rule may ask. analysis/file.py has the class."""
 
     @property
     def style(self) -> Style: ...
@@ -54,7 +54,7 @@ class File(Parsed, RuleFile, Protocol):
     def by_node(self) -> dict[str, list[Rule]]: ...
     @property
     def patterns(self) -> dict[tuple[int, int], list[Any]]: ...  # values/patterns.py: Match
-    def chain(self, node: cst.CSTNode) -> Link | None: ...  # of a chain its whole, where `link` gives its first word
+    def chain(self, node: cst.CSTNode) -> Link | None: ...  # the link of the whole chain; `link` gives its first word
 
 
 class Suppressions(Protocol):

@@ -1,4 +1,4 @@
-"""Code for another accelerator than NVIDIA's and Huawei's, which stays as it is: Intel's, Google's, Triton's server."""
+"""Finds code for other accelerators than NVIDIA's and Huawei's, such as Intel's and Google's. It stays as it is."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from porter.python.file import File
     from porter.python.source import Source
 
-# a file that cannot start without one of these is for another accelerator, or for a server that knows none but GPUs
+# a file that imports one of these at its head is for another accelerator, or for a server that knows only GPUs
 _ELSEWHERE = hints("imported-for-another-accelerator")
-# `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
+# `torch.cuda.Stream = torch.xpu.Stream`: a file that puts functions of another accelerator under the names of CUDA
 _PATCHES = lazy(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
     re.MULTILINE,
 )
-_OTHERS = (b"xpu", b"mlu", b"hpu", b"musa", b"sdaa", b"npu")
-_MANY = 3
+_OTHERS = (b"xpu", b"mlu", b"hpu", b"musa", b"sdaa", b"npu")  # names of other accelerators
+_MANY = 3  # so many assignments to torch.cuda make up most of a file
 
 
 def patches(source: Source) -> tuple[list[tuple[int, int]], bool]:
-    """Where the file gives torch.cuda the functions of another accelerator, and whether it does little else."""
+    """The ranges where a file puts functions of another accelerator into torch.cuda, and whether it does little else."""
     if source.words.isdisjoint(_OTHERS):
         return [], False
     places = [*_PATCHES.finditer(source.utf8)]
@@ -35,7 +35,8 @@ def patches(source: Source) -> tuple[list[tuple[int, int]], bool]:
 
 
 def imported(file: File) -> list[tuple[int, int]]:
-    """All but the import that says so, which has a finding where a rule knows the package."""
+    """If a file imports a package for another accelerator: the ranges before and behind that import. The import itself may
+    have a finding."""
     for link in (*file.buckets[ast.Import], *file.buckets[ast.ImportFrom]):
         if link[1][0].__class__ is ast.Module and not _ELSEWHERE.isdisjoint(packages_of(link[0])):
             start, end = file.source.span(link[0])

@@ -1,4 +1,4 @@
-"""What can be reached along edges, and what a class derives from."""
+"""Walks graphs: what can be reached along edges, and what classes derive from each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def reached(start: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    """All that can be reached along edges, what it starts from included."""
+    """All nodes that can be reached along edges from `start`, including `start`."""
     todo = list(start)
     nodes = set(todo)
     while todo:
@@ -20,7 +20,7 @@ def reached(start: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> s
 
 
 class ClassTree(Generic[Node]):
-    """Of classes whose bases are known; a class belongs to its own line and to its own heirs."""
+    """Answers which classes derive from which. `bases`: the bases of each class. Every answer includes the class itself."""
 
     def __init__(self, bases: Mapping[Node, Iterable[Node]]) -> None:
         self._bases = bases
@@ -30,12 +30,13 @@ class ClassTree(Generic[Node]):
                 self._derived.setdefault(base, []).append(heir)
 
     def line(self, node: Node) -> set[Node]:
-        """A class, and what it derives from."""
+        """The class and all classes that it derives from."""
         return reached([node], lambda heir: self._bases.get(heir, ()))
 
     def heirs(self, node: Node) -> set[Node]:
-        """A class, and what derives from it."""
+        """The class and all classes that derive from it."""
         return reached([node], lambda base: self._derived.get(base, ()))
 
     def family(self, node: Node) -> set[Node]:
+        """Both together."""
         return self.line(node) | self.heirs(node)

@@ -1,4 +1,7 @@
-"""What runs only where the code looked first what there is: conditions, `try`, marks of tests."""
+"""Finds code that runs only after a check that something is there: below a condition, in a `try`, in a marked test.
+
+`asked` is about functions and versions, `guard` about imports.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,22 @@ from porter.python.imports import catcher_of, handler_of
 from porter.python.index import Link, Node, parents
 from porter.regex import lazy
 
-_DECORATED = lazy(r"(?i)require|with_?package|skip")
+_DECORATED = lazy(r"(?i)require|with_?package|skip")  # a decorator that asks for a package
+# a condition that asks whether a package is there
 _AVAILABLE = lazy(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# a condition that asks for a version or a function
 _ASKS = lazy(
     r"(?i)hasattr|getattr|version|avail|support|(?:^|\W|_)(?:has|is|torch)_|torch\d|legacy|compat|\bin dir\(|>=|<="
 )
-_DEVICE = lazy(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
+_DEVICE = lazy(r"\b[\w.]+\.(?:is_available|device_count)\(\)")  # asks for a device, not for a function
+# types that catch a shared library that is not there, and types that catch a function or module that is not
 _NOT_LOADED = frozenset({"OSError", "EnvironmentError", "IOError", "Exception", "BaseException"})
 _CATCHES = lazy(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
 
 
 def asked(link: Link) -> bool:
-    """Whether what stands here runs only where the code looked what there is."""
+    """Whether the code asks for a version or a function before it runs this place, or catches that one is missing."""
     child = link[0]
     for above in parents(link):
         if above.__class__ in (ast.If, ast.IfExp, ast.While) and child is not above.test and _asks(above.test):
@@ -39,7 +45,7 @@ def asked(link: Link) -> bool:
 
 
 def in_branch(link: Link) -> bool:
-    """Whether it stands in a branch that the code takes for what there is."""
+    """Whether a place stands in a branch of an `if` that asks for a version or a function."""
     child = link[0]
     for above in parents(link):
         if above.__class__ is ast.If and child is not above.test and _asks(above.test):
@@ -50,7 +56,7 @@ def in_branch(link: Link) -> bool:
 
 @blocks.once
 def _asks(test: ast.expr) -> bool:
-    """Whether a condition is about what there is; a device that is available says nothing of functions."""
+    """Whether a condition asks for a version or a function. A question for a device does not count."""
     return bool(_ASKS.search(_DEVICE.sub("", ast.unparse(test))))
 
 
@@ -66,12 +72,12 @@ def _catches(block: ast.Try) -> bool:
 
 @blocks.once
 def _is_marked(function: Node) -> bool:
-    """`@skipif(not hasattr(torch, "x"))`"""
+    """Whether a decorator asks for a function, or skips: `@skipif(not hasattr(torch, "x"))`."""
     return any(_asks(d) or "skip" in ast.unparse(d) for d in function.decorator_list)
 
 
 def _turns_back(statement: Node) -> bool:
-    """`if not hasattr(torch, "x"): return`, `assert hasattr(torch, "x")`."""
+    """Whether code below runs only if something is there: `if not hasattr(torch, "x"): return`, `assert hasattr(torch, "x")`."""
     if statement.__class__ is ast.Assert:
         return _asks(statement.test)
     leaves = statement.__class__ is ast.If and statement.body[-1].__class__ in (ast.Return, ast.Raise, ast.Continue)
@@ -79,7 +85,7 @@ def _turns_back(statement: Node) -> bool:
 
 
 def guard(link: Link | None) -> str | None:
-    """Why it does no harm if an import fails: "type-checking", "try", "if"; None where it does."""
+    """Why the program goes on if an import fails: "type-checking", "try", "if"; None where it stops."""
     child = link and link[0]
     for above in parents(link):
         if above.__class__ is ast.If and blocks.within(above, child, "body"):
@@ -96,7 +102,7 @@ def guard(link: Link | None) -> str | None:
 
 
 def load_guarded(link: Link | None) -> bool:
-    """Whether the program goes on where a shared library is not there."""
+    """Whether the program goes on if the shared library that is loaded here is missing."""
     child = link and link[0]
     for above in parents(link):
         if above.__class__ is ast.Try and blocks.within(above, child, "body"):
@@ -109,7 +115,7 @@ def load_guarded(link: Link | None) -> bool:
 
 
 def instead_of_torch(link: Link) -> bool:
-    """Whether it runs only where torch or torchvision have something not: `except ImportError` of their import."""
+    """Whether a place runs only if an import from torch or torchvision failed: it stands in `except ImportError` of that."""
     child = link[0]
     for above in parents(link):
         if above.__class__ is ast.Try and blocks.within(above, child, "handlers") and child is handler_of(above):
@@ -127,19 +133,19 @@ def _is_of_torch(statement: Node) -> bool:
 
 @blocks.once
 def _kind_of_guard(test: ast.expr) -> str | None:
-    """What a condition asks of what is imported below it."""
+    """How a condition guards an import below it: "type-checking" or "if"; None where it does not."""
     asked = ast.unparse(test)
     return "type-checking" if asked.endswith("TYPE_CHECKING") else "if" if _AVAILABLE.search(asked) else None
 
 
 @blocks.once
 def _is_required(function: Node) -> bool:
-    """`@require_apex`"""
+    """Whether a decorator asks for a package: `@require_apex`."""
     return any(_DECORATED.search(ast.unparse(d)) for d in function.decorator_list)
 
 
 def _leaves(statement: Node) -> bool:
-    """`if not is_x_available(): return`."""
+    """Whether a statement leaves the block if a package is missing: `if not is_x_available(): return`."""
     if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
         return False
     return bool(_AVAILABLE.search(ast.unparse(statement.test)))

@@ -1,5 +1,7 @@
-"""`device = "cuda" if torch.cuda.is_available() else "cpu"; WhisperModel(device=device)`: a device that a name takes to a
-library that knows no NPU. The name may be a local one, a parameter, an option or an attribute of the object itself."""
+"""Follows a device that a name passes to a library without support for NPUs: `device = "cuda"`, `WhisperModel(device=device)`.
+
+The name may be a local name, a parameter, an option or an attribute of `self`.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from porter.python.parameters import defaulted
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names
 
-_WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)
+_WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)  # nodes between a value and the place that it goes to
 _ADD_OPTION = "add_argument"
-_PARSED = ("args", "opt", "flags", "FLAGS")  # what programs call their options
+_PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 
 def given_to(names: Names, value: Link) -> str | None:
-    """The library that a value goes to, of which torch's device is none."""
+    """The library that uses CUDA itself and that a value goes to; None where there is none."""
     if not names.once("a library on CUDA", names.uses, lambda: _has_library(names)):
         return None
     child = value[0]
@@ -29,10 +31,10 @@ def given_to(names: Names, value: Link) -> str | None:
         above: Node = up[0]
         kind = above.__class__
         if kind is ast.Assign:
-            return _of(names, above.targets[0], up) if len(above.targets) == 1 else None
+            return _of_holder(names, above.targets[0], up) if len(above.targets) == 1 else None
         if kind is ast.Compare:
             others = [side for side in (above.left, *above.comparators) if side is not child]
-            return _of(names, others[0], up) if len(others) == 1 else None
+            return _of_holder(names, others[0], up) if len(others) == 1 else None
         if kind is ast.arguments:
             parameter = defaulted(above, child)
             return _of_uses(names, names.readers(parameter.arg, (parameter, (above, up[1]))))
@@ -48,11 +50,12 @@ def given_to(names: Names, value: Link) -> str | None:
 
 
 def _has_library(names: Names) -> bool:
+    """Whether the file imports a library that uses CUDA itself."""
     return any(library_on_cuda(target) for bound in names.imports.values() for target, _ in bound)
 
 
-def _of(names: Names, holder: Node, link: Link) -> str | None:
-    """Of a local name, or `self.x` in the methods of its class."""
+def _of_holder(names: Names, holder: Node, link: Link) -> str | None:
+    """The library that a local name goes to, or `self.x` in the methods of its class."""
     if holder.__class__ is ast.Name:
         return _of_uses(names, names.readers(holder.id, (holder, link)))
     if holder.__class__ is not ast.Attribute or getattr(holder.value, "id", "") != "self":
@@ -63,14 +66,14 @@ def _of(names: Names, holder: Node, link: Link) -> str | None:
 
 
 def _of_option(names: Names, call: ast.Call) -> str | None:
-    """Of `add_argument("--device", default="cuda")`, by what `args.device` goes to."""
+    """The library that `args.device` goes to, for the call `add_argument("--device", default="cuda")`."""
     flags = [a.value for a in call.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
     name = str(flags[0]).lstrip("-").replace("-", "_") if flags else ""
     return _first(names, (use for base in _PARSED for use in _attributes(names, base, name)))
 
 
 def _attributes(names: Names, base: str, name: str) -> Iterator[Link]:
-    """Where `base.name` is read."""
+    """The places where `base.name` is read."""
     for link in names.spelled(base):
         up = link[1]
         if up is not None and up[0].__class__ is ast.Attribute and up[0].attr == name:
@@ -91,6 +94,7 @@ def _first(names: Names, uses: Iterable[Link]) -> str | None:
 
 
 def _library(names: Names, use: Link) -> str | None:
+    """The library of the call that one use is an argument of."""
     child = use[0]
     for up in ancestors(use):
         above: Node = up[0]

@@ -1,4 +1,7 @@
-"""Where a module binds the names that a portable port uses: below its imports, `accelerator_type` and its kin."""
+"""Finds and writes the head of a module: the lines below its imports that bind the names of the portable style.
+
+These names are `accelerator_type`, `accelerator_module` and `accelerator_backend` (engine/portable.py).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
     from porter.python.source import Source
 
+# the names, in text that edits write; and the lines that bind them, as `head_lines` of engine/portable.py writes them
 _WRITTEN = lazy(rb"\baccelerator_(?:type|module|backend)\b")
 _HEAD = lazy(
     rb"(?m)^(?:try:\r?\n    import torch_npu\b[^\n]*\n\r?\n    accelerator_type = .*\n"
@@ -25,14 +29,14 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 class Head(NamedTuple):
-    torch: str  # what torch is called there
-    is_imported: bool  # or an import has to come with the names
-    after: ast.stmt  # the import that they follow
-    bound: frozenset[str]  # of the names, those that are bound so already
+    torch: str  # what the module calls torch
+    is_imported: bool  # False: an import of torch has to be written as well
+    after: ast.stmt  # the import below which the names are bound
+    bound: frozenset[str]  # the names that the module binds already, by the lines that porter writes
 
 
 def head(file: File) -> Head | None:
-    """None where the module does not import torch for sure, or calls something else so."""
+    """The head of a module. None where it does not certainly import torch, or uses one of the names for something else."""
     key = "head"
     answers = file.answers["heads"]
     if key not in answers:
@@ -58,13 +62,13 @@ def _head(file: File) -> Head | None:
 
 
 def _own_imports(file: File) -> list[Link]:
-    """Imports of the module's own body."""
+    """The imports at the top level of the module, in order."""
     links = [link for kind in _IMPORTS for link in file.buckets[kind] if link[1][0].__class__ is ast.Module]
     return sorted(links, key=lambda link: (link[0].lineno, link[0].col_offset))
 
 
 def _is_of_torch(link: Link, called: str | None) -> bool:
-    """Whether the import binds what the file calls torch; without such a name, whether it loads torch at all."""
+    """Whether an import binds `called`, the name that the file has for torch. If it has none: whether the import loads torch."""
     node = link[0]
     if called is not None:
         return node.__class__ is ast.Import and any(
@@ -77,7 +81,7 @@ def _is_of_torch(link: Link, called: str | None) -> bool:
 
 
 def _binds(file: File, name: str, text: str) -> bool:
-    """Whether the module itself binds a name by these lines, and nothing else does."""
+    """Whether the module binds a name by these lines, and by nothing else."""
     begin = b"\n" + file.source.utf8.replace(b"\r\n", b"\n")
     links = file.names.others.get(name, [])
     count = text.count(f"{name} = ")
@@ -85,19 +89,20 @@ def _binds(file: File, name: str, text: str) -> bool:
 
 
 def heads(source: Source) -> list[Span]:
-    """Where a module binds the names. What stands there says "cuda" for where there is nothing else."""
+    """The ranges of the lines that bind the names. The word "cuda" there is right: it is for machines without an NPU."""
     text = source.utf8
     return [(m.start(), m.end()) for m in _HEAD.finditer(text)] if TYPE.encode() in text else []
 
 
 def is_below(file: File, statement: ast.stmt) -> bool:
-    """Whether a statement runs behind the head."""
+    """Whether a statement stands below the head, so that it can use the names."""
     found = head(file)
     return found is not None and file.source.span(statement)[0] > file.source.span(found.after)[1]
 
 
 def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> list[Change]:
-    """The names that the edits use, then the statements that asked for a place below them."""
+    """The edit that writes the head: lines for all names that the edits use, then `lines`, the statements of rules that must
+    stand below them."""
     wanted = list(dict.fromkeys(lines))
     written = b"\n".join((*(change.new for change in made), *map(str.encode, wanted)))
     used = {match.decode() for match in _WRITTEN.findall(written)}
@@ -116,7 +121,8 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
 
 
 def _last_import(file: File, found: Head) -> ast.stmt:
-    """The last of the imports that stand in a row with the one of torch; or the last statement that binds a name already."""
+    """The statement below which the head goes: the last import in a row with that of torch, or the last line of a head that is
+    there already."""
     body = file.tree.body
     index = next(i for i, node in enumerate(body) if node is found.after)
     if found.bound:
@@ -128,17 +134,18 @@ def _last_import(file: File, found: Head) -> ast.stmt:
 
 
 def _outermost(link: Link) -> ast.stmt:
-    """The statement of the module's body around a place."""
+    """The top-level statement around a place."""
     statement: ast.stmt = [above[0] for above in ancestors(link) if isinstance(above[0], ast.stmt)][-1]
     return statement
 
 
 def _insert(file: File, statement: ast.stmt, texts: list[str]) -> Change:
+    """The edit that puts lines below a top-level statement, between empty lines."""
     source = file.source
     end = source.span(statement)[1]
     before, behind = source.line_end(end)
     lines = [line.encode() for line in texts]
-    if before == behind:  # the last line has no newline, and shall have none
+    if before == behind:  # the last line of the file has no newline, and gets none
         return Change(before, before, source.newline * 2 + source.newline.join(lines))
     follows = source.utf8[behind : source.line_end(behind)[0]].strip()
     lines = [b"", *lines, *([b""] if follows else [])]

@@ -1,11 +1,11 @@
-"""`torch.cuda.is_available()` waits with a device that waits: where "cuda" stays, the answer has to stay False.
+"""Finds questions for a GPU that must stay because a device beside them stays. Where "cuda" stays, the answer must stay False.
 
     if not torch.cuda.is_available():        if device.startswith("cuda"):  # stays
         device = "cpu"                           if torch.cuda.is_available():
     else:                                            ...
         device = "cuda"  # stays
 
-Ported alone, the question would lead an NPU to a device that is none there, and not to the CPU as before.
+If only the question were ported, the program would go on with "cuda" on an NPU, and not with the CPU as before.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from porter.finding import Held
 from porter.python.index import Link, ancestors
 from porter.python.source import Source
 
-QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
+QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})  # functions that ask for a GPU
 
 
 def waits_for(link: Link | None, held: Mapping[int, Held], source: Source) -> Held | None:
-    """The first place with a device that stays, in the branches of a question or in a condition around it."""
+    """The first place with a device that stays, in the branches of the question at `link` or in a condition around it."""
     child = link and link[0]
     for above, _ in ancestors(link):
         if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):

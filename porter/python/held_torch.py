@@ -1,4 +1,4 @@
-"""`self.torch.cuda.f()`: where an attribute of an object can hold torch and nothing else."""
+"""Finds attributes that hold the module torch and nothing else: in `self.torch.cuda.f()`, `self.torch` may be one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
-_ITSELF = ("self", "cls")
+_ITSELF = ("self", "cls")  # names of the object or class of a method
 
 
 def held_name(file: RuleFile, link: Link) -> str | None:
-    """'torch.cuda.f', of the link of `self.torch` in `self.torch.cuda.f`; None where it may hold something else."""
+    """The full name 'torch.cuda.f' for the link of `self.torch` in `self.torch.cuda.f`; None if the attribute may hold
+    something else."""
     node = link[0]
     if getattr(node.value, "id", "") not in _ITSELF or (_class_of(link), node.attr) not in holders(file):
         return None
@@ -29,7 +30,7 @@ def held_name(file: RuleFile, link: Link) -> str | None:
 
 @once_for_file
 def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
-    """The classes with an attribute that is set to torch, or to None where there is none, and to nothing else in the file."""
+    """(class, attribute) for attributes that the file sets to torch, perhaps also to None, and to nothing else."""
     torch: set[tuple[Node, str]] = set()
     others: dict[str, bool] = defaultdict(bool)
     for link in file.buckets[ast.Attribute]:
@@ -45,11 +46,12 @@ def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
 
 
 def _is_own(link: Link) -> bool:
+    """Whether an attribute is one of `self` or `cls`."""
     return getattr(link[0].value, "id", "") in _ITSELF
 
 
 def _defines(owner: Node, name: str) -> bool:
-    """Whether the class has a method, a property or a value of this name."""
+    """Whether the body of a class defines this name: a method, a property or a value."""
     return any(
         getattr(s, "name", "") == name or name in [getattr(t, "id", "") for t in _targets(s)] for s in owner.body
     )
@@ -60,6 +62,6 @@ def _targets(statement: Node) -> list[Node]:
 
 
 def _class_of(link: Link) -> Node | None:
-    """The class whose method a place stands in."""
+    """The class of the method around a place."""
     around = ((a[0], a[1][0]) for a in ancestors(link) if a[0].__class__ in FUNCTIONS[:2] and a[1] is not None)
     return next((owner for _, owner in around if owner.__class__ is ast.ClassDef), None)

@@ -1,7 +1,7 @@
-"""`map_location=None if torch.cuda.is_available() else "cpu"`: a file from a GPU is loaded onto the host where there is none.
+"""Finds choices such as `map_location=None if torch.cuda.is_available() else "cpu"`: without a GPU, a file is loaded to the CPU.
 
-None leaves every tensor to the device that it was saved from, `cuda:0`. An NPU cannot restore it, so the way that is taken
-without a GPU is the right one there, and the question for a GPU stays.
+None loads each tensor to the device that it was saved from, `cuda:0`. An NPU cannot do that. So an NPU has to take the way
+without a GPU, and the question for a GPU stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from porter.python.index import Link, Node, ancestors, walk
 
 PLACE = "map_location"
 _QUESTION = "torch.cuda.is_available"
-_LOADERS = {  # at which position they take it
+_LOADERS = {  # functions that load a file, with the position of `map_location`
     "torch.load": 1,
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
@@ -23,8 +23,8 @@ _LOADERS = {  # at which position they take it
 
 
 def loads_on_host(file: RuleFile, choice: Link) -> bool:
-    """Whether a choice by the presence of a GPU, an `if` or a conditional expression, is between the device that a file
-    names and the CPU, and nothing else."""
+    """Whether an `if` or a conditional expression asks for a GPU and only chooses between None and the CPU as the place to
+    which a file is loaded."""
     ways = _ways(file, choice) if file.source.says(PLACE.encode()) else None
     if ways is None:
         return False
@@ -37,7 +37,7 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
 
 
 def is_never_reached(file: RuleFile, load: Link) -> bool:
-    """Whether a `torch.load` stands in the way of such an `if` that only a GPU takes."""
+    """Whether a `torch.load` stands in the branch of such an `if` that only a machine with a GPU takes."""
     child = load[0]
     for up in ancestors(load):
         if up[0].__class__ is ast.If:
@@ -48,7 +48,7 @@ def is_never_reached(file: RuleFile, load: Link) -> bool:
 
 
 def may_be_none(file: RuleFile, load: Link) -> bool:
-    """Whether the place is `None if use_cuda else "cpu"`, and the CPU is not certain where there is no GPU."""
+    """Whether the place of a load is `None if use_cuda else "cpu"`, with a condition that may also be true without a GPU."""
     call = next((up for up in ancestors(load) if up[0].__class__ is ast.Call), None)
     place: Node = _place(file, call[0], call) if call else None
     if call is None or place.__class__ is not ast.IfExp or not any(map(_is_none, (place.body, place.orelse))):
@@ -58,7 +58,7 @@ def may_be_none(file: RuleFile, load: Link) -> bool:
 
 
 def _ways(file: RuleFile, choice: Link) -> tuple[list[Node], list[Node]] | None:
-    """What runs, or what the value is, with a GPU and without one."""
+    """(what runs with a GPU, what runs without one); of a conditional expression, the values."""
     node = choice[0]
     answer = _without_gpu(file, node.test, choice)
     if answer is None:
@@ -71,14 +71,14 @@ def _ways(file: RuleFile, choice: Link) -> tuple[list[Node], list[Node]] | None:
 
 
 def _without_gpu(file: RuleFile, test: Node, link: Link) -> bool | None:
-    """What a condition says where there is no GPU; None where that is not certain."""
+    """The value of a condition on a machine without a GPU; None where that is not certain."""
     if test.__class__ is ast.Call:
         return False if file.names.resolve(test.func, link) == _QUESTION else None
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         answer = _without_gpu(file, test.operand, link)
         return None if answer is None else not answer
     if test.__class__ is ast.BoolOp:
-        decisive = test.op.__class__ is ast.Or  # one such answer is enough
+        decisive = test.op.__class__ is ast.Or  # one part with this value decides the whole
         answers = [_without_gpu(file, value, link) for value in test.values]
         return decisive if decisive in answers else None
     return None
@@ -89,7 +89,7 @@ def _is_none(node: Node) -> bool:
 
 
 def _is_host(node: Node) -> bool:
-    """`"cpu"`, `torch.device("cpu")`, `lambda storage, loc: storage`."""
+    """Whether a place is the CPU: `"cpu"`, `torch.device("cpu")`, `lambda storage, loc: storage`."""
     if node.__class__ is ast.Call and call_name(node.func) == "device" and len(node.args) == 1:
         node = node.args[0]
     if node.__class__ is ast.Lambda and node.args.args:
@@ -98,7 +98,7 @@ def _is_host(node: Node) -> bool:
 
 
 def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether an expression says onto which device a file is loaded."""
+    """Whether an expression is the `map_location` of a load, directly or by a name. `seen`: names that were followed already."""
     node, above = value[0], value[1]
     parent: Node = above[0] if above else None
     if parent.__class__ is ast.keyword:
@@ -110,7 +110,7 @@ def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -
 
 
 def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether all that reads an assigned name takes it for such a place; `seen`: names that hand it on."""
+    """Whether every use of an assigned name is the `map_location` of a load."""
     target: Node = assignment.targets[0]
     if len(assignment.targets) != 1 or target.__class__ is not ast.Name:
         return False
@@ -121,7 +121,7 @@ def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link, seen: fro
 
 
 def _sets_place(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
-    """`place = None`, and `place = "cpu"` in the other way."""
+    """Whether one branch is `place = None` and the other `place = "cpu"`."""
     if with_gpu.__class__ is not ast.Assign or without.__class__ is not ast.Assign:
         return False
     if ast.dump(with_gpu.targets[0]) != ast.dump(without.targets[0]):
@@ -131,7 +131,7 @@ def _sets_place(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> 
 
 
 def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
-    """The same statement twice, but that a file is loaded to where it was saved from, and onto the CPU in the other way."""
+    """Whether both branches are the same statement with a load, except that the one without a GPU loads to the CPU."""
     text, told = _without_place(file, with_gpu, choice)
     other_text, place_told = _without_place(file, without, choice)
     is_left = told is None or _is_none(told)
@@ -139,7 +139,7 @@ def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> b
 
 
 def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, Node]:
-    """The text of a statement that loads one file, but for the place of what is loaded; and that place."""
+    """The text of a statement with one load, without its `map_location`; and the value of that."""
     calls = (node for node in walk(statement) if node.__class__ is ast.Call)
     loads = [call for call in calls if file.names.resolve(call.func, link) in _LOADERS]
     if len(loads) != 1:
@@ -152,7 +152,7 @@ def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, No
 
 
 def _place(file: RuleFile, call: Node, link: Link) -> Node:
-    """Where a call that loads a file is told to put it; None where it is not told."""
+    """The `map_location` of a call that loads a file; None where it has none."""
     index = _LOADERS.get(file.names.resolve(call.func, link) or "", len(call.args))
     places = [*call.args[index : index + 1], *(k.value for k in call.keywords if k.arg == PLACE)]
     return places[0] if places else None

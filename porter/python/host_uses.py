@@ -1,4 +1,4 @@
-"""What a file takes from a package: what needs a device, or names, base classes and decorators alone."""
+"""Says whether a file uses only those parts of a package that need no device: names, base classes, decorators."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from porter.python.walks import walk
 from porter.rulebook.table import Package, package_row
 
-_CHECKS = ("isinstance", "issubclass")
+_CHECKS = ("isinstance", "issubclass")  # their second argument is only a name
 
 
 def only_on_host(tree: ast.Module, package: str, rows: Mapping[str, Package], *, hands_on: bool = False) -> bool | None:
-    """Whether all that a file uses of a package is what its row has as `on_host`, or stands where it is a name alone: as a
-    decorator, in an annotation, in `isinstance`. None where nothing is used, `hands_on`: and nothing of what is imported is
-    there for other files."""
+    """Whether a file uses a package only on the host: names that its row lists as `on_host`, and names in decorators,
+    annotations and `isinstance`. None where the file uses nothing of it.
+
+    `hands_on`: other files import from this one, so that an imported name counts as used even if the file does not use it.
+    """
     row, nodes = rows[package], list(walk(tree))
     bound, starred = _bound(nodes, package, rows)
     if starred:
@@ -30,7 +32,7 @@ def only_on_host(tree: ast.Module, package: str, rows: Mapping[str, Package], *,
 
 
 def _bound(nodes: Iterable[ast.AST], package: str, rows: Mapping[str, Package]) -> tuple[dict[str, str], bool]:
-    """What the names that come from a package stand for, and whether some of them are not seen."""
+    """The full name of each name that comes from a package, and whether an `import *` hides some."""
     names: dict[str, str] = {}
     top = package.partition(".")[0]
     for node in nodes:
@@ -48,7 +50,7 @@ def _bound(nodes: Iterable[ast.AST], package: str, rows: Mapping[str, Package]) 
 
 
 def _used(nodes: Iterable[ast.AST], names: Iterable[ast.Name], bound: Mapping[str, str]) -> Iterator[str]:
-    """The full name of each use that is more than a name."""
+    """The full name of each use that is not in a decorator, an annotation or `isinstance`."""
     bare = {id(node) for node in _bare(nodes)}
     above = {id(node.value): node for node in nodes if isinstance(node, ast.Attribute)}
     for name in names:
@@ -61,6 +63,7 @@ def _used(nodes: Iterable[ast.AST], names: Iterable[ast.Name], bound: Mapping[st
 
 
 def _bare(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes in decorators, annotations and `isinstance`."""
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield from (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
@@ -74,7 +77,7 @@ def _bare(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _moved(nodes: Iterable[ast.AST], methods: Iterable[str]) -> bool:
-    """Whether objects are asked for what needs a device, whatever they are called."""
+    """Whether the file calls one of these methods, which need a device, on any object."""
     asked = {*methods}
     return bool(asked) and any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in asked
@@ -83,7 +86,7 @@ def _moved(nodes: Iterable[ast.AST], methods: Iterable[str]) -> bool:
 
 
 def _is_of(package: str, full: str, rows: Mapping[str, Package]) -> bool:
-    """Whether a name belongs to a row, and to none of a part of it."""
+    """Whether a full name belongs to the row of this package, and not to the row of a part of it."""
     known = package_row(full, rows)
     return known is not None and known[0] == package
 

@@ -1,4 +1,4 @@
-"""Where `import torch_npu` goes, and statements that are added below others."""
+"""Places `import torch_npu`, and statements that are added below other statements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "Bas
 
 
 def _imports(file: File, package: str) -> list[Link]:
-    """Imports that load a package, in the order of the file."""
+    """The imports that load a package, in the order of the file."""
     links = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
@@ -37,7 +37,7 @@ def _imports(file: File, package: str) -> list[Link]:
 
 
 def obstacle(link: Link) -> str | None:
-    """Why an import is no place to follow: a key of PRT004."""
+    """Why `import torch_npu` cannot stand below this import: a key of the messages of PRT004. None where it can."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
@@ -53,12 +53,12 @@ def obstacle(link: Link) -> str | None:
 
 @once
 def handler_of(block: ast.Try) -> ast.ExceptHandler | None:
-    """What catches an import that fails in the block."""
+    """The handler that catches an import that fails in the block."""
     return catcher_of(block, _CATCHES_IMPORT_ERROR)
 
 
 def catcher_of(block: ast.Try, errors: Collection[str]) -> ast.ExceptHandler | None:
-    """What catches one of these errors."""
+    """The first handler that catches one of these errors."""
     for handler in block.handlers:
         kinds: Sequence[ast.expr | None] = handler.type.elts if isinstance(handler.type, ast.Tuple) else (handler.type,)
         if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in errors for k in kinds):
@@ -71,28 +71,30 @@ def _function(link: Link | None) -> Node:
 
 
 def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[list[Link], list[tuple[int, str]]]:
-    """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot. `is_named`: edits write
-    the name itself, which then must be bound."""
+    """The imports below which `import torch_npu` goes, and (line, obstacle) of an import below which it cannot.
+
+    `users`: the edits that need torch_npu. `is_named`: edits write the name torch_npu itself, so that it must be bound.
+    """
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
     if file.facts.accelerators.also_npu(file.path) and not is_named:
-        return [], []  # it loads torch_npu where there is one, and runs without
+        return [], []  # code that runs on GPUs as well loads torch_npu itself, where it is installed
     if file.target.shims and (not is_named or file.path in file.facts.accelerators.shimmed.programs):
-        return [], []  # the program does
+        return [], []  # the program loads it
     imports = _imports(file, "torch")
-    if not imports:  # others import it; whether they load torch_npu first, this file cannot know
+    if not imports:  # other files import torch; whether they load torch_npu before is not known
         return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
     outside = [link for link in imports if _function(link) is None]
     if free := [link for link in outside if obstacle(link) is None]:
         return [free[0]], []
     if outside and (why := obstacle(outside[0])):
         return [], [(outside[0][0].lineno, why)]
-    # torch is imported inside functions only: in those whose edits need it
+    # torch is imported inside functions only: torch_npu goes into those with edits that need it
     return _hosts_within(file, imports, sorted({user.piece.unit.start for user in users})), []
 
 
 def _hosts_within(file: File, imports: list[Link], places: list[int]) -> list[Link]:
-    """For each place the first import in the functions around it."""
+    """For each place, the first of these imports in the functions around it."""
     first: dict[ast.AST, int] = {}
     for index, link in enumerate(imports):
         if obstacle(link) is None:
@@ -114,7 +116,7 @@ def _hosts_within(file: File, imports: list[Link], places: list[int]) -> list[Li
 
 
 def _last_before(file: File, place: int) -> list[Link]:
-    """The last import of the module's own body that stands before a place."""
+    """The last top-level import before a place."""
     links = [
         link
         for kind in (ast.Import, ast.ImportFrom)
@@ -125,13 +127,13 @@ def _last_before(file: File, place: int) -> list[Link]:
 
 
 def _loaded(file: File) -> bool:
-    """A module-level import loads torch_npu already, though it may bind another name."""
+    """Whether a top-level import loads torch_npu already, perhaps under another name."""
     return any(_function(link) is None and obstacle(link) is None for link in _imports(file, file.target.module))
 
 
 def place_imports(file: File, users: list[Outcome], made: Iterable[Change]) -> list[Change]:
-    """`import torch_npu` right behind an import of torch, in its block: the first of the module, or where that is none to
-    follow, one in each function that needs it."""
+    """The edits that write `import torch_npu` right below an import of torch: below the first of the module, or in each
+    function that needs it. `made`: the other edits of the file."""
     old, name = file.source.utf8, f"{file.target.module}.".encode()
     is_named = apply(old, tuple(sorted(made))).count(name) > old.count(name)
     hosts, _ = _hosts(file, users, is_named)
@@ -142,11 +144,12 @@ def place_imports(file: File, users: list[Outcome], made: Iterable[Change]) -> l
 
 
 def not_inserted(file: File, users: list[Outcome]) -> list[tuple[int, str]]:
+    """(line, obstacle) where `import torch_npu` is needed but cannot be placed."""
     return _hosts(file, users)[1]
 
 
 def below(file: File, outcome: Outcome) -> list[Change]:
-    """The statements that a hit wants behind the one it stands in."""
+    """The edit that writes the statements of `Hit.after` below the statement of the hit."""
     lines = [line for line in outcome.hit.after if not isinstance(line, AtHead)]
     return [_insert_below(file, outcome.piece.unit.statement, "\n".join(lines))] if lines else []
 
@@ -159,11 +162,11 @@ def _insert_below(file: File, statement: ast.stmt, text: str) -> Change:
     before, behind = source.line_end(end)
     blanks = _BLANKS.match(source.utf8, end, before)
     follows = blanks.end() if blanks else end
-    # others share its lines
+    # another statement stands in the same line
     if begin + len(indent) != start or follows < before and source.utf8[follows : follows + 1] != b"#":
         code = "; ".join(line.partition("  #")[0] for line in text.split("\n") if line)
         return Change(end, end, f"; {code}".encode())
     lines = [indent + line.encode() if line else b"" for line in text.split("\n")]
-    if before == behind:  # the last line has no newline, and shall have none
+    if before == behind:  # the last line of the file has no newline, and gets none
         return Change(before, before, source.newline + source.newline.join(lines))
     return Change(behind, behind, b"".join(line + source.newline for line in lines))

@@ -1,7 +1,7 @@
-"""The C-speed index of one file: `ast` parsed once and walked once. It decides which statements LibCST has to see.
+"""Makes the index of one file: walks the tree of `ast` once. The index is fast, and decides which statements LibCST parses.
 
-A link is (node, link of its parent). Walking by hand over the fields that can hold a node worth having costs a quarter
-of `ast.walk`; operators, contexts and constants are never looked at.
+A link is (node, link of its parent). The walk visits only fields that can hold a node of interest, never operators, contexts
+or constants. That takes a quarter of the time of `ast.walk`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from porter.engine.rule_file import Source
 from porter.python.blocks import once, within
 from porter.python.walks import walk as walk
 
+# types of values that the walk does not visit, fields without nodes, and the only field of interest of some types
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
     + [k for base in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for k in base.__subclasses__()]
 )
+# fields of nodes that hold no node of interest
 _SKIPPED = frozenset(
     "ctx op ops type_comment type_ignores attr id arg name asname level lineno kind conversion simple is_async rest kwd_attrs".split()
 )
+# the fields to visit, for types of which only these are of interest
 _ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -34,6 +37,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 STATEMENTS = tuple(
     k for k in vars(ast).values() if isinstance(k, type) and issubclass(k, ast.stmt) and k is not ast.stmt
 )
+# nodes that bind a name by themselves; all other bindings are ast.Name with Store
 BINDERS = (
     ast.Import,
     ast.ImportFrom,
@@ -55,7 +59,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "FunctionDef": (ast.FunctionDef, ast.AsyncFunctionDef),
     "ClassDef": (ast.ClassDef,),
     "Call": (ast.Call,),
-    "List": (),  # asked for only in statements that something else singled out
+    "List": (),  # (): asked about only in statements that LibCST parses for another reason
     "Tuple": (),
     "Set": (),
     "Arg": (),
@@ -77,6 +81,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _getter(kind: type[ast.AST]) -> Callable[[Node], tuple[Any, ...]] | None:
+    """A function that gives the fields of a node to visit; None where a type has none."""
     fields = _ONLY.get(kind) or tuple(f for f in kind._fields if f not in _SKIPPED)
     if kind in (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias, ast.MatchSingleton) or not fields:
         return None
@@ -86,6 +91,7 @@ def _getter(kind: type[ast.AST]) -> Callable[[Node], tuple[Any, ...]] | None:
     return attrgetter(*fields)
 
 
+# by type: gives the fields of a node to visit
 _CHILDREN = {
     kind: _getter(kind)
     for kind in vars(ast).values()
@@ -94,7 +100,7 @@ _CHILDREN = {
 
 
 def collect(tree: Node, wanted: frozenset[type]) -> tuple[dict[type, list[Link]], list[Link]]:
-    """Links by node type for the types wanted, and the links of every Name."""
+    """The links of all nodes of the wanted types, by type; and the links of all names."""
     buckets: dict[type, list[Link]] = {kind: [] for kind in wanted}
     takers = {kind: (buckets[kind].append if kind in buckets else None, get) for kind, get in _CHILDREN.items()}
     names: list[Link] = []
@@ -126,7 +132,7 @@ def collect(tree: Node, wanted: frozenset[type]) -> tuple[dict[type, list[Link]]
 
 
 def on_lines(node: Node, lines: list[int]) -> bool:
-    """Whether a node covers one of the lines; one without a position may."""
+    """Whether a node covers one of these sorted lines. True for a node without a position, which may."""
     first = getattr(node, "lineno", None)
     if first is None:
         return True
@@ -137,7 +143,7 @@ def on_lines(node: Node, lines: list[int]) -> bool:
 
 
 def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
-    """Those whose nodes, all of one type, cover one of the lines."""
+    """The links whose nodes cover one of these sorted lines. All nodes are of one type."""
     if links and hasattr(links[0][0], "decorator_list"):
         return [link for link in links if on_lines(link[0], lines)]
     beyond = [*lines, sys.maxsize]
@@ -145,7 +151,7 @@ def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
 
 
 def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:
-    """Links of the string constants on these lines that match. Whole functions without such a line are not entered."""
+    """The links of the string constants on these lines that match. A function without such a line is skipped."""
     links: list[Link] = []
     stack: list[Link] = [(tree, None)]
     push, pop = stack.append, stack.pop
@@ -165,38 +171,39 @@ def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link
 
 
 def owner_of(function: Link) -> ast.ClassDef | None:
-    """The class that a function is a method of, by the link of its definition."""
+    """The class that a function is a method of. `function`: the link of its definition."""
     above = function[1] and function[1][0]
     return above if above.__class__ is ast.ClassDef else None
 
 
 @once
 def methods(owner: ast.ClassDef) -> frozenset[str]:
-    """The names of those that stand in the class itself."""
+    """The names of the methods that a class defines itself."""
     return frozenset(s.name for s in owner.body if isinstance(s, FUNCTIONS[:2]))
 
 
 def parents(link: Link | None) -> Iterator[Node]:
-    """The nodes around, from the inside out."""
+    """The nodes around a link, innermost first."""
     while link is not None and (link := link[1]) is not None:
         yield link[0]
 
 
 def ancestors(link: Link | None) -> Iterator[Link]:
-    """The links around, from the inside out."""
+    """The links around a link, innermost first."""
     while link is not None and (link := link[1]) is not None:
         yield link
 
 
 def chain_span(link: Link, source: Source) -> tuple[int, int]:
-    """Of the whole chain of names, in offsets."""
+    """The offsets of the whole chain of names that starts at `link`."""
     while link[1][0].__class__ is ast.Attribute:
         link = link[1]
     return source.span(link[0])
 
 
 def lines_of(link: Link) -> tuple[int, int]:
-    """Of the statement around, of a compound one up to the place: those that a suppression of it may stand on."""
+    """The first and last line on which a suppression of a finding at `link` may stand: those of the statement around. Of a
+    compound statement, the lines down to the place."""
     below = link[0]
     for node in parents(link):
         if node.__class__ in (*FUNCTIONS[:2], ast.ClassDef) and within(node, below, "decorator_list"):

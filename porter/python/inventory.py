@@ -1,4 +1,4 @@
-"""Which APIs a file uses: names that resolve, and methods of what is known to be a tensor."""
+"""Lists which APIs a file uses: names that resolve, and methods of values that are known to be tensors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _TENSOR = "torch.Tensor."
-_DEEPEST = 6  # names that are set to what other names hold
+_DEEPEST = 6  # how many names are followed that are set to other names
 
 
 def add_methods(file: File) -> None:
-    """Put the methods of tensors into `file.apis`, as torch.Tensor.X."""
+    """Puts calls of methods of tensors into `file.apis`, as torch.Tensor.X."""
     is_method, apis, known, receivers = file.session.support.is_method, file.apis, file.names.known, file.receivers
     own = frozenset[str]().union(*(methods(link[0]) for link in file.buckets[ast.ClassDef]))
     for link in file.buckets[ast.Attribute]:
@@ -32,19 +32,19 @@ def add_methods(file: File) -> None:
         if root.__class__ is ast.Name and known(root.id):
             continue  # a function of a module
         if receivers.kind((base, link)) == TORCH and (node.attr not in own or _is_shown(file, base, link)):
-            if _matters(file, _TENSOR + node.attr) and _is_none(file, base, link):
+            if _matters(file, _TENSOR + node.attr) and _is_no_tensor(file, base, link):
                 continue
             apis.setdefault(_TENSOR + node.attr, []).append(link)
 
 
 def _matters(file: File, api: str) -> bool:
-    """Whether a finding follows where a tensor has this method called."""
+    """Whether a call of this method gives a finding of more than a note."""
     verdict = file.session.support.of(api)
     return verdict is not None and verdict.severity != "note"
 
 
-def _is_none(file: File, node: Node, link: Link) -> bool:
-    """Whether the code around says that it is no tensor, and what made it does not say that it is one."""
+def _is_no_tensor(file: File, node: Node, link: Link) -> bool:
+    """Whether the code around shows that a value is no tensor, and its origin does not show that it is one."""
     if link[0].attr == "mode" and _is_of_project(file, node, link) and not_tensors.answers_one(link[1]):
         return True
     if node.__class__ is not ast.Name:
@@ -55,12 +55,13 @@ def _is_none(file: File, node: Node, link: Link) -> bool:
 
 
 def _is_of_project(file: File, node: Node, link: Link) -> bool:
+    """Whether functions of the project made a value."""
     values = values_of(file.names, node, link) if node.__class__ is ast.Name else [node]
     return bool(values) and all(map(not_tensors.is_of_project, values))
 
 
 def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:
-    """Whether torch itself made it, and not a class of the file that has a method of the same name."""
+    """Whether it is certain that a value comes from torch, and not from a class of the file with a method of that name."""
     if node.__class__ is ast.Call:
         if full := file.names.resolve(node.func, link):
             return full.startswith("torch.")
@@ -78,11 +79,12 @@ def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:
 
 
 def inventory(file: File) -> tuple[tuple[str, int, int], ...]:
-    """Name, how often, and the first line; sorted by name."""
+    """(name, how often, first line) of each API, sorted by name."""
     return tuple(
         (name, len(links), min(link[0].end_lineno for link in links)) for name, links in sorted(file.apis.items())
     )
 
 
 def first(links: list[Link]) -> Link:
+    """The link whose node ends first in the file."""
     return min(links, key=lambda link: (link[0].end_lineno, link[0].end_col_offset))

@@ -1,4 +1,8 @@
-"""`flash if torch.cuda.is_available() else plain`: on an NPU the plain one is right, and the question stays as it is."""
+"""Finds questions for a GPU that must stay as they are: `flash if torch.cuda.is_available() else plain`.
+
+A question is a call such as torch.cuda.is_available(). Mostly the port makes it torch.npu.is_available(). In the cases here an
+NPU must take the way without a GPU.
+"""
 
 from __future__ import annotations
 
@@ -20,34 +24,38 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
-Choice = tuple[str, str]  # see `message` of PRT101 in rules/cuda.toml; and what it is about
+# (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
+# kernel | member | loads | together | stops | raises | one-device | advises
+Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
-_SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
+_SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # sources and flags for a CUDA compiler alone
+# a name that stands for the choice of a kernel
 _CHOSEN = lazy(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
+# packages with CUDA kernels that a message may recommend
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
 CAPABILITY = "torch.cuda.get_device_capability"
-_COUNTING = frozenset(  # before the port and after it
+_COUNTING = frozenset(  # functions that only count and name devices, before the port and after it
     f"torch.{device}.{name}"
     for device in ("cuda", "npu")
     for name in ("device_count", "current_device", "get_device_name")
 )
-_PLAIN = frozenset(  # run anywhere
+_PLAIN = frozenset(  # functions that run on any machine
     "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
     " extend update join format".split()
 )
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _IN_PARALLEL = "torch.nn.parallel.data_parallel"
 _SETTER = "torch.set_default_tensor_type"
-# a branch of nothing else decides, and runs nothing
+# a branch that has only these statements chooses something and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
 
 def decided(file: File, link: Link | None) -> Choice | None:
-    """What a question for a GPU decides about that is no device of torch: a CUDA kernel, the member of somebody's Enum
-    that stays CUDA, or whether a file is loaded onto the CPU."""
+    """Why a question for a GPU must stay: it decides about a CUDA kernel, about the member of an Enum that stays CUDA, about
+    whether a file is loaded to the CPU, and so on. None where it can be ported."""
     choice = _decided(file, link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
@@ -64,6 +72,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
     for up in ancestors(link):
         above = up[0]
         kind = above.__class__
+        # asked together with something that only CUDA has
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
@@ -79,8 +88,9 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
+        # asserted, with a message that names a package for CUDA
         elif kind is ast.Assert and child is above.test and above.msg is not None:
-            words = (word for word in _advised([above.msg]) if word.lower() != "apex")  # there is one for NPUs
+            words = (word for word in _advised([above.msg]) if word.lower() != "apex")  # there is an apex for NPUs
             return next((("stops", word) for word in words), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
@@ -89,6 +99,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return ("kernel", target) if _CHOSEN.search(target) else None
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
+        # `if not torch.cuda.is_available(): return`, and what follows
         elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and getattr(up[1] and up[1][0], "test", 0) is above:
             if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
                 return stays
@@ -97,7 +108,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
 
 
 def _lightning_by(file: File, target: Node, link: Link) -> str | None:
-    """`use_gpu = gpus > 0 and torch.cuda.is_available()`, which chooses the accelerator further down."""
+    """The accelerator of Lightning that a name chooses further down: `use_gpu = gpus > 0 and torch.cuda.is_available()`."""
     if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):
         return None
     uses = file.names.readers(target.id, (target, link))
@@ -106,8 +117,8 @@ def _lightning_by(file: File, target: Node, link: Link) -> str | None:
 
 
 def _lightning(file: File, choice: Link) -> str | None:
-    """`accelerator="gpu" if torch.cuda.is_available() else "cpu"`: Lightning has no accelerator for NPUs, and its Trainer's
-    other arguments go with that one."""
+    """`accelerator="gpu"` for the choice `accelerator="gpu" if torch.cuda.is_available() else "cpu"`. Lightning has no
+    accelerator for NPUs, and the other arguments of its Trainer depend on this one."""
     place: Link = choice[1]
     given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
     if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
@@ -121,7 +132,7 @@ def _lightning(file: File, choice: Link) -> str | None:
 
 
 def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
-    """Of what does nothing else but call what no port replaces, and speak of it: without a GPU it does not run."""
+    """The choice of a block that calls a function which raises on an NPU and does nothing else, except to log."""
     calls = [inner for statement in block for inner in walk(statement) if inner.__class__ is ast.Call]
     name = ""
     for call in calls:
@@ -133,14 +144,14 @@ def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
         ):
             return None
     if name == _SETTER and not any("torch.cuda." in ast.unparse(arg) for call in calls for arg in call.args):
-        return None  # a type of the CPU
+        return None  # it sets a type of tensors of the CPU
     if name == _SETTER and not file.facts.once.unmoved:
-        return "together", name  # it is ported when a person has looked at it
+        return "together", name  # the question is ported together with the setter, after review
     return ("raises", name) if name else None
 
 
 def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
-    """Of a branch that wraps a model in DataParallel and does nothing else: without it one device trains."""
+    """The choice of a branch that wraps a model in DataParallel and does nothing else. Without it, one device trains."""
     name = ""
     for statement in node.body:
         call: Node = getattr(statement, "value", None)
@@ -153,7 +164,7 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
 
 
 def one_device(file: RuleFile, link: Link | None) -> str | None:
-    """What a comparison of a device leads to, where its branch wraps a model in DataParallel and does nothing else."""
+    """The DataParallel of a branch that a comparison with a device leads to, if the branch does nothing else."""
     child = link[0] if link else None
     for up in ancestors(link):
         above = up[0]
@@ -173,7 +184,7 @@ def _is_log_call(call: Node) -> bool:
 
 
 def _advising(node: ast.If) -> Choice | None:
-    """Of a branch that only tells a person to use what has CUDA kernels alone."""
+    """The choice of a branch that only recommends a package with CUDA kernels to a person."""
     calls = [statement.value for statement in node.body if isinstance(statement, ast.Expr)]
     if node.orelse or len(calls) != len(node.body):
         return None
@@ -183,7 +194,7 @@ def _advising(node: ast.If) -> Choice | None:
 
 
 def _advised(parts: Iterable[Node]) -> Iterator[str]:
-    """What has CUDA kernels alone, in the texts of these."""
+    """The packages with CUDA kernels that strings in these parts name."""
     for inner in (inner for part in parts for inner in walk(part)):
         if match := _ADVISED.search(str(constant(inner) or "")):
             yield match[0]
@@ -198,7 +209,7 @@ def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
 
 @once
 def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
-    """What each part of a condition asks for: `torch.cuda.is_available() and CUDA_HOME is not None`."""
+    """The parts of a condition that ask for something of CUDA: `torch.cuda.is_available() and CUDA_HOME is not None`."""
     choices: list[tuple[ast.expr, Choice]] = []
     for value in test.values:
         words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(value))
@@ -210,7 +221,8 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
 
 
 def _kernels_asked(file: File, test: Link) -> list[tuple[Node, str]]:
-    """`torch.cuda.is_available() and x.is_cuda`: they are one decision. The first two, as a question is not beside itself."""
+    """The first two parts of a condition that ask for a tensor on the device and decide about a kernel, with that kernel:
+    `torch.cuda.is_available() and x.is_cuda`. Two are enough, as at most one of them is the question itself."""
 
     def asked() -> Iterator[tuple[Node, str]]:
         for value in filter(_asks_device, test[0].values):
@@ -226,15 +238,16 @@ def _asks_device(node: Node) -> bool:
 
 
 def _member(node: Node) -> str | None:
-    """`TorchDevice.CUDA`"""
+    """The member CUDA of an Enum in an expression: `TorchDevice.CUDA`."""
     inside = walk(node) if node is not None else ()
     members = (n for n in inside if getattr(n, "attr", "") == "CUDA" and n.value.__class__ is ast.Name)
     return next(map(ast.unparse, members), None)
 
 
 def _branch(file: File, node: ast.If, link: Link) -> str | None:
-    """The kernel of a branch that imports or assigns one and does nothing else, or that builds one."""
-    others = node.orelse if len(node.orelse) != 1 or node.orelse[0].__class__ is not ast.If else []  # asked for itself
+    """The kernel of a branch that imports or assigns a kernel and does nothing else, or that builds one."""
+    # an `elif` has a question of its own
+    others = node.orelse if len(node.orelse) != 1 or node.orelse[0].__class__ is not ast.If else []
     for statement in (*node.body, *others):
         for inner in walk(statement):
             word = getattr(inner, "id", "") or getattr(inner, "attr", "") or str(constant(inner) or "")
@@ -253,7 +266,7 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
 
 
 def _kernel(file: File, part: Node, link: Link) -> str | None:
-    """The kernel that an expression calls or names; of a function of the file, what its body calls."""
+    """The kernel that an expression calls or names. If it is a function of the file: the kernel that the function calls."""
     node = part.func if part.__class__ is ast.Call else part
     functions = file.names.scopes.functions.get(node.id) if node.__class__ is ast.Name else None
     if functions:

@@ -1,4 +1,4 @@
-"""Strings that say what a thing is called, and go nowhere as a device: a name in `__all__`, a kind of layer, a key of a state."""
+"""Finds strings that look like a device and are only a label: a name in `__all__`, a kind of layer, the key of a dictionary."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.python.file import File
 
+# names of class attributes that say what kind of thing a class is
 _KIND = lazy(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
 
 
 def is_label(file: File, link: Link) -> bool:
+    """Whether the string at `link` is only a label."""
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return link[0].value in _written_keys(file)
@@ -30,7 +32,7 @@ def is_label(file: File, link: Link) -> bool:
 
 
 def _is_kind(target: Node, link: Link, statement: Link) -> bool:
-    """`QUANT_TYPE = "cuda"` of a class: what the class is of its kind."""
+    """Whether the string names the kind of a class: `QUANT_TYPE = "cuda"` in its body."""
     name = getattr(target, "id", "")
     in_class = statement[1] is not None and statement[1][0].__class__ is ast.ClassDef
     return in_class and link[1] is statement and _KIND.search(name) is not None and not like(name, "device")
@@ -38,9 +40,9 @@ def _is_kind(target: Node, link: Link, statement: Link) -> bool:
 
 @once_for_file
 def _written_keys(file: File) -> frozenset[str]:
-    """Those under which the file itself puts something away: who reads it there needs the same."""
+    """The keys under which the file stores something. A read with such a key needs the same string."""
     keys: list[Node] = []
-    for node in walk(file.tree):  # the buckets hold what some rule asks for
+    for node in walk(file.tree):  # the buckets do not hold all dictionaries, only what some rule asks for
         if node.__class__ is ast.Dict:
             keys += node.keys
         elif node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Store:

@@ -1,4 +1,4 @@
-"""What a name or an expression stands for, as the rest of the file shows."""
+"""Answers what a name or an expression stands for, as far as the file shows it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 
+# names of objects that hold parsed options
 _OPTIONS = lazy(r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$")
+# methods after which a tensor is still what the function made that created it
 _KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
 _RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
-_SCRIPT = frozenset(
+_SCRIPT = frozenset(  # names in code that TorchScript compiles
     f"torch.jit.{name}"
     for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
 )
-_MAKERS = frozenset(
+_MAKERS = frozenset(  # functions that make or load scripts; the function that calls one is no script itself
     {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
 )
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
@@ -37,12 +39,12 @@ _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "t
 
 class Meaning:
     def __init__(self, file: File) -> None:
-        self._file: File = weakref.proxy(file)  # the file keeps this: see Scene
+        self._file: File = weakref.proxy(file)  # weak, because the file holds this object
         self.mentions = Mentions(self._file)
         self._ranks = Ranks(self._file)
 
     def is_builtin(self, node: Node) -> bool:
-        """A bare name that nothing in sight binds."""
+        """Whether a name is a builtin: nothing in the file binds it."""
         link = self._file.link(node)
         return (
             link is not None
@@ -51,7 +53,7 @@ class Meaning:
         )
 
     def made_by(self, node: Node) -> str | None:
-        """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
+        """The function whose calls bind a name, if all bindings call the same: `torch.cuda.get_device_properties`."""
         link = self._file.link(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(node.value, link) if link else []
         makers = self._file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
@@ -77,7 +79,7 @@ class Meaning:
         return None
 
     def _returned(self, name: str) -> str | None:
-        """What makes all that a function of the file returns, where nothing else is called so."""
+        """The function that makes all that a function of the file returns. None where several things have its name."""
         functions = self._file.names.scopes.functions.get(name, ())
         if len(functions) != 1 or len(self._file.names.others.get(name, ())) != 1:
             return None
@@ -90,11 +92,11 @@ class Meaning:
         return answer
 
     def local_rank(self, node: Node) -> str | None:
-        """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
+        """The expression for the local rank that can be used at a place; None where there is none."""
         return self._ranks.local_rank(self._file.link(node))
 
     def module_name(self, node: Node, module: str) -> str | None:
-        """What a module is called at a place; None where it is not imported under one name."""
+        """The name of a module at a place; None where it is not imported, or under several names."""
         return self._ranks.module(self._file.link(node), module)
 
     def dtype(self, node: Node) -> str | None:
@@ -119,24 +121,24 @@ class Meaning:
         return None
 
     def asked_for(self, node: Node) -> str | None:
-        """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
+        """The other library for which the code asks `torch.cuda.is_available`."""
         return branches.asked_for(self._file, self._file.chain(node))
 
     def decides(self, node: Node) -> tuple[str, str] | None:
-        """What `torch.cuda.is_available` decides about: see kernel_choices.Choice."""
+        """Why a question for a GPU must stay as it is: see kernel_choices.Choice."""
         return kernel_choices.decided(self._file, self._file.chain(node))
 
     def capability(self, node: Node) -> str | None:
-        """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition; of the
-        question for it, "shielded" where it is caught or kept from an NPU."""
+        """How a chain depends on a compute capability: see capabilities.capability. For torch.cuda.get_device_capability
+        itself: "shielded", if its call does no harm on an NPU."""
         link = self._file.chain(node)
         if link is not None and self._file.names.resolve(link[0], link) == kernel_choices.CAPABILITY:
             return "shielded" if capabilities.shielded(link, kernel_choices.staying(self._file)) else None
         return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
-        """Whether TorchScript, which knows PyTorch's own names only, may compile the statement that is walked: not what runs
-        at the module's level or in `__init__`, and no function that makes scripts itself."""
+        """Whether TorchScript may compile the statement that is walked. It knows only PyTorch's own names. It does not compile
+        code at the top level or in `__init__`, nor functions that make scripts themselves."""
         if not self.mentions.of(_SCRIPT):
             return False
         link = self._file.scene.link_to(self._file.statement)
@@ -149,22 +151,22 @@ class Meaning:
         return not any(first < mention[0].lineno <= last for mention in self.mentions.of(_MAKERS))
 
     def is_fallback(self, node: Node) -> bool:
-        """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""
+        """Whether a chain stands in an `except` block, which runs where a call of a newer torch failed."""
         return any(above.__class__ is ast.ExceptHandler for above in parents(self._file.link(node)))
 
     def kernel(self, node: Node) -> str | None:
-        """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
+        """The CUDA kernel that the code calls if `x.is_cuda` or `device.type == "cuda"` is true."""
         literal = self._file.literal(node)
         link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
         return branches.kernel(self._file, link) or _compiled(self._file)
 
     def refuses(self, node: Node) -> bool:
-        """Of a string that is a device, whether the program stops where its device is that."""
+        """Whether the program stops if its device is this string."""
         literal = self._file.literal(node)
         return literal is not None and refuses(literal.link)
 
     def may_be_none(self, node: Node) -> bool:
-        """A parameter that is None where nobody gives it."""
+        """Whether a name is a parameter with None as its default."""
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
         return any(binding[0].__class__ is ast.arg and _defaults_to_none(binding) for binding in bound)
@@ -188,7 +190,7 @@ class Meaning:
         return "known" if known else "likely" if _RANK.search(word) else ""
 
     def _is_parsed(self, link: Link) -> bool:
-        """Of `args.device`: not of `x.device`, which a tensor has as well."""
+        """Whether an attribute is a parsed option: `args.device`, but not `x.device` of a tensor."""
         base = link[0].value
         if _OPTIONS.search(getattr(base, "attr", "") or getattr(base, "id", "")):
             return True
@@ -221,7 +223,8 @@ class Meaning:
 
     @cached_property
     def _int_options(self) -> frozenset[str]:
-        """`local_rank` for `add_argument("--local-rank", type=int, default=0)`, where the first that says so counts."""
+        """The options that are an int: `local_rank` for `add_argument("--local-rank", type=int, default=0)`. If an option is
+        added twice, the first counts."""
         options: dict[str, bool] = {}
         for link in self._file.buckets[ast.Call]:
             call = link[0]
@@ -242,6 +245,6 @@ def _defaults_to_none(parameter: Link) -> bool:
 
 @once_for_file
 def _compiled(file: File) -> str | None:
-    """What compiles the CUDA kernels that a file holds as Python functions."""
+    """The package that compiles Python functions of the file to CUDA kernels: numba.cuda."""
     targets = (target for imported in file.names.imports.values() for target, _ in imported)
     return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None

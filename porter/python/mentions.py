@@ -1,4 +1,4 @@
-"""Where a file mentions a name, in order: for what is said once for a file."""
+"""Finds where a file mentions a name, in order. Rules that say something once for a file need that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mentions:
         self._known: dict[frozenset[str], list[Link]] = {}
 
     def of(self, names: frozenset[str]) -> list[Link]:
-        """The chains of the file that mean one of these names."""
+        """The chains of the file that mean one of these full names, in order."""
         if names not in self._known:
             self._known[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
         return self._known[names]

@@ -1,4 +1,4 @@
-"""What a name refers to. A table first; scopes only for a root that is bound in more than one way."""
+"""Resolves names: what `tc.synchronize` refers to. Mostly a table answers; scopes decide only if a name has several bindings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from porter.python.index import Link, Node
 from porter.python.scopes import Scopes
 
-_OTHER = "<other>"
+_OTHER = "<other>"  # stands for a binding that is no import
 _Answer = TypeVar("_Answer")
 
 
 class Names:
     def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]) -> None:
-        # name -> (what it is, its import statement)
+        # name -> (full name, link of the import statement)
         self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(list)
-        self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
+        self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of all other bindings
         self.uses, self.scopes = uses, Scopes(buckets)
         self._tables: dict[str, dict[Node, set[str]]] = {}
         for link in buckets[ast.Import]:
@@ -35,7 +35,7 @@ class Names:
             self.others[link[0].arg].append(link)
         for definition in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
             for link in buckets[definition]:
-                self.others[link[0].name].append(link[1])  # bound outside itself
+                self.others[link[0].name].append(link[1])  # the scope around a definition binds its name
         for kind, field in (
             (ast.ExceptHandler, "name"),
             (ast.MatchAs, "name"),
@@ -49,22 +49,23 @@ class Names:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
         if "*" in self.imports and not self.bound("torch") and any(link[0].id == "torch" for link in uses):
-            self.imports["torch"].append(("torch", self.imports["*"][0][1]))  # nothing else is called so
+            self.imports["torch"].append(("torch", self.imports["*"][0][1]))  # no other binding of torch
         self._homes: dict[str, dict[Node, list[Link]]] = {}
         self._readers: dict[str, dict[Node, list[Link]]] = {}
         self._answers: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}
 
     @cached_property
     def torch(self) -> str | None:
-        """What the file calls torch."""
+        """The name that the file has for torch."""
         return next((name for name, full in sorted(self.plain.items()) if full == "torch"), None)
 
     def bound(self, name: str) -> bool:
+        """Whether anything in the file binds a name."""
         return name in self.imports or name in self.others
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """`cuda = torch.cuda`, where nothing else binds that name in the file."""
+        """The full names of names like `cuda = torch.cuda` that nothing else in the file binds."""
         aliases: dict[str, str] = {}
         for name, links in self.others.items():
             if len(links) == 1 and name not in self.imports and links[0][0].__class__ is ast.Name:
@@ -77,7 +78,7 @@ class Names:
 
     @cached_property
     def plain(self) -> dict[str, str]:
-        """Names that mean one thing wherever they stand: bound by imports alone, all of the same."""
+        """The full names of names that mean the same everywhere in the file: only imports bind them, all of the same thing."""
         others = self.others
         return {
             name: bound[0][0]
@@ -86,12 +87,12 @@ class Names:
         }
 
     def known(self, name: str) -> bool:
-        """Whether a chain that starts with this name can resolve at all."""
+        """Whether a chain that starts with this name may resolve."""
         return name in self.imports or name in self.aliases
 
     def resolve(self, node: Node, link: Link) -> str | None:
-        """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call. `link` is the
-        link of `node` itself or of any parent inside the same expression."""
+        """The full name of a chain: 'torch.cuda.synchronize' for `tc.synchronize`. None where it is unknown, local, or follows a
+        call. `link`: of `node`, or of a parent inside the same expression."""
         tail: list[str] = []
         top = node
         while node.__class__ is ast.Attribute:
@@ -103,14 +104,14 @@ class Names:
         return base and ".".join((base, *reversed(tail)))
 
     def root(self, name: str, link: Link, below: Node = None) -> str | None:
-        """What a bare name refers to, seen from `link`."""
+        """The full name of a bare name, seen from `link`."""
         if name not in self.imports:
-            # not self.aliases: while it is computed it asks for roots itself
+            # self.aliases would call itself: it asks for roots while it is computed
             aliases: dict[str, str] = self.__dict__.get("aliases", {})
             return aliases.get(name)
         return self.plain.get(name) or self._by_scope(name, link, below)
 
-    # Only for ambiguous roots from here on. A scope is its link; the module is None.
+    # From here on: names with several bindings. A scope is the link of its node; the module is None.
 
     def _by_scope(self, name: str, link: Link, below: Node) -> str | None:
         nearest, home = self.scopes.nearest, self.scopes.home
@@ -126,13 +127,13 @@ class Names:
             node = scope and scope[0]
             if node in table and (first or node.__class__ is not ast.ClassDef):
                 targets = table[node] - {_OTHER}
-                return targets.pop() if len(targets) == 1 else None  # two answers are no answer, never "the first"
+                return targets.pop() if len(targets) == 1 else None  # several meanings are no answer
             if scope is None:
                 return None
             scope, first = nearest(scope[1], node), False
 
     def bindings(self, name: str, link: Link) -> list[Link]:
-        """The links of what binds `name` as it is seen from `link`: in the nearest scope that binds it."""
+        """The bindings of a name, other than imports, in the nearest scope around `link` that binds it."""
         if name not in self.others:
             return []
         nearest, home = self.scopes.nearest, self.scopes.home
@@ -158,11 +159,11 @@ class Names:
         return uses
 
     def spelled(self, name: str) -> list[Link]:
-        """Wherever the name stands, whatever it means there."""
+        """All places with this name, whatever it means there."""
         return self._spelled.get(name, [])
 
     def readers(self, name: str, link: Link) -> list[Link]:
-        """Where the binding that stands at `link` may be read: the uses that see its scope."""
+        """The uses of a name that may read the binding at `link`: those that see its scope."""
         if name not in self._readers:
             readers: dict[Node, list[Link]] = defaultdict(list)
             self._readers[name] = readers
@@ -172,11 +173,11 @@ class Names:
         return self._readers[name].get(self.scopes.home(name, link), [])
 
     def once(self, question: Hashable, links: Sequence[object], ask: Callable[[], _Answer]) -> _Answer:
-        """The answer to a question about all these links, computed once: each use of a name asks it of the same list."""
+        """The answer to a question about all these links, computed once for each list object and question."""
         if not links:
             return ask()
         key = id(links), question
         if key not in self._answers:
-            self._answers[key] = links, ask()  # with the list: while it lives, no other has its id
+            self._answers[key] = links, ask()  # keeps the list alive, so that no other list gets its id
         answer: _Answer = self._answers[key][1]
         return answer

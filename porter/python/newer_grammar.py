@@ -1,7 +1,7 @@
-"""A file that LibCST reads and this Python's `ast` does not: newer grammar. What `ast` refuses is hidden from it.
+"""Reads files with newer grammar, which LibCST knows and the `ast` of this Python does not.
 
-Hidden statements keep their lines and offsets, so that everything around them is analysed and ported as usual; each is
-a finding of its own, because nobody looked into it.
+Statements that `ast` refuses are replaced by others of the same length, so that all around them is analysed and ported as
+usual. Each is a finding, because porter does not look into it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from porter.regex import lazy
 
 _BLANK = lazy(r"[ \t]*")
 _LINE_END = lazy(r"\r\n|\r|\n")
+# tokens that count for the depth of a statement; strings and comments are matched so that nothing inside of them counts
 _STEPS = lazy(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*|\\\r?\n|\n'
     r"|[()\[\]{}]|\.(?=\w)|[-+*/%@&|^~]|\b(?:and|or|not|if|lambda|await)\b",
     re.DOTALL,
 )
 _INDENTED = lazy(r"^[ \t]{400}", re.MULTILINE)
-_DEEPEST = 1000
-_MOST = 200  # statements hidden before the file as a whole is given up
+_DEEPEST = 1000  # steps of a statement that LibCST's parser surely survives
+_MOST = 200  # statements that are hidden before the whole file is given up
 
 
 def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[int]]:
-    """The tree of all that `ast` can read, and the lines of what it cannot. Raises `refusal` where LibCST refuses too."""
+    """The tree of all that `ast` can read, and the lines of the hidden statements. Raises `refusal` if LibCST cannot read the
+    file, either."""
     text = source.utf8.decode("utf-8")
     if _nests(text) or not fits_libcst(text):
         raise refusal
@@ -41,7 +43,7 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
     except (cst.ParserSyntaxError, RecursionError):
         raise refusal from None
     ranges = _ranges(module)
-    # where they begin, as `ast` counts them, and where the last one ends: nothing below moves one
+    # where each line begins, as `ast` counts lines, and where the last one ends; the edits below move none
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     hidden: list[int] = []
     for _ in range(_MOST):
@@ -65,7 +67,7 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
 
 
 def _nests(text: str) -> bool:
-    """Whether a statement may nest deeper than LibCST's parser survives: it recurses without a limit of its own."""
+    """Whether a statement may nest deeper than LibCST's parser survives. That parser recurses without a limit."""
     brackets = steps = 0
     for word in _STEPS.findall(text):
         if word == "\n":
@@ -81,7 +83,7 @@ def _nests(text: str) -> bool:
 
 
 def _ranges(module: cst.Module) -> list[tuple[int, int, str]]:
-    """(start, end, what may stand there instead) of every simple statement and of every header."""
+    """(start, end, replacement) of every simple statement and of every header of a block."""
     span_of, code = positions(module), module.code
     ranges: list[tuple[int, int, str]] = []
 

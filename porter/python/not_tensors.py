@@ -1,4 +1,4 @@
-"""What has methods that tensors have as well, and is none: a distribution, an object of the project."""
+"""Finds values that are no tensors, but have methods that tensors have, too: a distribution, an object of the project."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from porter.python.index import Link, Node, ancestors, walk
 if TYPE_CHECKING:
     from porter.python.file import File
 
-_TENSORS = ("Tensor", "Parameter", "Variable", "object", "Iterable", "Any")  # how classes end that a tensor may be of
+# endings of the names of classes to which a tensor may belong
+_TENSORS = ("Tensor", "Parameter", "Variable", "object", "Iterable", "Any")
 
 
 def is_narrowed(name: str, link: Link) -> bool:
-    """`if isinstance(x, Posterior): x.mode()`"""
+    """Whether the code around says that a name is something else: `if isinstance(x, Posterior): x.mode()`."""
     child = link[0]
     for above in ancestors(link):
         test: Node = getattr(above[0], "test", None)
@@ -30,6 +31,7 @@ def is_narrowed(name: str, link: Link) -> bool:
 
 
 def _names_other_class(test: Node, name: str) -> bool:
+    """Whether a condition says that a name belongs to a class that is not for tensors."""
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
         return any(_names_other_class(value, name) for value in test.values)
     if test.__class__ is not ast.Call or call_name(test.func) != "isinstance" or len(test.args) != 2:
@@ -41,24 +43,24 @@ def _names_other_class(test: Node, name: str) -> bool:
 
 
 def _is_bound_anew(block: list[Node], name: str, line: int) -> bool:
-    """In a statement above; `x = x.mode()` itself reads it before."""
+    """Whether a statement of the block above `line` binds the name again. `x = x.mode()` in that line reads it first."""
     stored = (n for s in block if s.end_lineno < line for n in walk(s) if n.__class__ is ast.Name and n.id == name)
     return any(n.ctx.__class__ is not ast.Load for n in stored)
 
 
 def has_other_methods(file: File, name: str, link: Link) -> bool:
-    """Whether the function calls a method of it that no tensor has: `dist.sample()`."""
+    """Whether the function around calls a method of `name` that no tensor has: `dist.sample()`."""
     function = next((a[0] for a in ancestors(link) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None)
     if function is None or len(file.names.bindings(name, link)) != 1:
         return False
     surface = file.session.support.catalogue.surface
-    methods = (method for method in _called(function).get(name, ()) if "npu" not in method)  # torch_npu adds those
+    methods = (method for method in _called(function).get(name, ()) if "npu" not in method)  # torch_npu adds npu
     return any(surface.has(f"torch.Tensor.{method}") is False for method in methods)
 
 
 @once
 def _called(function: Node) -> dict[str, set[str]]:
-    """The methods that a function calls, by the name of what it calls them of."""
+    """The methods that a function calls, by the name of their object."""
     called: dict[str, set[str]] = {}
     for node in walk(function):
         if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
@@ -68,7 +70,8 @@ def _called(function: Node) -> dict[str, set[str]]:
 
 
 def answers_one(call: Link) -> bool:
-    """Whether `mode()` gives one value, as of a distribution: a tensor's gives values and indices, which the code takes."""
+    """Whether one value comes back from `mode()`, as of a distribution. A tensor's `mode()` gives values and indices, and the
+    code would take one of them."""
     node, above = call[0], call[1][0]
     if node.args or node.keywords or _takes_part(above, node):
         return False
@@ -84,7 +87,7 @@ def answers_one(call: Link) -> bool:
 
 
 def _takes_part(above: Node, value: Node) -> bool:
-    """`x.values`, `x[0]`, `a, b = x`"""
+    """Whether code takes a part of a result: `x.values`, `x[0]`, `a, b = x`."""
     if above.__class__ is ast.Attribute:
         return above.attr in ("values", "indices")
     if above.__class__ is ast.Subscript:
@@ -93,7 +96,8 @@ def _takes_part(above: Node, value: Node) -> bool:
 
 
 def is_of_project(call: Node) -> bool:
-    """`self.head(x)`, `self.heads["reward"](x)`, `self.policy.actor(x)`: what the project returns may be anything."""
+    """Whether a call is one of the project's own: `self.head(x)`, `self.heads["reward"](x)`, `self.policy.actor(x)`. Its result
+    may be anything."""
     func: Node = call.func if call.__class__ is ast.Call else None
     if func.__class__ is ast.Subscript:
         func = func.value

@@ -1,4 +1,4 @@
-"""What a function takes, and what a call gives it."""
+"""Reads the parameters of functions, their defaults, and the values that a call gives them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _Value = TypeVar("_Value")
 
 
 def parameters(function: Node) -> list[str]:
+    """The names of all parameters, with those of `*args` and `**kwargs`."""
     a = function.args
     return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None]
 
 
 def positional(a: ast.arguments, index: int) -> ast.arg | None:
-    """The parameter at a place; one below 0 counts from the last."""
+    """The parameter at a position. A negative position counts from the last."""
     index += len(a.posonlyargs) + len(a.args) if index < 0 else 0
     if index < len(a.posonlyargs):
         return a.posonlyargs[index]
@@ -38,7 +39,8 @@ def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
 def given_to(
     function: Node, args: list[_Value], keywords: dict[str, _Value], make: Callable[..., _Value]
 ) -> dict[str, _Value] | None:
-    """What the parameters of a function are in a call of it; None where the call does not fit."""
+    """The value of each parameter in a call; None where the call does not fit. `make` makes the value of a default: see `make`
+    of values/."""
     a = function.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
     if a.vararg or a.kwarg or len(args) > len(names):
@@ -58,18 +60,20 @@ def given_to(
 
 
 def number(node: Node) -> Any:
+    """The value of a constant, which may have a minus; None for anything else."""
     if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub and type(constant(node.operand)) in (int, float):
         return -constant(node.operand)
     return constant(node)
 
 
 def default_of(function: Node, name: str) -> Any:
-    """What a parameter is where a call does not give it."""
+    """The default of a parameter, if it is a constant."""
     known = defaults(function)
     return number(known[name]) if name in known else None
 
 
 def defaults(function: Node) -> dict[str, ast.expr]:
+    """The default of each parameter that has one."""
     a = function.args
     named = [p.arg for p in (*a.posonlyargs, *a.args)]
     values = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
@@ -77,7 +81,7 @@ def defaults(function: Node) -> dict[str, ast.expr]:
 
 
 def dotted(node: Node) -> str:
-    """`a.b.c` as text; "" where it is no plain chain."""
+    """`a.b.c` as text; "" where the expression is not just names and dots."""
     words = []
     while node.__class__ is ast.Attribute:
         words.append(node.attr)

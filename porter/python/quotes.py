@@ -1,4 +1,4 @@
-"""A string inside an f-string has other quotes than the f-string: Python before 3.12 knows no way out."""
+"""Changes the quotes of strings in edits inside of an f-string. Before Python 3.12 they must differ from those around."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class _Requote(cst.CSTTransformer):
 
 
 def fitting(hit: Hit, around: Iterable[str]) -> Hit:
-    """The hit with quotes that may stand within these; without its edit where none are left."""
+    """The hit with quotes that may stand within the quotes `around`; without its edit where no quotes are left."""
     if hit.new is None:
         return hit
     taken, code = frozenset(around), cst.Module([]).code_for_node(hit.new)
     if not any(quote in code for quote in taken):
-        return hit  # a visit would make every node anew
+        return hit  # a visit of LibCST would copy every node
     requote = _Requote(taken)
     new: Any = hit.new.visit(requote)
     return replace(hit, new=new if requote.fits else None)

@@ -1,4 +1,4 @@
-"""What a statement could call the rank of its process on this machine, and the module it needs for that."""
+"""Finds an expression for the local rank, the rank of a process on its machine, that can be used at a place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ranks:
         return _FROM_ENVIRONMENT.search(self.file.source.utf8) is not None
 
     def local_rank(self, link: Link | None) -> str | None:
-        """`local_rank`, `args.local_rank` or `int(os.environ["LOCAL_RANK"])`, whichever is in sight of a place."""
+        """`local_rank`, `args.local_rank` or `int(os.environ["LOCAL_RANK"])`: the first that can be used at a place."""
         if link is None:
             return None
         for name in self._names:
@@ -52,7 +52,7 @@ class Ranks:
 
     @cached_property
     def _modules(self) -> dict[str, list[tuple[str, list[Node]]]]:
-        """By module, the names that stand for it alone, and the functions around their imports."""
+        """By module: the names that always stand for it, and the functions around their imports."""
         names: dict[str, list[tuple[str, list[Node]]]] = {}
         for bound, imports in sorted(self.file.names.imports.items()):
             targets = {target for target, _ in imports}
@@ -61,7 +61,7 @@ class Ranks:
         return names
 
     def module(self, link: Link | None, name: str) -> str | None:
-        """What an imported module is called at a place; None where it is not, or where the name may be something else."""
+        """The name of an imported module at a place; None where it has none, or where the name may mean something else."""
         around = _around(link)
         for bound, homes in self._modules.get(name, ()):
             if any(home is None or home is around for home in homes):
@@ -70,6 +70,7 @@ class Ranks:
 
 
 def _bound_before(file: File, name: str, link: Link) -> bool:
+    """Whether a name has its value at a place: by a parameter, by a scope outside, or by a line above."""
     bindings = file.names.bindings(name, link)
     always, lines = file.names.once("bound before", bindings, lambda: _firsts(bindings))
     around = _around(link)
@@ -77,7 +78,7 @@ def _bound_before(file: File, name: str, link: Link) -> bool:
 
 
 def _firsts(bindings: list[Link]) -> tuple[bool, dict[ast.AST | None, float]]:
-    """Whether one is a parameter, and the lines of the first by the functions around them."""
+    """Whether one of the bindings is a parameter; and the line of the first binding in each function."""
     lines: dict[ast.AST | None, float] = {}
     for link in bindings:
         around = _around(link)
@@ -88,4 +89,5 @@ def _firsts(bindings: list[Link]) -> tuple[bool, dict[ast.AST | None, float]]:
 
 
 def _around(link: Link | None) -> Node:
+    """The innermost function around a place; None at the top level."""
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)

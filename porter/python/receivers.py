@@ -1,4 +1,4 @@
-"""What stands before `.cuda()`, `.to(0)`, `.is_cuda`: evidence from the file, from strongest to weakest."""
+"""Judges what stands before `.cuda()`, `.to(0)` and `.is_cuda`: a tensor of torch, something of another library, or unknown."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from porter.python.file import Parsed
 
 
+# of torch | of another library | of a class of the project with such a method of its own | not known
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 
 _TENSOR_METHODS = hints("method-of-torch")
-_LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # arrays have them, too
+_LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # methods of arrays, too
 _OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
+# packages that give tensors and modules of torch
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
 def _strongest(kinds: set[str]) -> str:
-    """Of several bindings of one name: `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is torch's. What is
-    an array in one place, and unknown in another, need not be an array where it is asked for `cuda()`."""
+    """The kind of a name with several bindings. `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is of torch.
+    An array in one place and unknown in another is unknown: at the place in question it may be no array."""
     return OTHER if kinds == {OTHER} else _first(kinds - {OTHER})
 
 
@@ -41,12 +43,12 @@ class Receivers:
             "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.is_cuda),
         }
-        self._owners: frozenset[str] = frozenset()  # classes of the project that define what is judged
-        self._given = _TENSOR_METHODS  # methods by which an unknown receiver is a tensor
+        self._owners: frozenset[str] = frozenset()  # classes of the project that define the attribute itself
+        self._given = _TENSOR_METHODS  # an unknown object with one of these methods is a tensor
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bound_kinds: dict[tuple[ast.AST, int, frozenset[str], frozenset[str]], str] = {}
-        starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
+        starts, rules = file.source.starts, file.session.rules  # all rules, not only those that edit
         methods, attributes = rules.keys.methods, rules.keys.attributes
         self._ends = {
             starts[node.end_lineno - 1] + node.end_col_offset: link
@@ -55,11 +57,11 @@ class Receivers:
         }
 
     def link(self, end: int) -> Link | None:
-        """Of an attribute that a rule may ask for, by the offset at which it ends."""
+        """The link of the attribute that ends at this offset, if a rule may ask for it."""
         return self._ends.get(end)
 
     def judge(self, end: int) -> str:
-        """Of the attribute that ends at this offset: 'torch', 'other', 'own' or 'unknown'."""
+        """The kind of the object before the attribute that ends at this offset."""
         link = self._ends.get(end)
         if link is None:
             return UNKNOWN
@@ -67,12 +69,12 @@ class Receivers:
         return self._expression(link[0].value, (link[0].value, link), 0)
 
     def kind(self, link: Link) -> str:
-        """Of any expression, by its link."""
+        """The kind of an expression."""
         self._owners = self._classes_with["cuda"]
         return self._expression(link[0], link, 0)
 
     def is_surely_torch(self, link: Link) -> bool:
-        """The same, where an array of numpy must not be taken for a tensor."""
+        """Whether an expression is of torch. An array of numpy is never taken for a tensor here."""
         self._given = _OF_TENSORS_ALONE
         try:
             return self.kind(link) == TORCH
@@ -116,14 +118,14 @@ class Receivers:
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
-                return base  # no method of an array gives a tensor
-            shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
+                return base  # a method of an array gives no tensor
+            shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has such methods, too
             if base is TORCH or func.attr in self._given and base is UNKNOWN and not shared:
                 return TORCH
         return UNKNOWN
 
     def _class(self, name: str, link: Link, depth: int) -> str:
-        """An instance of a class that the file defines."""
+        """The kind of an instance of a class that the file defines."""
         if name in self._owners:
             return OWN
         bound = self.names.bindings(name, link)
@@ -138,7 +140,7 @@ class Receivers:
 
     @cached_property
     def _classes(self) -> dict[tuple[ast.AST, str], list[ast.ClassDef]]:
-        """Those that stand in the body of a node, by their name."""
+        """The classes in the body of a node, by that node and their name."""
         definitions: dict[tuple[ast.AST, str], list[ast.ClassDef]] = {}
         for node, above in self._definitions:
             if within(above[0], node, "body"):
@@ -164,7 +166,7 @@ class Receivers:
         return _strongest(kinds)
 
     def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
-        """Of several assignments of a name, the one that is always the last before a place, as it stands in its block."""
+        """The binding that is surely the last before a place, because it stands in the same block. Else all of them."""
         while link is not None and not isinstance(link[0], ast.stmt):
             link = link[1]
         if link is None or len(bound) < 2 or bound[0] is None:
@@ -180,7 +182,7 @@ class Receivers:
         return bound
 
     def _ordered(self, bound: list[Link]) -> tuple[list[Link], list[int]]:
-        """Bindings as they stand, and their lines; none where one is no plain name."""
+        """The bindings in the order of the file, and their lines. Both are empty where a binding is not just a name."""
         first = bound[0][0]
         known = self._orders.get(first)
         if known is None:
@@ -191,7 +193,7 @@ class Receivers:
         return known
 
     def _bound_kind(self, binding: Link, depth: int) -> str:
-        """What one assignment gives a name; a name is asked for wherever it is used."""
+        """The kind that one binding gives a name. It is kept, as every use of the name asks for it."""
         key = (binding[0], depth, self._owners, self._given)
         kind = self._bound_kinds.get(key)
         if kind is None:
@@ -242,7 +244,7 @@ class Receivers:
         return self.names.once(("kind", depth, self._owners, self._given), values, lambda: _strongest({*kinds}))
 
     def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
-        """What `self.x = ...` gives each attribute, anywhere in a class."""
+        """The values of `self.x = ...` anywhere in a class, by attribute."""
         return self._members.get(owner, {})
 
     @cached_property
@@ -259,7 +261,7 @@ class Receivers:
 
 
 def _set_to(link: Link) -> Node:
-    """The value of a target of an assignment, also in `self.a, self.b = x, y`."""
+    """The value that a target of an assignment gets, also in `self.a, self.b = x, y`."""
     node, above = link[0], link[1][0]
     if above.__class__ is ast.Assign:
         return above.value

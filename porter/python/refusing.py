@@ -1,4 +1,4 @@
-"""`if device == "cuda": raise ...`: a program that refuses GPUs. Renamed, it would refuse the NPU."""
+"""Finds code that refuses GPUs: `if device == "cuda": raise ...`. With a renamed device it would refuse NPUs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name, constant, device_like, is_log
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 
-_EXITS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error", "skip"})
-_ASKED = frozenset({"startswith", "__contains__"})
+_EXITS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error", "skip"})  # functions that end a program or test
+_ASKED = frozenset({"startswith", "__contains__"})  # methods that compare a device with a string
+# comparisons that are true for the devices that they name, and for all others
 _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
 def refuses(link: Link | None) -> bool:
-    """Whether a device is compared with this string, and to be it is enough for the program to stop.
+    """Whether a device is compared with this string, and equality alone makes the program stop.
 
-    Not of a tensor's own device: what reads it on the host refuses an NPU's as it refuses a GPU's.
+    The own device of a tensor does not count: code that needs a tensor on the host refuses NPUs for the same reason as GPUs.
     """
     if link is None:
         return False
-    child, answer = link[0], None  # what the comparison says where the device is CUDA's
+    child, answer = link[0], None  # the value of the comparison if the device is CUDA's
     for up in ancestors(link):
         above, kind = up[0], up[0].__class__
         if kind in (ast.List, ast.Tuple, ast.Set) and answer is None:
@@ -43,7 +44,7 @@ def refuses(link: Link | None) -> bool:
             answer = not answer
         elif kind is ast.BoolOp and answer is not None:
             if isinstance(above.op, ast.Or) is not answer:
-                return False  # something else has to hold, too
+                return False  # another condition decides as well
         elif kind is ast.If:
             return answer is True and child is above.test and _only_stops(above.body) and _is_asked_always(up)
         else:
@@ -53,7 +54,7 @@ def refuses(link: Link | None) -> bool:
 
 
 def _is_asked_always(link: Link) -> bool:
-    """Not only where there is no GPU: nothing decides before, but for what the device is."""
+    """Whether the program always comes to this statement: around and above it, only the device is asked for."""
     child = link[0]
     for above in parents(link):
         field, index = place(above, child)
@@ -77,7 +78,7 @@ def _leaves(statement: Node) -> bool:
 
 
 def _is_chosen(side: Node) -> bool:
-    """`device`, `self.device.type`, `args.device`, `str(device)`: what was asked for."""
+    """Whether an expression is the device that the user chose: `device`, `self.device.type`, `args.device`, `str(device)`."""
     if not device_like(side):
         return False
     while side.__class__ in (ast.Attribute, ast.Call):
@@ -99,7 +100,7 @@ def _is_options(node: Node) -> bool:
 
 
 def _only_stops(body: list[ast.stmt]) -> bool:
-    """Nothing but to say why."""
+    """Whether a block only stops the program, perhaps with a message."""
     *before, last = body
     if not all(isinstance(s, ast.Expr) and _is_said(s.value) for s in before):
         return False

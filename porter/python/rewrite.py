@@ -1,4 +1,4 @@
-"""One LibCST pass over one piece: every rule is asked, inner nodes first, and what changed becomes byte edits."""
+"""Walks one piece with LibCST: asks every rule about its nodes, inner nodes first, and turns the answers into byte edits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 
-# nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
+# nodes without a meaning. Types of nodes are compared by class: isinstance runs Python code, as they are abstract classes
 _TRIVIA = frozenset({
     cst.SimpleWhitespace, cst.ParenthesizedWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Newline, cst.Comment,
     cst.Comma, cst.Dot, cst.LeftParen, cst.RightParen, cst.AssignEqual, cst.Colon, cst.MaybeSentinel, type(None), str, bool,
@@ -33,7 +33,7 @@ _TRIVIA = frozenset({
 _CHAIN = frozenset({cst.Attribute, cst.Name})
 _IMPORTS = frozenset({cst.Import, cst.ImportFrom})
 _STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
-_NAMED = _CHAIN | _IMPORTS | _STRINGS | {cst.Call}  # of which a key may speak by name
+_NAMED = _CHAIN | _IMPORTS | _STRINGS | {cst.Call}  # a key of a rule may name them by what they say, not by type
 
 
 @dataclass(slots=True)
@@ -46,11 +46,11 @@ class Outcome:
     piece: Piece | Cut
     applied: bool = False
     edit: tuple[Change, ...] = ()
-    edits: bool = False  # the hit brings some
-    place: tuple[int, int] = (0, 0)  # of what it points at
+    edits: bool = False  # the hit has an edit, whether it is applied or not
+    place: tuple[int, int] = (0, 0)  # the span of `hit.at`
 
     def let_go(self) -> None:
-        """Keep what is told of the hit and none of LibCST's nodes: the trees of a whole file would fill the memory."""
+        """Drops all nodes of LibCST: the trees of a whole file would fill the memory."""
         if isinstance(self.piece, Piece):
             self.place = self.piece.span(self.hit.at)
         self.hit, self.node = replace(self.hit, at=None, new=None), None
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left of a piece."""
+    """A piece without its trees."""
 
     unit: Unit
     exact: bool
@@ -73,18 +73,18 @@ def _children(kind: type[cst.CSTNode]) -> tuple[str, ...]:
 
 
 class _Walk:
-    """A transformer that leaves nodes as they are where nothing below them changes: LibCST's own makes all of them anew."""
+    """Visits and replaces nodes. It keeps each node below which nothing changes; LibCST's own transformer copies all of them."""
 
     def __init__(self, file: File, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> None:
         self.file, self.piece, self.wanted = file, piece, wanted
         self.keys, self.nodes = file.rules.keys, file.by_node
         self.patterns = file.patterns if self.keys.patterns and not file.scene.apart else {}
         self.outcomes: list[Outcome] = []
-        self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Outcome]] = {}  # original -> what stands there now, and why
-        # by id, as LibCST computes the hash of a node in Python; the piece keeps them
+        self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Outcome]] = {}  # original -> new node, outcome
+        # by the id of a node, as its hash is computed in Python; the piece keeps the nodes alive
         self._mentions: dict[int, list[Rule]] = {}
         self._inner: set[int] = set()
-        self._quotes: list[str] = []  # of the f-strings around
+        self._quotes: list[str] = []  # the quotes of the f-strings around
         self.held = file.session.held_in(file.path) if file.session.held else {}
 
     @property
@@ -96,7 +96,7 @@ class _Walk:
         return ", ".join(sorted({f.hit.code or f.rule.code for f in self.outcomes if f.applied}))
 
     def visit(self, node: cst.CSTNode) -> cst.CSTNode:
-        """What stands in the place of a node."""
+        """The node, or what takes its place."""
         kind = node.__class__
         if kind in _CHAIN and id(node) not in self._inner:
             self._mention(node)
@@ -117,7 +117,7 @@ class _Walk:
         return self._leave(node, node.with_changes(**changed) if changed else node)
 
     def _mention(self, node: Node) -> None:
-        """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
+        """Notes which rules to ask about a chain. Only the longest counts, not `torch.cuda` in `torch.cuda.synchronize`."""
         chain = [node]
         while chain[-1].__class__ is cst.Attribute:
             self._inner.add(id(chain[-1].attr))
@@ -138,6 +138,7 @@ class _Walk:
                 self._mentions[id(node)] = rules
 
     def _leave(self, original: Any, updated: cst.CSTNode) -> cst.CSTNode:
+        """Asks all rules with a key for a node. `updated`: the node with the edits of inner nodes."""
         keys, kind = self.keys, original.__class__
         of_kind = self.nodes.get(kind.__name__, ())
         if not of_kind and kind not in _NAMED:
@@ -190,7 +191,7 @@ class _Walk:
         return updated
 
     def _fits(self, rule: Rule, hit: Hit, original: cst.CSTNode) -> bool:
-        """Whether the style lets this be written."""
+        """Whether the style of the port allows the edits of a hit."""
         style, code = self.file.style, hit.code or rule.code
         if style.one_world or hit.optional:
             return True
@@ -199,7 +200,7 @@ class _Walk:
         return style.fits(code, self.file.text(original), texts)
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
-        """As much of a hit as the other places with the same value allow."""
+        """The hit, without the edit or only for review, if other places with the same value cannot be edited as well."""
         code, held = hit.code or rule.code, None
         if self.held and code in DECIDED:
             held = self.held.get(self.piece.span(hit.at)[0])
@@ -213,7 +214,7 @@ class _Walk:
         return replace(hit, new=None, after=(), more=(), safe=False, values=values)
 
     def _answers(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> tuple[Hit, ...]:
-        """What a rule says; one that raises, or says what no finding can be made of, loses this hit and no other."""
+        """The hits of a rule. If the rule raises, or names a message that does not exist, only this answer is lost."""
         try:
             answer = rule.visit(original, updated, self.file)
             if answer is None:
@@ -245,19 +246,19 @@ def rewrite(
     except Exception as error:
         if not walk.replaced:
             raise
-        raise Broken("reparse", walk.line, error=failure(error), codes=walk.codes) from None  # what no tree can hold
+        raise Broken("reparse", walk.line, error=failure(error), codes=walk.codes) from None  # no valid tree
     old = file.source.utf8
     changes, end = [], -1
     for original, (new, outcome) in sorted(
         walk.replaced.items(), key=lambda item: (piece.reach(item[0])[0], -piece.reach(item[0])[1])
     ):
         start, stop = piece.reach(original)
-        if id(new) not in reach:  # went into a larger replacement, which owns the edit
+        if id(new) not in reach:  # part of a larger replacement, which has the edit
             continue
         low, high = reach[id(new)]  # in the new text
         if (
             start < piece.unit.start or stop > piece.unit.end
-        ):  # what only made the piece parsable is no part of the file
+        ):  # the prefix and suffix of the piece are no part of the file
             low, high = low + piece.unit.start - min(start, piece.unit.start), high - max(stop - piece.unit.end, 0)
             start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
         change = trimmed(old, Change(start, stop, text[low:high].encode("utf-8")))
@@ -271,11 +272,11 @@ def rewrite(
 
 
 def _hold(walk: _Walk, changes: list[Change], text: str) -> None:
-    """LibCST accepts what it accepted before, and the edits say all that the rules changed."""
+    """Raises Broken unless LibCST can parse the new text, and the byte edits make the same text as the new tree."""
     unit, old = walk.piece.unit, walk.file.source.utf8
     line, codes = walk.line, walk.codes
     try:
-        if text not in SPARE:  # where it is, LibCST has accepted it
+        if text not in SPARE:  # a text in there has been parsed
             SPARE.keep(text, cst.parse_module(text))
     except cst.ParserSyntaxError:
         raise Broken("reparse", line, error="LibCST", codes=codes) from None

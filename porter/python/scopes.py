@@ -1,4 +1,4 @@
-"""The scopes of a file: which one a place stands in, and to which one a binding belongs. A scope is its link; the module is None."""
+"""Finds scopes: the one around a place, and the one that a binding belongs to. A scope is its link; the module is None."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ class Scopes:
         self._outer: dict[str, dict[ast.AST | None, type]] = {}
 
     def around(self, link: Link | None) -> ast.AST | None:
-        """The node of the nearest scope around; None is the module."""
+        """The node of the nearest scope around a place; None is the module."""
         scope = self.nearest(link)
         return scope and scope[0]
 
     def nearest(self, link: Link | None, below: Node = None) -> Link | None:
-        """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
+        """The nearest scope around a place. Defaults, decorators and annotations of a function stand outside of its scope, and
+        so does the first iterable of a comprehension."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
-        ifs: list[ast.AST] = []  # all in one scope: each `elif` stands in the one before it
+        ifs: list[ast.AST] = []  # `if` statements on the way, all in one scope; each `elif` stands in the `if` before
         scope = self._nearest(link, path, ifs)
         for node in ifs:
             self._around[node] = scope
@@ -82,7 +83,7 @@ class Scopes:
         return scope and scope[0]
 
     def _outer_of(self, name: str) -> dict[ast.AST | None, type]:
-        """The scopes that say of a name that it is none of theirs, and how; of two words, the first holds."""
+        """The scopes that declare a name `global` or `nonlocal`, with the type of the first such statement."""
         if name not in self._outer:
             outer = self._outer[name] = {}
             for statement in self._declared[name]:

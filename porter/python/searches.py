@@ -1,4 +1,4 @@
-"""Patterns that every file is searched for. The words of a file rule most of them out without a look at its text."""
+"""Searches a file for patterns. The set of its words excludes most patterns, so that the text is not searched for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from porter.regex import lazy
 
 
 class Searched(Protocol):
-    """python/source.py: Lines."""
+    """The part of `Lines` (python/source.py) that this module needs."""
 
     utf8: bytes
 
@@ -26,33 +26,35 @@ class Searched(Protocol):
 
 
 class Placed(Searched, Protocol):
-    """python/source.py: Source."""
+    """The part of `Source` (python/source.py) that this module needs."""
 
     def span(self, node: Node) -> tuple[int, int]: ...
 
 
+# a token of a regular expression; a word with edges at its begin
 _TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
+# a pattern that begins with a whole word
 _WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 
 
 class Sought:
-    """A pattern, and what has to be among the words of a text that it matches: a whole word, or letters of some."""
+    """A pattern, with a word, or runs of letters, that every text contains that it matches."""
 
     def __init__(self, text: str) -> None:
         word = _WORD.match(text)
         self.word = word[1].encode() if word else None
-        # without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time
+        # without \b at its begin a pattern may match more, and plain letters are found in a tenth of the time
         self._text = text.removeprefix(r"\b").encode()
         self.letters, *self.other_runs = letters(text)
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
-        """Compiled where a text has its letters: for one file, most never are."""
+        """The compiled pattern. For most files, most patterns are never compiled."""
         return re.compile(self._text)
 
 
 def letters(pattern: str) -> list[bytes]:
-    """Runs of letters that every match holds, the longest first; none of what a pattern says in brackets."""
+    """Runs of letters that every match of a pattern holds, the longest first. Letters in brackets are left out."""
     runs, depth = [""], 0
     for token in _TOKEN.findall(pattern):
         if token in "()":
@@ -68,7 +70,7 @@ def letters(pattern: str) -> list[bytes]:
             runs[-1] += token
         else:
             runs.append("")
-    if pattern.startswith("(?"):  # whatever it says there, to the end
+    if pattern.startswith("(?"):  # flags for the whole pattern
         return [b""]
     return [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]]
 
@@ -76,7 +78,7 @@ def letters(pattern: str) -> list[bytes]:
 def matched(
     source: Searched, sought: Iterable[Sought], lowered: bool = False
 ) -> tuple[list[re.Pattern[bytes]], list[int]]:
-    """Those that match the bytes, and the lines, from 1, on which they do: sorted, each once."""
+    """The patterns that match, and the lines of the matches, from 1, sorted, each once. `lowered`: search in lower case."""
     words, among = source.words, source.vocabulary
     if lowered:
         among = among.lower()
@@ -96,11 +98,12 @@ def matched(
 
 
 def lines_with(source: Searched, *sought: Sought, lowered: bool = False) -> list[int]:
+    """The lines on which one of these patterns matches."""
     return matched(source, sought, lowered)[1]
 
 
 def says(source: Placed, node: Node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
-    """Whether one of them matches the text of a statement, of a compound one up to its body."""
+    """Whether one of these patterns matches a statement. Of a compound statement, only the header counts."""
     start, end = source.span(node)
     body = getattr(node, "body", None)
     if body.__class__ is list and body and hasattr(body[0], "lineno"):

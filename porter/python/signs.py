@@ -1,4 +1,4 @@
-"""How an operator is written."""
+"""Gives the sign of an operator."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ _SIGNS: dict[type, str] = {
 
 
 def sign(node: Node) -> str:
-    """Of a sum, a product, a comparison (its first one), ...; empty for what has no operator."""
+    """The sign of the operator of a node, of a comparison the first; "" for a node without an operator."""
     operator = node.ops[0] if node.__class__ is ast.Compare else getattr(node, "op", None)
     return _SIGNS.get(operator.__class__, "")

@@ -1,4 +1,4 @@
-"""One file's bytes, and the way between `ast` positions (line, UTF-8 column), offsets and what editors count."""
+"""Holds the text of one file. Converts between positions of `ast` (line, UTF-8 column), offsets, and what editors count."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from porter.python.comments import comments
 from porter.python.index import Node
 from porter.python.stored import LINE_END, Stored
 
-_STEP, _INNER = 4096, bytes(range(0x80, 0xC0))  # what stands inside of a character
+# bytes after which characters are counted again; the bytes of UTF-8 that begin no character
+_STEP, _INNER = 4096, bytes(range(0x80, 0xC0))
+# a table for `translate`: every byte that belongs to no word becomes a space
 _SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 
 
 class Lines:
-    """A text of which words and patterns are sought, by line."""
+    """A text that is searched for words and patterns."""
 
     def __init__(self, utf8: bytes) -> None:
         self.utf8 = utf8
 
     @cached_property
     def starts(self) -> list[int]:
-        lines = self.utf8.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
+        lines = self.utf8.splitlines(keepends=True)  # for bytes, it knows just the line ends of Python's grammar
         starts = [0, *accumulate(map(len, lines))]
         return starts if not lines or lines[-1].endswith((b"\n", b"\r")) else starts[:-1]
 
     @cached_property
     def words(self) -> frozenset[bytes]:
-        """All words of the text, those in strings and comments, too."""
+        """All words of the text, including those in strings and comments."""
         return frozenset(self.utf8.translate(_SPACES).split())
 
     @cached_property
     def vocabulary(self) -> bytes:
-        """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
+        """All words in one text, each once. It is a tenth of the text, and has every run of letters that the text has."""
         return b" ".join(self.words)
 
 
 class Source(Lines):
-    """`utf8` is what offsets point into: the file without its BOM, in UTF-8 whatever it was stored in."""
+    """The text of a file. Offsets are those of `utf8`: the file without its BOM, in UTF-8 whatever its encoding is."""
 
     def __init__(self, data: bytes) -> None:
         self.stored = Stored(data)
@@ -47,12 +49,12 @@ class Source(Lines):
         self._answers: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
 
     def only(self, numbers: frozenset[int]) -> Lines:
-        """These lines where they stand, and nothing in the others."""
+        """The text with these lines at their places; all other lines are empty."""
         lines = enumerate(self.utf8.splitlines(), 1)
         return Lines(b"\n".join([line if number in numbers else b"" for number, line in lines]))
 
     def says(self, sought: re.Pattern[bytes] | bytes, node: Node = None) -> bool:
-        """Whether something stands anywhere, or in a node: every hit of a rule asks, and the text is gone over once."""
+        """Whether the text, or the text of a node, has a match. Answers are kept, as many hits ask the same."""
         start, end = self.span(node) if node is not None else (0, len(self.utf8))
         known = self._answers.get((sought, start, end))
         if known is None:
@@ -84,7 +86,7 @@ class Source(Lines):
         return self.utf8.isascii()
 
     def _characters(self, offset: int) -> int:
-        """How many stand before an offset: counted from the last step, as a line may be all of a file."""
+        """How many characters stand before an offset. They are counted from the last step: a line may be as long as a file."""
         step = offset // _STEP
         return self._steps[step] + len(self.utf8[step * _STEP : offset].translate(None, _INNER))
 
@@ -95,7 +97,7 @@ class Source(Lines):
         return [*accumulate(steps, initial=0)]
 
     def line_end(self, offset: int) -> tuple[int, int]:
-        """Where the line that holds `offset` ends: before and behind its newline."""
+        """The end of the line that holds `offset`: before its newline, and behind it."""
         line = self.line(offset)
         behind = self.starts[line] if line < len(self.starts) else len(self.utf8)
         tail = self.utf8[max(offset, behind - 2) : behind]

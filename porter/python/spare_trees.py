@@ -1,4 +1,4 @@
-"""LibCST's trees of statements that were looked at: many stand in several files, and in the port of a file again."""
+"""Keeps LibCST's trees of statements: the same statement often stands in several files, and again in the ported file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     import libcst as cst
 
-_MOST = 40_000  # characters of statements, whose trees take some hundred bytes for each
-_LONGEST = 2_000  # of one of them
+_MOST = 40_000  # characters of all statements that are kept; a tree takes some hundred bytes for each
+_LONGEST = 2_000  # characters of one statement
 
 Positions = TypeVar("Positions")
 
 
 class SpareTrees(Generic[Positions]):
-    """Trees by their text, each with where its nodes lie if that is known; the oldest go first."""
+    """Trees by their text, each with the positions of its nodes if they are known. The oldest are dropped first."""
 
     def __init__(self) -> None:
         self._trees: dict[str, tuple[cst.Module, Positions | None]] = {}
         self._size = 0
-        self._seen: list[tuple[str, cst.Module, Positions]] = []  # of the file that is looked at
+        self._seen: list[tuple[str, cst.Module, Positions]] = []  # of the file that is analysed now
         self._seen_size = 0
 
     def __contains__(self, text: str) -> bool:
@@ -41,13 +41,13 @@ class SpareTrees(Generic[Positions]):
             self._size -= len(oldest)
 
     def give_back(self, text: str, module: cst.Module, positions: Positions) -> None:
-        """No other place of the file gets the tree: what is known of its nodes is known by the nodes themselves."""
+        """Keeps a tree until `settle`. No other place of the same file may get it: facts are stored by its nodes."""
         if self._seen_size + len(text) <= _MOST:
             self._seen.append((text, module, positions))
             self._seen_size += len(text)
 
     def settle(self) -> None:
-        """The file has been looked at."""
+        """Makes the trees of a file available, when its analysis is done."""
         for tree in self._seen:
             self.keep(*tree)
         self._seen, self._seen_size = [], 0

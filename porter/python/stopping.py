@@ -1,4 +1,4 @@
-"""`if torch.cuda.is_available(): ... else: raise ...`: where a question for a GPU is answered no, the program ends."""
+"""Finds questions for a GPU without which the program ends: `if torch.cuda.is_available(): ... else: raise ...`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 
 _EXITS = frozenset({"exit", "_exit", "quit", "abort"})
-_MORE, _LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)  # than no device
+# `device_count() > 0`, `device_count() == 0`: there is a device, there is none
+_MORE, _LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)
 
 
 def stops_without_gpu(question: Link | None) -> bool:
-    """Whether the way that is taken where there is none does nothing but end, or ends in any case."""
-    child, answer = question[0] if question else None, True  # what a condition says where there is one
+    """Whether the program ends if the question is answered with no."""
+    child, answer = question[0] if question else None, True  # the value of the condition with a GPU
     for up in ancestors(question):
         above, kind = up[0], up[0].__class__
         if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
@@ -33,12 +34,12 @@ def stops_without_gpu(question: Link | None) -> bool:
 
 
 def _without(branch: Link) -> list[ast.stmt]:
-    """What runs first where the condition does not hold."""
+    """The statements that run if the condition is false; without an `else`, only the first of them."""
     return after(branch) if branch[0].orelse else after(branch)[:1]
 
 
 def after(branch: Link) -> list[ast.stmt]:
-    """What runs where the condition does not hold, and would not if it did."""
+    """The statements that run only if the condition is false: the `else`, or what follows a branch that returns."""
     node, owner = branch[0], branch[1][0]
     field, index = place(owner, node)
     if node.orelse or field not in BODIES or not isinstance(node.body[-1], ast.Return):

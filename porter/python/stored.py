@@ -1,4 +1,4 @@
-"""How a file is stored: its bytes, and the text in UTF-8 that porter works on."""
+"""Decodes the bytes of a file to the UTF-8 text that porter works on, and encodes edits for the file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from porter.finding import Change
 from porter.regex import lazy
 
 BOM = b"\xef\xbb\xbf"
-LINE_END = lazy(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+LINE_END = lazy(rb"\r\n|\r|\n")  # the line ends of Python's grammar; str.splitlines knows eight more
+# a text that must be the same in an encoding, or porter cannot edit a file in it
 _ASCII = b"\t\n\r\f" + bytes(range(32, 127)) + rb"\u0041\x41\101 ~~ +AGE- .."
 _CODING = lazy(rb"^[ \t\f]*#.*?coding[:=]")
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    """What a file holds that is not stored in UTF-8. Codecs that read ASCII as something else (utf-7, unicode_escape), and
-    those that write other bytes than they read, are none that a file can be edited in."""
+    """The text of a file that is not in UTF-8. Raises ValueError for a codec in which a file cannot be edited: one that reads
+    ASCII as something else (utf-7, unicode_escape), or writes other bytes than it read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if _ASCII.decode(encoding) != _ASCII.decode("ascii") or _ASCII.decode("ascii").encode(encoding) != _ASCII:
@@ -34,13 +35,13 @@ def _decoded(data: bytes, encoding: str) -> str:
 
 
 class Stored:
-    """`utf8` is the file without its BOM, in UTF-8 whatever it was stored in."""
+    """The bytes of a file. `utf8` is the file without its BOM, in UTF-8 whatever its encoding is."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.bom = BOM if data.startswith(BOM) else b""
-        self.encoding = "utf-8"  # of a file that states ASCII, too
-        self.stated = "utf-8"  # what a text that is added has to fit into
+        self.encoding = "utf-8"  # also for a file that states ASCII
+        self.stated = "utf-8"  # the encoding that the file states; added text must fit into it
         self.utf8 = data[len(self.bom) :]
         try:
             if any(map(_CODING.match, LINE_END.split(data, 2)[:2])) or not data.isascii():
@@ -56,11 +57,11 @@ class Stored:
 
     @property
     def recoded(self) -> bool:
-        """Offsets into `utf8` are not offsets into the file."""
+        """Whether offsets into `utf8` are not offsets into the file."""
         return self.encoding != "utf-8"
 
     def encode(self, utf8: bytes) -> bytes:
-        """The way back. Raises UnicodeEncodeError where the encoding of the file cannot hold the text."""
+        """A text in the encoding of the file. Raises UnicodeEncodeError where that cannot hold it."""
         return utf8.decode("utf-8").encode(self.encoding)
 
     def edits(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
@@ -72,7 +73,8 @@ class Stored:
 
     @cached_property
     def _lines(self) -> tuple[list[int], list[int]]:
-        """Where each line begins in the text, and in the file if its encoding carries nothing from line to line."""
+        """Where each line begins in the text, and in the file. The second is right only if the encoding has no byte order mark
+        and no state from line to line."""
         lines = self.utf8.splitlines(keepends=True)
         file_starts = accumulate((len(self.encode(line)) for line in lines), initial=0)
         return [*accumulate(map(len, lines), initial=0)], [*file_starts]

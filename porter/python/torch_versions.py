@@ -1,4 +1,4 @@
-"""What comparisons with the numbers of torch's version come to: `int(torch.__version__.split(".")[1]) >= 8` is false for 2.7."""
+"""Evaluates comparisons with numbers of torch's version: `int(torch.__version__.split(".")[1]) >= 8` is false for 2.7."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
 
 
 def chosen(names: Names, link: Link, torch: tuple[int, ...]) -> Link | None:
-    """The outermost `if` whose condition, of numbers of torch's version alone, chooses what stands here; None where
-    there is none."""
+    """The outermost `if` that chooses the code at `link` for this version of torch, and asks for nothing but that version."""
     found, child = None, link
     while (above := child[1]) is not None and above[0].__class__ is ast.If:
         truth = _truth(above[0].test, names, above, torch)
@@ -60,7 +59,7 @@ def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) ->
 
 
 def _part(node: ast.expr, names: Names, link: Link) -> int | None:
-    """Of `int(torch.__version__.split(".")[n])`, the n."""
+    """The n of `int(torch.__version__.split(".")[n])`."""
     match node:
         case ast.Call(
             func=ast.Name(id="int"),

@@ -1,4 +1,4 @@
-"""Python as a tree of the standard library, which takes some 500 bytes for each word and each sign."""
+"""Parses Python with `ast`, within limits: a tree takes some 500 bytes for each word and each sign."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
-# words and signs: what is made of them stays below 500 MiB
+# limits of words and signs, so that a tree stays below 500 MiB
 MOST = 450_000  # of one file
-MOST_FOR_LIBCST = 60_000  # of what it is given at once: its trees are eight times as large
-_LONGEST = 1_000_000  # characters of that: it takes 150 bytes for each
+MOST_FOR_LIBCST = 60_000  # of the text that LibCST parses at once: its trees are eight times as large
+_LONGEST = 1_000_000  # characters of that text: LibCST takes 150 bytes for each
 _DEEPEST = (
-    100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
+    100  # levels of a tree. Nobody writes half as many, and a recursive function may take several calls for a level
 )
+# statements that only Python 2 knows
 _PYTHON2 = lazy(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
-_OTHERS = lazy(rb"#!(?!.*python)")  # a script of another language, whatever it is called
-_PARTS = lazy(r"\d|[^\W\d]\w*|[^\w\s]")  # 1if: two words
-_CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)
+_OTHERS = lazy(rb"#!(?!.*python)")  # the first line of a script in another language
+_PARTS = lazy(r"\d|[^\W\d]\w*|[^\w\s]")  # words and signs; `1if` is two words
+_CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)  # the prefix of an f-string
 
 
 def tree_of(text: str | bytes) -> ast.Module:
-    """Raises one of FAULTS."""
+    """The tree of a text. Raises one of FAULTS."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # escapes in strings
         return ast.parse(text)
 
 
 def parse_or_refuse(utf8: bytes) -> ast.Module:
-    """Raises Unreadable, which says why."""
+    """The tree of a text. Raises Unreadable, which says why there is none."""
     text = utf8.decode("utf-8")  # text, not bytes: a coding line must not be applied a second time
     if not fits(text):
         raise Unreadable("vast", f"{MOST:,}")
@@ -54,7 +55,7 @@ def parse_or_refuse(utf8: bytes) -> ast.Module:
 
 
 def parse(data: str | bytes) -> ast.Module | None:
-    """Of somebody else's code: None for what is no Python, or too much of it."""
+    """The tree of a text; None where it is not Python, or too long."""
     try:
         return tree_of(data) if fits(data) else None
     except FAULTS:
@@ -62,7 +63,7 @@ def parse(data: str | bytes) -> ast.Module | None:
 
 
 def shallow(data: bytes) -> ast.Module | None:
-    """The same, and None for a tree that is too deep to go down."""
+    """The same, but None where the tree is too deep for a recursive function."""
     tree = parse(data)
     level: list[ast.AST] = [tree] if tree else []
     for _ in range(_DEEPEST):
@@ -71,13 +72,13 @@ def shallow(data: bytes) -> ast.Module | None:
 
 
 def fits(text: str | bytes, most: int = MOST) -> bool:
-    """Whether a text has no more words and signs outside of strings and comments."""
+    """Whether a text has at most `most` words and signs, outside of strings and comments."""
     if len(text) <= most:
         return True
     text = text if isinstance(text, str) else text.decode("utf-8", "replace")
     if "\0" in text:
-        return True  # the parser turns it down before it reads a word
-    # at most, and in a fraction of the time: a line has an end, a step in and a step out beside its words and signs
+        return True  # the parser refuses it at once
+    # an upper bound, in a fraction of the time: beside its words and signs, a line has an end, an indent and a dedent
     if len(_PARTS.findall(text)) + 3 * text.count("\n") + 2 * text.count("{") + 4 <= most:
         return True
     lines = io.StringIO(text)

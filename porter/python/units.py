@@ -1,7 +1,6 @@
-"""The pieces LibCST gets to see: one simple statement, the header of a compound one, or a decorator's expression.
+"""Cuts a file into the pieces that LibCST parses: a simple statement, the header of a compound one, or a decorator.
 
-Each is cut out of the file by its bytes, made parsable by what is put around it, and knows the way from LibCST's
-nodes back to offsets in the file.
+Text is put around a piece where it cannot be parsed alone. A piece knows the offset in the file of each of its LibCST nodes.
 """
 
 from __future__ import annotations
@@ -21,24 +20,27 @@ from porter.python.spare_trees import SpareTrees
 from porter.python.trees import fits_libcst
 from porter.regex import lazy
 
-# LibCST's parser recurses without a limit of its own: far beyond this it takes the process down
+# levels of a piece. LibCST's parser recurses without a limit; far beyond this, it crashes the process
 _DEEPEST = 400
+# blanks and comments before a pattern of `case`; the rest of a header, up to its colon
 _OPENING = lazy(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
-_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")
+_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")  # the colon at the end of a header, behind spaces and comments
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
+    """Where a piece is cut out."""
+
     start: int  # offsets into source.utf8
     end: int
     statement: Node  # the statement that the piece belongs to
-    prefix: str = ""
+    prefix: str = ""  # put around the piece, so that it can be parsed
     suffix: str = ""
     whole: bool = True  # the piece is the whole statement
 
 
 def unit_of(link: Link, source: Source) -> Unit | None:
-    """The piece that the node stands in, or None where it cannot be cut out."""
+    """The piece around a node; None where it cannot be cut out."""
     child, parent = None, link
     while parent is not None:
         node = parent[0]
@@ -66,7 +68,7 @@ def _cut(node: Node, child: Node, source: Source) -> Unit | None:
 
 @once
 def _bounds(node: Node, source: Source) -> tuple[int, int] | None:
-    """Where the header of a compound statement begins, and where its colon ends."""
+    """The offsets at which the header of a compound statement begins, and at which its colon ends."""
     start = source.offset(node.lineno, node.col_offset) if node.__class__ is not ast.match_case else _case(node, source)
     if start is None:
         return None
@@ -76,7 +78,7 @@ def _bounds(node: Node, source: Source) -> tuple[int, int] | None:
 
 
 def _case(node: ast.match_case, source: Source) -> int | None:
-    """A match_case carries no position of its own: its keyword stands before its pattern."""
+    """The offset of the keyword `case` before a pattern. The node itself has no position."""
     pattern = source.offset(node.pattern.lineno, node.pattern.col_offset)
     offset = pattern
     while (offset := source.utf8.rfind(b"case", 0, offset)) >= 0:
@@ -114,12 +116,13 @@ def _header(node: Node) -> tuple[Node, ...] | None:
 
 
 class _Positions(CodegenState):
-    """Where each node begins and ends in the generated text, with and without the whitespace and brackets it owns."""
+    """The begin and end of each node in the generated text: `outer` with the whitespace and brackets that it owns, `inner`
+    without."""
 
     def __init__(self, module: cst.Module) -> None:
         super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
         self.position = 0
-        self._nodes: list[cst.CSTNode] = []  # kept, and with them their ids: the hash of a node is computed in Python
+        self._nodes: list[cst.CSTNode] = []  # keeps nodes alive, and so their ids; a hash would be computed in Python
         self.outer: dict[int, tuple[int, int]] = {}
         self.inner: dict[int, tuple[int, int]] = {}
         self._stack: list[int] = []
@@ -131,7 +134,7 @@ class _Positions(CodegenState):
         return state
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Without the whitespace and brackets that it owns."""
+        """The begin and end of a node, without the whitespace and brackets that it owns."""
         return self.inner.get(id(node)) or self.outer[id(node)]
 
     def add_indent_tokens(self) -> None:
@@ -156,7 +159,7 @@ class _Positions(CodegenState):
 
 
 class _Mark:
-    """Where a node's own text begins and ends. Most nodes have one: a generator for each would cost as much again."""
+    """Records the begin and end of a node's own text. LibCST uses a generator for that, which takes twice the time."""
 
     __slots__ = ("state", "node", "first", "last", "start")
 
@@ -169,7 +172,7 @@ class _Mark:
         self.start = self.state.position
 
     def __exit__(self, *error: object) -> None:
-        if error[0] is not None:  # the nodes asked for below were not reached
+        if error[0] is not None:  # `first` and `last` may have no position yet
             return
         state = self.state
         start = self.start if self.first is None else state.span(self.first)[0]
@@ -183,7 +186,7 @@ def positions(module: cst.Module) -> Callable[[cst.CSTNode], tuple[int, int]]:
 
 
 def _deeper(unit: Unit, limit: int) -> bool:
-    """Whether LibCST's tree of the piece has more levels; a chain of `and` is flat here and one level each there."""
+    """Whether LibCST's tree of the piece has more levels than `limit`. In it, each part of a chain of `and` is a level."""
     node = unit.statement
     tops = [node] if unit.whole else _header(node) or () if unit.suffix else node.decorator_list
     stack: list[tuple[Node, int]] = [(n, 0) for n in tops]
@@ -197,11 +200,11 @@ def _deeper(unit: Unit, limit: int) -> bool:
     return False
 
 
-SPARE = SpareTrees[_Positions]()
+SPARE = SpareTrees[_Positions]()  # the trees of this process
 
 
 class Piece:
-    """A unit as LibCST sees it. `span` is what a reader would mark, `reach` what the node owns."""
+    """A unit with its LibCST tree. `span` is the text of a node that a reader would mark, `reach` all that the node owns."""
 
     def __init__(self, unit: Unit, source: Source) -> None:
         text = source.utf8[unit.start : unit.end].decode("utf-8")
@@ -238,6 +241,6 @@ class Piece:
         return id(node) in self._state.outer
 
     def render(self, module: cst.Module) -> tuple[str, dict[int, tuple[int, int]]]:
-        """The text of a rewritten tree and where its nodes lie in it, by id and prefix included."""
+        """The text of a rewritten tree with its prefix, and the begin and end of each node in it, by id."""
         state = _Positions.of(module)
         return "".join(state.tokens), state.outer

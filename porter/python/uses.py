@@ -1,4 +1,4 @@
-"""How a file uses what it imports: plain data for rules whose edits are right only together."""
+"""Says how a file uses what it imports."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
-# what the objects of a package are asked for in files that never name it
+# attributes of objects of a package: a file with one uses the package even if it never names it
 _OBJECTS = {b"dgl": lazy(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
 
 
 class Use(NamedTuple):
+    """One mention of a name, as plain data."""
+
     called: bool
-    positionals: int
+    positionals: int  # how many positional arguments the call has
     keywords: tuple[tuple[str, object], ...]  # name and value; None where the value is no literal
-    starred: bool
+    starred: bool  # the call has `*args` or `**kwargs`
 
 
 def uses(file: RuleFile, full: str) -> list[Use]:
-    """Every mention of a resolved name, imports aside."""
+    """Every mention of a full name, except imports."""
     return [_use(link[0], link[1][0]) for link in file.meaning.mentions.of(frozenset({full}))]
 
 
@@ -40,8 +42,8 @@ def _use(node: Node, above: Node) -> Use:
 
 @blocks.once_for_file
 def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
-    """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
-    are left out, written with a dot at the end, as all names are compared here."""
+    """The import statements of a package, or of a dotted part of one, in the order of the file. `apart`: parts that do not
+    count, each with a dot at its end."""
     links = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
@@ -54,8 +56,8 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
 
 
 def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
-    """Whether no word of the file is any of the names that come from a package. `import x` may be there for what it does, unlike
-    `import x as y`, and `# noqa` says that it is."""
+    """Whether a file imports names from a package and uses none of them. `import x` does not count, as it may be there for its
+    effects; `import x as y` counts. An import with `# noqa` does not count."""
     if file.path.endswith("__init__.py"):
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
@@ -72,7 +74,7 @@ def _imported_in_vain(file: RuleFile, link: Link) -> bool:
 
 
 def is_idle(text: bytes, package: bytes) -> bool:
-    """Whether a text says the name of a package once, in an `import` that has a line for itself and no margin."""
+    """Whether a text names a package only once, in an `import` that is alone in its line and not indented."""
     line = re.search(rb"^import %s[ \t]*\r?$" % package, text, re.MULTILINE)
     if line is None or len(re.findall(rb"\b%s\b" % package, text)) != 1:
         return False
@@ -80,14 +82,14 @@ def is_idle(text: bytes, package: bytes) -> bool:
 
 
 def _noqa(file: RuleFile, node: ast.Import | ast.ImportFrom) -> bool:
-    """In a comment of the statement, or behind it."""
+    """Whether `noqa` stands in the statement or behind it."""
     start, end = file.source.span(node)
     line_end = file.source.utf8.find(b"\n", end)
     return b"noqa" in file.source.utf8[start : line_end if line_end >= 0 else None]
 
 
 def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The top-level packages that a statement imports from; none for a relative one."""
+    """The top-level packages that a statement imports from; [] for a relative import."""
     if isinstance(node, ast.ImportFrom):
         return [] if node.level or not node.module else [node.module.partition(".")[0]]
     return [a.name.partition(".")[0] for a in node.names]

@@ -1,8 +1,10 @@
-"""What the host has to wait for: values that are brought back from the device, and sizes that only the device knows."""
+"""Lists methods and functions for which the host waits: those that copy values from the device, and those whose size depends on
+values."""
 
 from __future__ import annotations
 
-COPIES = frozenset({"cpu", "numpy", "tolist"})  # methods; what they answer with lies in the memory of the host
+COPIES = frozenset({"cpu", "numpy", "tolist"})  # methods that copy a tensor to the memory of the host
 READS = COPIES | {"item"}
 SEARCHES = ("nonzero", "argwhere")
+# functions whose result has a size that depends on the values
 SIZED_BY_VALUES = (*SEARCHES, "masked_select", "unique", "unique_consecutive")

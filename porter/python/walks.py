@@ -1,4 +1,4 @@
-"""Down a tree by the fields that can hold a node: `ast.walk`, which tries all of them, takes more than twice as long."""
+"""Walks down a tree by the fields that can hold a node. `ast.walk` tries all fields and takes more than twice as long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from porter.engine.rule_file import Node
 from porter.spans import Span
 
-_PLAIN = frozenset(  # what is told by its node: operators, contexts, words and numbers
+_PLAIN = frozenset(  # fields that are not visited: operators, contexts, words and numbers
     "ctx op ops type_comment type_ignores attr id arg name asname module level lineno kind conversion simple is_async"
     " rest kwd_attrs str".split()
 )
@@ -25,16 +25,16 @@ if alias := getattr(ast, "TypeAlias", None):
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """It and all nodes below, level by level as `ast.walk` has them, without operators and contexts."""
+    """The node and all nodes below it, level by level like `ast.walk`, but without operators and contexts."""
     nodes = [node]
-    for inner in nodes:  # which grow as they are gone over
+    for inner in nodes:  # the list grows during the loop
         yield inner
         if _FIELDS[inner.__class__]:
             _add_children(inner, nodes)
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes right below, without operators and contexts."""
+    """The nodes directly below a node, without operators and contexts."""
     nodes: list[Node] = []
     _add_children(node, nodes)
     return nodes
@@ -50,7 +50,7 @@ def _add_children(node: Node, nodes: list[Node]) -> None:
 
 
 def outer_functions(tree: ast.Module) -> list[Span]:
-    """The first and the last line of each function and method that is inside no other, sorted."""
+    """The first and last line of each function and method that is not inside another, sorted."""
     found: list[Span] = []
     nodes: list[Node] = [*tree.body]
     for node in nodes:

@@ -18,6 +18,7 @@ _CODE = lazy(r"`([^`\n]+)`")
 
 
 def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts, links: Links) -> str:
+    """The HTML of all findings. `rows`: the excerpt of code of each finding, in the same order."""
     lang = document["language"]
     words = {
         key: phrase(key, lang)
@@ -38,6 +39,7 @@ def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts, links: Link
 def _item(f: Json, rows: list[Row], excerpts: Excerpts, words: dict[str, str], link: str) -> str:
     status = words["optional" if f.get("optional") else f["status"]]
     hidden = f" [{words['suppressed']}]" if f["suppressed"] is not None else ""
+    # a row is (tag, line number, index into the pool of lines, ...); the tag * marks the line of the finding itself
     shown_rows = [(" " if tag == "*" else tag, index) for tag, _, index, *_ in rows if tag != " "]
     code = "\n".join(f"{tag} {excerpts.pool[index][0]}" for tag, index in shown_rows)
     where = f"{f['line']}:{f['column']}"
@@ -50,4 +52,5 @@ def _item(f: Json, rows: list[Row], excerpts: Excerpts, words: dict[str, str], l
 
 
 def spelled(text: str) -> str:
+    """A message as HTML: what stands in backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(shown(text)))

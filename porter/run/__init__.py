@@ -1,1 +1,1 @@
-"""Many files: which ones, in how many processes, with which settings; what was known before."""
+"""Analyses many files: finds them, reads the settings, uses several processes, and keeps results for the next run."""

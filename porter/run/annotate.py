@@ -1,4 +1,4 @@
-"""`# PRT110: ...` above every place that only a person can port; what an earlier run left is replaced whole."""
+"""Writes a comment `# PRT110: ...` above every place that only a person can port. It replaces all comments of earlier runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from porter.finding import Change, Finding
 from porter.python.source import Source
 from porter.regex import lazy
 
-OWN = lazy(r"# PRT\d{3}: ")
-SPECIAL = lazy(r"#\s*porter:")
+OWN = lazy(r"# PRT\d{3}: ")  # a comment that porter wrote
+SPECIAL = lazy(r"#\s*porter:")  # a comment for porter, such as `# porter: ignore[PRT110]`
 
 
 def remarks(
     data: bytes, findings: Iterable[Finding], message: Callable[[Finding, str], str], lang: str
 ) -> tuple[Change, ...]:
-    """Edits of `data` that put comments in lines of their own above the statements, and take old ones away."""
+    """Edits of `data` that write comments on lines of their own above the statements, and remove old comments."""
     try:
         source = Source(data)
         starts, comments = _layout(source)
@@ -36,20 +36,21 @@ def remarks(
 
 
 def annotated(data: bytes, changes: tuple[Change, ...], comments: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Both sets of edits of the same bytes as one; a comment that would land inside an edit is left out."""
+    """Both sets of edits in one, in order. A comment that would be inside an edit is left out."""
     free = [c for c in comments if not any(_collide(c, edit) for edit in changes)]
     order = [(c.start, c.end, 0, c) for c in changes] + [(c.start, c.end, 1, c) for c in free]
-    # at one place: what the port inserts belongs to the statement above, the comment to the one below
+    # at the same place, edits come first: they belong to the statement above, the comment to the statement below
     return tuple(c for *_, c in sorted(order, key=lambda row: row[:3]))
 
 
 def _collide(comment: Change, edit: Change) -> bool:
+    """Whether a comment would be inside an edit."""
     overlap = edit.start < comment.end and comment.start < edit.end
     return overlap or edit.start < comment.start < edit.end
 
 
 def _text(finding: Finding, message: Callable[[Finding, str], str], lang: str, encoding: str) -> str:
-    """In English where the encoding of the file has no room for the language asked for."""
+    """The comment for a finding. It is in English if the encoding of the file cannot write the language `lang`."""
     for language in (lang, "en"):
         text = f"# {finding.code}: {' '.join(message(finding, language).split())}"
         if text.encode(encoding, "replace").decode(encoding) == text:
@@ -58,7 +59,7 @@ def _text(finding: Finding, message: Callable[[Finding, str], str], lang: str, e
 
 
 def _layout(source: Source) -> tuple[list[int], dict[int, str]]:
-    """The lines on which a statement starts, and the comments that have a line for themselves."""
+    """The lines on which a statement starts, and, by line, the comments between statements that have their own line."""
     starts, comments, fresh = [], {}, True
     lines = io.StringIO(source.utf8.decode("utf-8"), newline="")
     for token in tokenize.generate_tokens(lines.readline):
@@ -74,7 +75,7 @@ def _layout(source: Source) -> tuple[list[int], dict[int, str]]:
 
 
 def _anchor(line: int, comments: dict[int, str]) -> int:
-    """Above `line` and above what the user told porter there, which must stay next to its statement."""
+    """The line above which the comment of `line` goes. A user's comment for porter stays next to its statement."""
     top = line
     while text := comments.get(line - 1):
         if SPECIAL.match(text):
@@ -86,6 +87,7 @@ def _anchor(line: int, comments: dict[int, str]) -> int:
 
 
 def _changes(source: Source, wanted: dict[int, list[str]], old: set[int]) -> Iterable[Change]:
+    """The edits that write the `wanted` comments, by line, and remove those on `old` lines."""
     for line in sorted({*wanted, *(_below(n, old) for n in old)}):
         first = line
         while first - 1 in old:
@@ -97,6 +99,7 @@ def _changes(source: Source, wanted: dict[int, list[str]], old: set[int]) -> Ite
 
 
 def _below(line: int, old: set[int]) -> int:
+    """The first line from `line` on that is not old."""
     while line in old:
         line += 1
     return line

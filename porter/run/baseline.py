@@ -1,6 +1,7 @@
-"""Findings that are known and stay quiet. A line that moves keeps its fingerprint, a line that is edited does not.
+"""Reads and writes baselines: files of known findings, which are not reported again. A line that moves keeps its fingerprint,
+a line that is edited does not.
 
-A finding with several places is known where each of them is: one that is new there is told.
+A finding with several places is known only if each of its places is.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from porter.files.errors import FilesError
 from porter.finding import Finding
 
 VERSION = 1  # goes up when fingerprints are made in another way
-Data = Callable[[str], bytes]  # the bytes of a file of the run
+Data = Callable[[str], bytes]  # gives the bytes of a file of the run
 
 
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
-    """A name for each of all findings, as the report shows it (`report/json.py`), unique among them: of its first place."""
+    """A unique name for each finding, which the report shows (`report/json.py`): the mark of its first place."""
     return {finding: marks[0] for finding, marks in _marks(findings, data).items()}
 
 
 def _marks(findings: Iterable[Finding], data: Data) -> dict[Finding, list[str]]:
-    """Of each place of a finding, the first one first.
+    """A mark for each place of each finding, the first place first.
 
-    A mark is made of the path, the code, the key of the message, the text of the line without its layout, and which one of
-    those it is; so that a place has the same one alone, and with others of its cause.
+    A mark is a hash of the path, the code, the key of the message, the text of the line without its spaces, and a number that
+    counts places with all these alike. So a place keeps its mark if it is reported together with other places.
     """
     lines: dict[str, list[bytes]] = {}
     counts: Counter[tuple[str, str, str, bytes]] = Counter()
@@ -56,6 +57,7 @@ def _lines(data: Data, path: str) -> list[bytes]:
 
 
 def render(findings: Iterable[Finding], data: Data) -> str:
+    """The text of a baseline for these findings."""
     marks = _marks(findings, data)
     loud = sorted(finding for finding in marks if finding.suppressed is None)
     entries = [
@@ -67,6 +69,7 @@ def render(findings: Iterable[Finding], data: Data) -> str:
 
 
 def read(file: Path, name: str) -> frozenset[str]:
+    """The marks in a baseline. `name`: the file as messages call it. Raises UserError."""
     try:
         document = json.loads(files.read(file, name, limit=files.DOCUMENT))
     except FilesError as error:
@@ -92,5 +95,6 @@ def read(file: Path, name: str) -> frozenset[str]:
 
 
 def known(findings: Iterable[Finding], data: Data, marks: frozenset[str]) -> frozenset[Finding]:
+    """The findings that a baseline with these marks knows."""
     by_finding = _marks(findings, data)
     return frozenset(f for f, all_marks in by_finding.items() if f.suppressed is None and marks.issuperset(all_marks))

@@ -1,8 +1,8 @@
-"""Results of earlier analyses in the user's cache directory; one that cannot be used is not there.
+"""Keeps results of analyses in the user's cache directory. A cache that cannot be used counts as empty.
 
-It is believed by commands that report. Where edits are written or run, files are analysed anew, whatever the cache says
-of them: the promises are kept by the analysis and not by a file. What is remembered of other files than those, as of
-CUDA sources, stays: it takes edits away and makes none.
+Commands that only report use these results. Commands that write or run edits analyse their files anew, because the analysis
+keeps the promises, and a cached file cannot. Even they use what `remember` keeps of other files, such as CUDA sources: this
+may remove edits, but makes none.
 """
 
 from __future__ import annotations
@@ -25,30 +25,33 @@ from porter.engine.session import Session
 from porter.finding import Change, FileResult, Finding, Site
 from porter.resources import cache_dir, is_ours, make_ours, rules_dir
 
-Plain: TypeAlias = tuple[Any, ...]  # of what marshal writes
-LAYOUT = 3
-MOST = 200_000_000  # bytes; a larger cache is begun anew
-JOURNALS = ("-journal", "-wal", "-shm")
+Plain: TypeAlias = tuple[Any, ...]  # values that marshal can write
+LAYOUT = 3  # goes up when rows are packed in another way
+MOST = 200_000_000  # bytes; a larger cache is removed and begun anew
+JOURNALS = ("-journal", "-wal", "-shm")  # the ends of the names of SQLite's further files
+# what reading or writing the cache may raise; then porter goes on without it
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
 
 class Cache:
+    """A SQLite file with results of analyses, and with other values that take long to compute."""
+
     def __init__(self, file: Path | None = None, anew: bool = False):
-        """`anew`: no result is believed, and what is found instead is kept for others."""
+        """`anew`: kept results of files are not used, and the new ones take their place."""
         self.file = file or cache_dir() / "analyses.sqlite"
         self.anew = anew
 
     @property
     def foreign(self) -> bool:
-        """Whether there is a folder that others can write to, or whose owner is another."""
+        """Whether the folder of the cache exists, but belongs to another user, or others can write to it."""
         return os.path.lexists(self.file.parent) and not is_ours(self.file.parent)
 
     def _believed(self) -> bool:
         return is_ours(self.file.parent) and self._is_whole()
 
     def _is_whole(self) -> bool:
-        """Of the file in a folder that is ours: a pipe would be waited for, and what others made is theirs, in the
-        journals that SQLite plays back, too."""
+        """Whether the cache is a regular file of this user, and so are its journals, which SQLite plays back. The file may
+        be a pipe, for which SQLite would wait forever."""
         status = os.lstat(self.file)
         beside = [name for end in JOURNALS if os.path.lexists(name := f"{self.file}{end}")]
         return stat.S_ISREG(status.st_mode) and status.st_size <= MOST and all(map(is_ours, (str(self.file), *beside)))
@@ -61,7 +64,7 @@ class Cache:
     def known(
         self, wanted: list[tuple[int, str, str]], session: Session
     ) -> tuple[list[FileResult], list[tuple[int, str, str]]]:
-        """Results of what is known of `wanted` (size, path, digest), and the rest of it."""
+        """The kept results for files of `wanted` (size, path, digest), and the files without one."""
         results: list[FileResult] = []
         missing = wanted
         try:
@@ -76,14 +79,15 @@ class Cache:
         return results, missing
 
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
-        # a file that could not be read has no digest, and may be readable the next time
+        """Keeps results, but not of files that could not be read (they have no digest) or that made porter crash."""
         key = run_key(session)
         self._write(
             [(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)]
         )
 
     def remember(self, key: str, make: Callable[[], Plain]) -> Plain:
-        """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
+        """The result of `make()`, or that of an earlier run with the same `key`. `key` names all that the result depends on,
+        besides porter itself."""
         code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
         with suppress(*TROUBLE):
             if self._believed():
@@ -103,19 +107,19 @@ class Cache:
             with suppress(FileNotFoundError):
                 if not self._is_whole():
                     self._remove()
-            with suppress(FileExistsError):  # SQLite would leave it to the umask who may write to it
+            with suppress(FileExistsError):  # a file that SQLite creates gets its rights from the umask
                 os.close(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(self._open()) as base, base:
                 base.executemany("insert or replace into results values (?, ?, ?)", rows)
         except sqlite3.DatabaseError as error:
-            if not isinstance(error, sqlite3.OperationalError):  # damaged, not busy: the next run begins anew
+            if not isinstance(error, sqlite3.OperationalError):  # the file is damaged, and not only busy
                 with suppress(OSError):
                     self._remove()
         except TROUBLE:
             pass
 
     def clean(self) -> bool:
-        """Remove everything that porter keeps there; whether there was anything."""
+        """Removes everything that porter keeps in the folder. Returns whether there was anything."""
         folder, removed = self.file.parent, False
         for file in (self.file, *sorted(folder.glob("rules-*.bin*"))):
             with suppress(OSError):
@@ -138,13 +142,13 @@ class Cache:
 
 
 def _key(path: str, digest: str, session: Session) -> str:
-    """Of a file, what other files do with it, and which of its edits wait for them."""
+    """The key of the result for a file. It covers what other files do with the file, and which of its edits are held."""
     about = (session.facts.digest_of(path), *sorted(session.held_in(path).values()))
     return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if any(about) else "")
 
 
 def run_key(session: Session) -> str:
-    """All that a result depends on besides its file."""
+    """A hash of all that a result depends on besides its file."""
     target = session.target
     raw = (
         LAYOUT,
@@ -162,7 +166,7 @@ def run_key(session: Session) -> str:
 
 @lru_cache(maxsize=1)
 def _rules() -> str:
-    """Of the code and the data that rules are made of: whoever edits one must not see what the old one said."""
+    """A hash of the files of porter's code and rules, by size and time. After a change of them, old results do not count."""
     rows = []
     for top in (rules_dir(), Path(__file__).resolve().parent.parent):
         for folder, folders, names in os.walk(top):
@@ -193,6 +197,7 @@ def _packed(result: FileResult) -> bytes:
 
 
 def _sealed(row: Plain) -> bytes:
+    """The bytes of a row, with a checksum in front."""
     data = marshal.dumps(row)
     return adler32(data).to_bytes(4, "big") + data
 
@@ -202,6 +207,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
+    """The result in these bytes; None if they are damaged, or of another file than `item`."""
     if data is None or not _is_whole(data):
         return None
     path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])

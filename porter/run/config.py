@@ -1,4 +1,5 @@
-"""`[tool.porter]` of the nearest pyproject.toml, or porter.toml -> frozen Settings; the command line wins."""
+"""Reads the settings of a run from the nearest porter.toml or from `[tool.porter]` in pyproject.toml. Options of the command
+line win."""
 
 from __future__ import annotations
 
@@ -17,12 +18,15 @@ from porter.rulebook.effort import NAMES, Rate, amount
 from porter.target import STYLES
 
 LANGUAGES = ("en", "zh")
+# the values of settings that are a choice
 CHOICES = {"fail_on": SEVERITIES, "lang": LANGUAGES, "style": STYLES}
-PREFIX = lazy(r"PRT\d{0,3}$")
+PREFIX = lazy(r"PRT\d{0,3}$")  # a code, or the begin of codes
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
+    """The settings of a run."""
+
     select: tuple[str, ...] = ()  # codes, code prefixes or slugs; () = all
     ignore: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -33,13 +37,13 @@ class Settings:
     fail_on: str = "wrong"
     lang: str = "en"
     baseline: str = ""
-    facts: tuple[str, ...] = ()  # what `porter analyze --library` wrote
+    facts: tuple[str, ...] = ()  # files that `porter analyze --library` wrote
     jobs: int = 0  # 0 = as many as there are cores
-    effort: tuple[Rate, ...] = ()  # in the place of those of rules/effort.toml
-    origin: str = "default"  # of the target: command-line | configuration | default
+    effort: tuple[Rate, ...] = ()  # replace those of rules/effort.toml
+    origin: str = "default"  # where the target comes from: command-line | configuration | default
 
     def overridden(self, **given: Any) -> Settings:
-        """What the command line names wins; None and () mean that it named nothing."""
+        """The settings with the options of the command line. An option that is None or () was not given."""
         given = {key: value for key, value in given.items() if value not in (None, ())}
         if "target" in given or "soc" in given:
             given["origin"] = "command-line"
@@ -48,12 +52,13 @@ class Settings:
         return replace(self, **given)
 
 
+# by setting; the type of a default is the type that a configuration must give
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One configuration table and the text it came from: complaints name the line."""
+    """The table of a configuration file, with the text of the file, so that error messages can name the line."""
 
     file: Path
     text: str
@@ -61,6 +66,7 @@ class Table:
     header: str  # "[tool.porter]", "[porter]" or ""
 
     def line(self, key: str, word: str = "") -> int:
+        """The line of a key; with `word`, the first line from there on that contains it."""
         lines = self.text.splitlines()
         start = next((n for n, line in enumerate(lines) if self.header and line.strip().startswith(self.header)), 0)
         named = re.compile(rf"""(^|[.\s\[{{,])["']?{re.escape(key)}["']?\s*[\].=]""")
@@ -70,12 +76,13 @@ class Table:
         return index + 1
 
     def complain(self, key: str, en: str, zh: str, word: str = "") -> UserError:
+        """An error about a key, which names file and line."""
         place = f"{self.file.name}:{self.line(key, word)}"
         return UserError(f"{place}: {en}", f"{place}：{zh}")
 
 
 def find(start: Path) -> Table | None:
-    """The nearest configuration at or above `start`, no further up than the repository it stands in."""
+    """The nearest configuration in `start` or a folder above, up to the root of its repository."""
     for folder in (start, *start.parents):
         for name, header in (("porter.toml", "[porter]"), ("pyproject.toml", "[tool.porter]")):
             table = _table(folder / name, header)
@@ -87,6 +94,7 @@ def find(start: Path) -> Table | None:
 
 
 def _table(file: Path, header: str) -> Table | None:
+    """The table with porter's settings in a file; None if there is none."""
     if not os.path.lexists(file) or os.path.isdir(file):
         return None
     data = read_file(file, file.name)
@@ -118,6 +126,7 @@ def _table(file: Path, header: str) -> Table | None:
 
 
 def read(table: Table | None) -> Settings:
+    """The settings in a table. Raises UserError for a key or a value that is wrong."""
     if table is None:
         return Settings()
     known = {field.name.replace("_", "-"): field for field in fields(Settings) if field.name != "origin"}
@@ -139,6 +148,7 @@ def read(table: Table | None) -> Settings:
 
 
 def _checked(table: Table, key: str, name: str, value: Any) -> Any:
+    """The value for the field `name` of Settings. Raises UserError if the value has the wrong type or is no choice."""
     if name == "effort":
         return _effort(table, value)
     if name == "per_file_ignores":
@@ -173,7 +183,7 @@ def _checked(table: Table, key: str, name: str, value: Any) -> Any:
 
 
 def _effort(table: Table, value: Any) -> tuple[Rate, ...]:
-    """`kernel-written = "3 to 9 days"`, or a table of `first` and `further`."""
+    """The rates in the setting `effort`: `kernel-written = "3 to 9 days"`, or a table of `first` and `further`."""
     example = 'kernel-written = "3 to 9 days"'
     if not isinstance(value, dict):
         raise table.complain("effort", f"effort is a table: {example}", f"effort 应为表：{example}")
@@ -220,8 +230,8 @@ def codes(words: Iterable[str], slugs: Mapping[str, str]) -> frozenset[str]:
 
 
 def quiet(settings: Settings, slugs: Mapping[str, str], optional: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Codes that are off everywhere. `select` without family 0, what porter says about itself, leaves that on;
-    what is off by default (`optional`) is on only where its code or slug is selected, not by a shorter prefix."""
+    """Codes that are off everywhere. `select` never switches off PRT0xx, findings about porter's own work; only `ignore` does.
+    Codes in `optional` are off unless `select` has the whole code or the slug; a prefix does not select them."""
     chosen = codes(settings.select, slugs) if settings.select else frozenset(slugs)
     chosen -= {code for code in optional if not {code, slugs[code]} & {*settings.select}}
     off = {code for code in slugs if code not in chosen and not code.startswith("PRT0")}
@@ -229,11 +239,12 @@ def quiet(settings: Settings, slugs: Mapping[str, str], optional: frozenset[str]
 
 
 def quiet_in(settings: Settings, slugs: Mapping[str, str]) -> tuple[tuple[str, frozenset[str]], ...]:
+    """(pattern of paths, codes that are off there)."""
     return tuple((pattern, codes(words, slugs)) for pattern, words in settings.per_file_ignores)
 
 
 def unknown_code(word: str, table: Table | None, slugs: Mapping[str, str]) -> UserError:
-    """Who wrote the code that no rule has, and what was probably meant."""
+    """The error for a code that no rule has. It names the place of the code, and the code that was probably meant."""
     en, zh = suggestion(word, [*slugs, *slugs.values()])
     en = f"no rule is called {word!r}{en or '; `porter rules` lists all'}"
     zh = f"没有名为 {word!r} 的规则{zh or '；用 `porter rules` 列出全部'}"

@@ -1,4 +1,4 @@
-"""What one file cannot know of the others: gathered first, over the whole project, by byte scan and stdlib `ast`."""
+"""Gathers the facts of a project before the analysis: what the analysis of one file needs to know of the other files."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from porter.regex import lazy
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
 
-_OWN = {
+_OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
     "cuda": lazy(rb"def[ \t]+cuda[ \t]*\("),
     "is_cuda": lazy(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
-_SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")
+_SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
 _CONSTANT = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 _MEMBER = lazy(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
-_SHIM = lazy(
+_SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while a program runs
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
 )
-# an option's name has an end: without one, a text of nothing but dashes is gone over again and again
+# an option and its value. The length of the name is limited: otherwise a text of many dashes takes very long
 _PASSED = lazy(
     rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
 )
-# `backend=nccl`, and the option that is handed `$backend`
+# `backend=nccl` in a script, and `--backend $backend`
 _HELD = lazy(
     rb"^[ \t]*(?:(?:export|local|declare|readonly)[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?[ \t]*(?:[;#\r\n]|\Z)",
     re.MULTILINE,
@@ -61,11 +61,11 @@ _HELD = lazy(
 _HANDED = lazy(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
-_TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
+_TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")  # paths of tests and examples
 _ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
-_BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # of a package
-_CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
-_LARGEST = 2_000_000  # a script of more bytes is data
+_BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # no packages
+_CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # a package or module of the project that is called so
+_LARGEST = 2_000_000  # a script with more bytes is data
 
 
 def gather(
@@ -78,12 +78,12 @@ def gather(
     loose: bool = False,
     shim: bool = False,
 ) -> Facts:
-    """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all; `given`:
-    what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named; `shim`: with
-    the programs that the style shim is for."""
+    """The facts of a project. `files`: all its files, relative to its root. `asked`: the files that the run analyses, if not
+    all. `given`: bytes that replace those on disk. `loose`: the files are no project, but were named one by one. `shim`:
+    find the programs that the style shim is for."""
     try:
         facts, survey = _gather(root, files, remember, asked, given, loose, parse)
-    except (RecursionError, MemoryError):  # in one file of thousands, whose own analysis says so
+    except (RecursionError, MemoryError):  # one file is too deep; its analysis says so
         facts, survey = _gather(root, files, anew, asked, given, loose, shallow)
     known = facts.accelerators
     return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
@@ -109,11 +109,11 @@ def _gather(
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             gathered.asks[path] = True
     constants = tuple(sorted(_used(gathered.defined, gathered.texts, parse)))
-    # too long for facts, or left out of the project and named all the same
+    # files that are too long for the facts, or that the project leaves out and the user named
     for path in sorted(set(asked or ()) - gathered.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             gathered.sources[path] = data
-    alone = {path for path in twins if kind_of(path) == SHELL}  # they go on starting GPUs
+    alone = {path for path in twins if kind_of(path) == SHELL}  # such scripts still start GPUs after the port
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
@@ -157,23 +157,23 @@ def _gather(
 
 
 class _Gathered:
-    """What the files of a project say, each by itself."""
+    """Collects what each file of a project says by itself."""
 
     def __init__(self, parse: Parse):
         self.parse = parse
         self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
         self.cuda_names: set[str] = set()
-        self.with_cuda: set[str] = set()  # files of Python that name CUDA or NCCL
-        self.passed: set[tuple[str, str, str]] = set()
+        self.with_cuda: set[str] = set()  # Python files that name CUDA or NCCL
+        self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
         self.shim: set[str] = set()
         self.enums: set[str] = set()
         self.array_switches: set[tuple[str, str, str, str]] = set()
-        self.simulating: set[str] = set()  # files that name a simulator without NPUs
-        self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
-        self.defined: dict[str, list[tuple[str, str]]] = {}
-        self.texts: dict[str, bytes] = {}  # of Python, as far as it imports anything
-        self.scripts: dict[str, bytes] = {}
-        self.sources: dict[str, bytes] = {}  # all Python
+        self.simulating: set[str] = set()  # files that name a simulator that does not support NPUs
+        self.asks: dict[str, bool] = {}  # files that ask for an NPU, and whether they define the question
+        self.defined: dict[str, list[tuple[str, str]]] = {}  # by constant: (file, "device" or "backend")
+        self.texts: dict[str, bytes] = {}  # Python files; b"" for one that imports nothing
+        self.scripts: dict[str, bytes] = {}  # shell scripts
+        self.sources: dict[str, bytes] = {}  # Python files with their whole texts
 
     def take(self, path: str, data: bytes) -> None:
         if b"cuda" in data or b"nccl" in data:
@@ -215,13 +215,13 @@ class _Gathered:
 
 
 def _packages(files: Sequence[str]) -> set[str]:
-    """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
+    """Packages that the project contains itself, such as `third/apex`; `third/src/apex` is given as `third/apex`."""
     known, packages = {*opening()["packages"]}, set()
     sources = frozenset(path for path in files if path.endswith(".py"))
     for path in sources:
         words = path.removesuffix(".py").split("/")
         for index, word in enumerate(words):
-            above = words[:index]  # the package itself, its part where it is a namespace, or a module
+            above = words[:index]  # `word`: a package, a namespace with a package in it, or a module
             whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
             if "cuda" in word and _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
                 packages.add("/".join([*above, word]))
@@ -234,7 +234,7 @@ def _packages(files: Sequence[str]) -> set[str]:
 
 
 def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
-    """Lists of what a package needs, where the package itself names no device, and at most its examples do."""
+    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
     packages: dict[str, set[str]] = {}  # by the folder they lie in
     for path in files:
         if path.endswith("/__init__.py"):
@@ -256,7 +256,7 @@ def _read(path: Path, most: int = _LARGEST) -> bytes | None:
 def _used(
     defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
 ) -> Iterable[tuple[str, str, str, str]]:
-    """Constants that another file imports by name and hands to something that takes a device or a backend."""
+    """Constants that another file imports by name and passes to something that takes a device or a backend."""
     if not defined:
         return
     modules = frozenset(map(module_of, texts))

@@ -1,4 +1,4 @@
-"""One file after the other in several processes. Paths in, results out; a worker that dies takes one file with it."""
+"""Analyses files in several processes. If a process dies, only the result of the file that ended it is lost."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from porter.engine.refusals import refusal
 from porter.engine.session import Session
 from porter.finding import FileResult
 
-Look = Callable[[Path, str, Session], FileResult]  # at one file; a function of a module, which can be pickled
+# analyses one file; a function of a module, because it is pickled
+Look = Callable[[Path, str, Session], FileResult]
+# set in each process when it starts
 _root: Path
 _session: Session
 _look: Look
 
 
 def pooled(root: Path, paths: Sequence[str], session: Session, jobs: int, look: Look) -> Iterator[FileResult]:
-    """Results of `paths` in any order. The order in which they are given is the order in which they start."""
+    """The results of `paths`, in any order. The files are started in the order of `paths`."""
     size = max(1, min(32, len(paths) // (jobs * 8)))
     chunks = [paths[n : n + size] for n in range(0, len(paths), size)]
     while chunks:
         suspects: list[str] = []
         for result in _several(root, chunks, session, jobs, suspects, look):
             yield from result
-        for path in suspects:  # one of them ended the worker; alone, it ends nothing but its own
+        for path in suspects:  # one of them ended the process: each gets a process of its own now
             yield _alone(root, path, session, look)
 
 
 def _several(
     root: Path, chunks: list[Sequence[str]], session: Session, jobs: int, suspects: list[str], look: Look
 ) -> Iterator[list[FileResult]]:
-    """Takes from `chunks` until it is empty or a worker dies; then the chunks under way are `suspects`."""
+    """Takes chunks from `chunks` until it is empty or a process dies. Then the files of the running chunks go to `suspects`."""
     pool = _start(root, session, jobs, look)
     running: dict[Future[list[FileResult]], Sequence[str]] = {}
     try:
@@ -61,6 +63,7 @@ def _several(
 
 
 def _alone(root: Path, path: str, session: Session, look: Look) -> FileResult:
+    """The result of one file, analysed in a process of its own."""
     pool = _start(root, session, 1, look)
     try:
         return pool.submit(_analyse, [path]).result()[0]
@@ -71,7 +74,7 @@ def _alone(root: Path, path: str, session: Session, look: Look) -> FileResult:
 
 
 def _start(root: Path, session: Session, jobs: int, look: Look) -> ProcessPoolExecutor:
-    # fork with threads around is a known hazard
+    # "spawn", because a fork of a process with threads may hang
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(jobs, context, _initialise, (root, session, look))
 
@@ -83,9 +86,9 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 def _initialise(root: Path, session: Session, look: Look) -> None:
     global _root, _session, _look
     _root, _session, _look = root, session, look
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends the pool
-    session.rules  # noqa: B018  loaded before what is loaded is frozen
-    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends the pool
+    session.rules  # noqa: B018  loads the rules now, so that gc.freeze() covers them
+    gc.freeze()  # see `tuned` in run.py
     gc.set_threshold(100_000, 20, 100)
 
 

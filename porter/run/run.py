@@ -1,4 +1,5 @@
-"""Many files: which ones matter, in this process or in many, and always the same answer in the same order."""
+"""Analyses many files: finds them, in one process or several, with a cache. The answer is always the same and in the same
+order."""
 
 from __future__ import annotations
 
@@ -39,35 +40,37 @@ from porter.text.gate import KINDS
 if TYPE_CHECKING:
     from porter.run.cache import Cache
 
-READ = KINDS | {PYTHON}
-PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
-_UNREAD = ("large", "binary")
-_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is not read, and what for
+READ = KINDS | {PYTHON}  # the kinds of files that porter reads
+PARALLEL_FROM = 200  # files that pass the gate; with fewer, one process is done before others have started
+_UNREAD = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
+_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what is searched in the first bytes of such a file
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
-Progress = Callable[
-    [str, int, int], None
-]  # files | project | analysis | together; how many are done; of how many, or 0
-REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
+# gets (phase, done, total). The phase is files, project, analysis or together; total is 0 if it is not known
+Progress = Callable[[str, int, int], None]
+REFUSALS = {"missing": "vanished", "large": "too-large"}  # keys of FilesError -> keys of PRT003, if they differ
+# messages of PRT003 about a file that cannot be read; the others are about faults of porter
 OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
 
 
 @dataclass(frozen=True)
 class Run:
+    """The result of a run."""
+
     root: Path
     files: tuple[FileResult, ...]  # sorted by path
     settings: Settings
     target: Target
     facts: Facts = Facts()
-    left_out: tuple[str, ...] = ()  # directories, for their name alone
+    left_out: tuple[str, ...] = ()  # directories that were left out because of their names
     stdin: bytes | None = field(default=None, repr=False)
 
     @property
     def broken(self) -> bool:
-        """Did porter fail, or break a promise? Files that are odd do not count."""
+        """Whether porter crashed or broke a promise. Files that cannot be read do not count."""
         return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
 
     def data(self, path: str) -> bytes:
-        """The bytes that were analysed. Raises FilesError where the file has changed since."""
+        """The bytes of a file of the run. Raises FilesError if it cannot be read."""
         if self.stdin is not None:
             return self.stdin
         return read(self.root / path, path)
@@ -84,7 +87,7 @@ def run(
     progress: Progress | None = None,
     force_exclude: bool = False,
 ) -> Run:
-    """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
+    """Analyses `paths`, or `stdin` (its name relative to the root, its bytes)."""
     tell = progress or _untold
     left_out: list[str] = []
     done: list[FileResult] = []
@@ -108,7 +111,7 @@ def run(
                     continue
                 if may_concern(file.path, data, session):
                     gated.append((len(data), file.path, digest(data) if cache else ""))
-                elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
+                elif kind(file.path) == PYTHON:  # other files are counted only if they pass the gate
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
             tell("project", 0, 0)
@@ -120,7 +123,7 @@ def run(
                 session, gather(root, listed, remember, asked, given=given, loose=loose, shim=session.target.shims)
             )
         if stdin:
-            session.rules  # noqa: B018
+            session.rules  # noqa: B018  loads the rules now, so that a mistake in them is reported once
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, tell, len(done))
         tell("together", 0, 0)
@@ -129,6 +132,7 @@ def run(
                 listed, _ = _listed(root, paths, ())
             partners = _partners(root, listed, named, settings, session, cache)
 
+            # analyses files again in which edits are held, because of other places of the same value
             def again(held: Sequence[Held]) -> list[FileResult]:
                 waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
                 if stdin:
@@ -151,7 +155,7 @@ def run(
 def _uses(
     root: Path, paths: Sequence[str], settings: Settings, listed: Sequence[str], given: Mapping[str, bytes]
 ) -> Uses:
-    """Of the whole project, with what a run leaves out."""
+    """The uses of definitions in the whole project, also in files that the settings exclude."""
 
     def files() -> Sequence[str]:
         return _listed(root, paths, ())[0] if settings.exclude else listed
@@ -160,11 +164,10 @@ def _uses(
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
-    """The whole project, also when only some files are named: a hook and a full run must not disagree; and whether it
-    is none.
+    """(files, loose): all files of the project, even if the user named only some, so that a hook and a full run agree.
 
-    A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
-    asked about are none of ours.
+    `loose`: the root is no project, and only the named files count. This is so if no marker stands in it and no directory
+    was named: the root may be somebody's home directory.
     """
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
         return everything(root, exclude), False
@@ -175,8 +178,10 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 def _partners(
     root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
 ) -> Partners:
+    """Finds places of the same values in files that the run does not edit."""
     walk, facts = Walk(root, settings.exclude), session.facts.digest() if cache else ""
 
+    # the places of devices and backends in a file; `remember` keeps them
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
             result = sites(path, data, session)
@@ -190,7 +195,7 @@ def _partners(
 
 
 def _untold(phase: str, done: int, total: int) -> None:
-    """Where nobody watches."""
+    """The progress of a run that shows none."""
 
 
 def _gated(
@@ -204,7 +209,7 @@ def _gated(
 ) -> list[FileResult]:
     known, missing = cache.known(gated, session) if cache else ([], gated)
     if missing:
-        session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
+        session.rules  # noqa: B018  loads the rules now, so that a mistake in them is reported once
     names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
     jobs = settings.jobs or _cores()
     if jobs > 1 and len(names) >= PARALLEL_FROM:
@@ -224,6 +229,7 @@ def _gated(
 
 
 def analyse_file(root: Path, path: str, session: Session) -> FileResult:
+    """The result of a file on disk; a finding says if it cannot be read."""
     try:
         data = _read(root, path)
     except FilesError as error:
@@ -237,7 +243,8 @@ def _read(root: Path, path: str) -> bytes:
 
 
 def _begins_like_settings(path: Path) -> bool:
-    """Whether JSON that is not read may be settings. Vocabularies and annotations are long, or in UTF-16, and are data."""
+    """Whether a JSON file that is not read may be settings. Only such files are reported: others that are long, or in UTF-16,
+    are vocabularies and annotations, which are data."""
     return _DEVICE.search((beginning(path, _LOOK) or b"").replace(b"\0", b"")) is not None
 
 
@@ -245,7 +252,7 @@ def _refused(path: str, error: FilesError, session: Session) -> FileResult:
     values = {key: value for key, value in error.message.values.items() if key != "path"}
     key = REFUSALS.get(error.key, error.key)
     if kind(path) != PYTHON and key in ("too-large", "binary"):
-        key, values["size"] = "data", values.get("size", "0.0")  # nobody keeps settings in such a file
+        key, values["size"] = "data", values.get("size", "0.0")  # such a file holds no settings
     return refusal(path, key, session, **values)
 
 
@@ -255,7 +262,7 @@ def _cores() -> int:
 
 @contextmanager
 def tuned() -> Iterator[None]:
-    """What is loaded is not looked at again, and cycles are still freed: as fast as without a collector."""
+    """Makes the garbage collector skip what is loaded already, and run less often. This is as fast as no collector."""
     old = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)

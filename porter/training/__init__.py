@@ -1,1 +1,1 @@
-"""What happens in the training step: where, how often, on which device."""
+"""Says what happens in the training step: where, how often, on which device."""

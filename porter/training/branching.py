@@ -1,4 +1,4 @@
-"""Whether a line of a function runs in every call of it, or only for some of what it is handed."""
+"""Says whether a line of a function runs in every call, or only with some arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 @once
 def dependent_lines(function: Node) -> frozenset[int]:
-    """The lines that run only in some calls: those inside a condition on the parameters or on names that the function
-    binds, and those below one that may leave. `callers.py` asks."""
+    """The lines that run only in some calls: those inside of a condition on parameters or on names that the function binds, and
+    those below such a condition with a branch that may leave. `callers.py` asks."""
     stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     names = {*parameters(function), *stored} - {"self", "cls"}
     return frozenset(line for first, last in _spans(function.body, names) for line in range(first, last + 1))
 
 
 def _spans(block: list[Node], names: set[str]) -> Iterator[tuple[int, int]]:
+    """(first, last) of the ranges of such lines in a block."""
     for index, statement in enumerate(block):
         condition = getattr(statement, "subject" if hasattr(statement, "cases") else "test", None)
         if condition is not None and statement.__class__ is not ast.Assert and _asks(condition, names):
@@ -40,16 +41,17 @@ def _spans(block: list[Node], names: set[str]) -> Iterator[tuple[int, int]]:
 
 
 def _choices(statement: Node, names: set[str]) -> Iterator[tuple[int, int]]:
-    """`n if n > 0 else x.max().item()`"""
+    """The lines of conditional expressions that ask for one of the names: `n if n > 0 else x.max().item()`."""
     for inner in walk(statement):
         if inner.__class__ is ast.IfExp and _asks(inner.test, names):
             yield inner.lineno, inner.end_lineno
 
 
 def _may_leave(statement: Node) -> bool:
-    """By return, continue or break. Not by raise: this ends the run. A call that goes on reaches the lines below."""
+    """Whether a statement may leave the block by return, continue or break. A raise does not count, as it ends the run."""
     return any(inner.__class__ in _LEAVES for inner in walk(statement))
 
 
 def _asks(test: Node, names: set[str]) -> bool:
+    """Whether a condition reads one of these names."""
     return any(inner.__class__ is ast.Name and inner.id in names for inner in walk(test))

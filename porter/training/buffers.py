@@ -1,4 +1,4 @@
-"""The state of a module that lies on the device with its weights, and is no weight: `self.register_buffer("steps", ...)`."""
+"""Finds buffers: state of a module that is on the device like its weights: `self.register_buffer("steps", ...)`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @once
 def registered(owner: ast.ClassDef) -> frozenset[str]:
-    """The names that a class registers itself."""
+    """The names of the buffers that a class registers itself."""
     calls = (n for n in walk(owner) if n.__class__ is ast.Call and call_name(n.func) == "register_buffer")
     named = (next(iter([*c.args[:1], *(k.value for k in c.keywords if k.arg == "name")]), None) for c in calls)
     return frozenset(str(name) for node in named if (name := constant(node)) is not None)
 
 
 def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
-    """Whether it is `self.steps` in a class that registers it."""
+    """Whether a node is a buffer: `self.steps` in a class that registers it."""
     owner = scene.owner(link)
     return (
         owner is not None

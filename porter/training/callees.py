@@ -1,4 +1,4 @@
-"""What a call calls: a function or a method of this file, or one of another by the name that it has there.
+"""Finds the function of a call: a function or method of this file, or the full name of one in another file.
 
 `callers.py` asks it of the calls of one file, `analysis/calls.py` for the way into other files.
 """
@@ -17,28 +17,31 @@ from porter.python.index import Link, Node, ancestors, walk
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
 
+# methods that return their object; functions that wrap a module
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
-_CALLING = frozenset("checkpoint checkpoint_sequential map starmap vmap".split())  # what they are handed first
-_DEEPEST = 4  # of wrappers around what is made
+_CALLING = frozenset("checkpoint checkpoint_sequential map starmap vmap".split())  # they call their first argument
+_DEEPEST = 4  # wrappers around an object that are looked through
 
 
 class Callee(NamedTuple):
-    name: str  # of the function or the method; "__call__" of an object that is called itself
-    owner: ast.ClassDef | str | None = None  # of a method: a class of this file, or the full name of another's
-    full: str = ""  # of a function that is imported
-    on_self: bool = False  # it is `self` whose method is called, which classes above and below may define
+    """The function or method that is called."""
+
+    name: str  # of the function or method; "__call__" if an object itself is called
+    owner: ast.ClassDef | str | None = None  # of a method: its class in this file, or the full name of it
+    full: str = ""  # the full name of an imported function
+    on_self: bool = False  # a method of `self`, which base classes and derived classes may define as well
 
 
 def called(call: ast.Call) -> Iterator[Node]:
-    """What a call calls. Of `checkpoint(f, x)`, `map(f, xs)` and their kin also the `f` that they are handed."""
+    """The expressions that a call calls: its function, and the `f` of `checkpoint(f, x)`, `map(f, xs)` and the like."""
     yield call.func
     if call_name(call.func) in _CALLING:
         yield from (a for a in call.args[:1] if a.__class__ in (ast.Name, ast.Attribute))
 
 
 def callee(scene: AnyContext, func: Node, link: Link) -> Callee | None:
-    """Which function `func` is, one of those that `called` gives of the call at a link; None where nobody knows."""
+    """The function behind `func`, an expression that `called` gives for the call at `link`; None where it is not known."""
     if func.__class__ is ast.Name:
         if full := scene.names.resolve(func, link):
             return Callee(full.rpartition(".")[2], None, full)
@@ -66,7 +69,7 @@ def _class(link: Link) -> ast.ClassDef | None:
 
 
 def _made(node: Node, scene: AnyContext, link: Link) -> ast.ClassDef | str | None:
-    """The class of the object that a name or `self.name` holds, where all that it is set to makes one of the same."""
+    """The class of the object in a name or in `self.name`, if all its values are objects of the same class."""
     values: Sequence[Node]
     if node.__class__ is ast.Name:
         values = values_of(scene.names, node, link)
@@ -85,6 +88,7 @@ def _shared_class(values: Iterable[Node], scene: AnyContext, link: Link) -> ast.
 
 
 def _class_of(node: Node, scene: AnyContext, link: Link, depth: int = 0) -> ast.ClassDef | str | None:
+    """The class of the object that an expression makes: a class of this file, or a full name."""
     if node.__class__ is not ast.Call or depth > _DEEPEST:
         return None
     func, name = node.func, call_name(node.func)
@@ -104,7 +108,7 @@ def _is_none(node: Node) -> bool:
 
 @once
 def first_calls(around: Node) -> dict[str, Node]:
-    """By the last word of what is called, the first call of it: the node that is called."""
+    """By the last word of a function, the expression that is called in the first call of it."""
     functions = [n.func for n in walk(around) if n.__class__ is ast.Call]
     functions_by_name: dict[str, Node] = {}
     for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):

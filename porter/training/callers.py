@@ -1,4 +1,4 @@
-"""Which functions of a file the training step calls for every batch: its helpers run as often as it does."""
+"""Finds functions of a file that the training step calls for every batch, directly or through others."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Call(NamedTuple):
-    number: int  # among those by its name
-    func: Node
-    link: Link
-    on_self: bool  # it is `self` whose method is called
+    number: int  # among the calls by its name, in the order of the file
+    func: Node  # the expression that is called
+    link: Link  # of the call
+    on_self: bool  # a method of `self`
 
 
 class Callers:
     def __init__(self, scene: AnyContext) -> None:
         self._file = scene.file
-        self._scene: AnyContext = weakref.proxy(scene)  # which keeps this
+        self._scene: AnyContext = weakref.proxy(scene)  # weak, because the scene holds this object
         self._known: dict[Node, bool] = {}
         self._for_batches: dict[Node, list[Node] | None] = {}
         self._hosts: dict[Node, frozenset[str]] = {}
@@ -43,7 +43,8 @@ class Callers:
 
     @cached_property
     def _calls(self) -> dict[str, list[tuple[Node, Link]]]:
-        """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
+        """(expression that is called, call) by the last word of a function that the file defines; calls of objects are under
+        "__call__"."""
         by_name: dict[str, list[tuple[Node, Link]]] = {
             link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]
         }
@@ -65,12 +66,13 @@ class Callers:
         )
 
     def serves(self, link: Link) -> bool:
-        """Whether a function, by its link, is called for every batch by a step, by `forward`, or by another that is."""
+        """Whether a function is called for every batch: by a step, by `forward`, or by a function that is called so. `link`: of
+        its definition."""
         function = link[0]
         if not self._trains:
             return False
         if function not in self._known:
-            self._known[function] = False  # while it is looked at: it may call itself
+            self._known[function] = False  # the answer while we look, as it may call itself
             self._known[function] = self._is_called(link)
         return self._known[function]
 
@@ -88,20 +90,21 @@ class Callers:
         if self._elsewhere and home(link) in self._elsewhere and not is_aside(function.name):
             return True
         calls = self._all_calls(link, around)
-        aside = is_aside(function.name)  # `get_batch_metrics` may bring the loss along
+        aside = is_aside(function.name)  # such a function counts only if it returns the loss: `get_batch_metrics`
         # `matters` asks `serves` for the function around the call
         mattering = (call for call in calls if self._scene.matters((call.link[0].func, call.link)))
         return any(not aside or self._brings_loss(call.link) for call in mattering)
 
     def _all_calls(self, link: Link, around: Link | None) -> list[_Call]:
-        """Those of a function of the file; `around` is the function that it stands in."""
+        """The calls of a function of the file. `around`: the function that it is defined in, if there is one."""
         name = link[0].name
         return self._calls_of(name, owner_of(link)) if around is None else self._inside(name).get(around[0], [])
 
     def for_batches(self, link: Link) -> list[Node] | None:
-        """The calls of a function that run for every batch; None where there are others than those of its name in the file."""
+        """All calls of a function that run for every batch. None where not all are known: other files call it, or it is passed to
+        a function that calls it."""
         if link[0] not in self._for_batches:
-            self._for_batches[link[0]] = None  # while it is looked at: it may call itself
+            self._for_batches[link[0]] = None  # the answer while we look, as it may call itself
             self._for_batches[link[0]] = self._seen_for_batches(link)
         return self._for_batches[link[0]]
 
@@ -114,6 +117,7 @@ class Callers:
         return None if any(call.func is not call.link[0].func for call in calls) else [call.link[0] for call in calls]
 
     def _brings_loss(self, call: Link) -> bool:
+        """Whether the result of a call is assigned to a loss of the step."""
         above = call[1] and call[1][0]
         if above.__class__ is not ast.Assign:
             return False
@@ -121,7 +125,7 @@ class Callers:
         return not names.isdisjoint(self._scene.losses(call))
 
     def read_back(self, function: Link) -> frozenset[str]:
-        """The parameters of a function that every call that is known hands what has been read back: `x.cpu()`."""
+        """The parameters of a function that are on the host already: every known call passes a value like `x.cpu()`."""
         if function[0] not in self._hosts:
             given: dict[str, list[bool]] = {}
             owner = owner_of(function)
@@ -136,7 +140,7 @@ class Callers:
         return self._hosts[function[0]]
 
     def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[Any, bool]:
-        """By place or by name, whether all calls hand over what has been read back; asked for all functions of a name."""
+        """By position or keyword, whether all calls pass a value that was read back to the host."""
         if (name, owner) not in self._given:
             handed = self._given[name, owner] = {}
             for _, func, call, _ in self._calls_of(name, owner):
@@ -146,23 +150,20 @@ class Callers:
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
-        """The file whose step calls the function around a line for every batch, as facts say. It does not ask `serves`.
-
-        "" where no other file does, and where it depends on what the function is handed whether the line runs: others
-        may call it, too.
-        """
+        """The file whose step calls the function around a line for every batch, by the facts of the project. "" where no other
+        file does, or where it depends on the arguments whether the line runs, as other callers may pass others."""
         served = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
         return served[1] if served and line not in dependent_lines(served[0]) else ""
 
     @cached_property
     def _served(self) -> list[tuple[Node, str]]:
-        """The functions that steps of other files call, and which."""
+        """(function, file) of the functions that steps of other files call."""
         links = (link for kind in _DEFS if self._elsewhere for link in self._file.buckets[kind])
         pairs = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
         return [(function, served.by) for function, served in pairs if served]
 
     def _calls_by_class(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
-        """The calls by this name of functions of the file, and those of methods by the class of the object."""
+        """The calls of functions and methods with this name, by the class of the object; None for functions."""
         if name not in self._by_class:
             calls = self._by_class[name] = {}
             for number, (func, call) in enumerate(self._calls.get(name, ())):
@@ -173,8 +174,8 @@ class Callers:
         return self._by_class[name]
 
     def _calls_of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
-        """The calls of a function of the module, or of a method of this class: of its objects and of those of classes that
-        derive from it, of `self` in a class above."""
+        """The calls of a top-level function, or of a method: those on objects of the class or of classes that derive from it, and
+        those on `self` in a base class."""
         calls = self._calls_by_class(name)
         if owner is None:
             return calls.get(None, [])
@@ -183,7 +184,7 @@ class Callers:
         return sorted(call for cls in above | below for call in calls[cls] if call.on_self or cls in below)
 
     def _inside(self, name: str) -> dict[Node, list[_Call]]:
-        """The calls by this name of functions of the file, by the functions that they stand in."""
+        """The calls of functions with this name, by each function around them."""
         if name not in self._by_function:
             calls = self._by_function[name] = {}
             for call in self._calls_of(name, None):
@@ -194,7 +195,7 @@ class Callers:
 
     @cached_property
     def _tree(self) -> ClassTree[ast.ClassDef]:
-        """The classes of the file."""
+        """The classes of the file and their bases in it."""
         classes = self._scene.classes
         bases = (
             (link[0], (classes.get(call_name(base)) for base in link[0].bases))
@@ -204,7 +205,7 @@ class Callers:
 
 
 def home(link: Link) -> str | None:
-    """ "function" or "Class.method", by the link of its definition; None for what is defined further in."""
+    """ "function" or "Class.method" for the link of a definition; None for definitions inside of functions or inner classes."""
     above = link[1]
     if above[0].__class__ is ast.ClassDef and above[1][0].__class__ is ast.Module:
         return f"{above[0].name}.{link[0].name}"
@@ -212,4 +213,5 @@ def home(link: Link) -> str | None:
 
 
 def reads_back(node: Node) -> bool:
+    """Whether an expression copies a tensor to the host: `x.cpu()`."""
     return node.__class__ is ast.Call and call_name(node.func) in COPIES

@@ -1,6 +1,6 @@
-"""How likely a condition is that draws a number: `random.random() < 0.01`, `torch.rand(1).item() > 0.95`.
+"""Estimates how likely a condition with a random number is: `random.random() < 0.01`, `torch.rand(1).item() > 0.95`.
 
-Judged by words and form alone, as all conditions are (`frequency.py`).
+It goes by words and form alone, as all judgements of conditions do (`frequency.py`).
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 
-_SELDOM = 0.1
+_SELDOM = 0.1  # a condition with at most this probability is seldom
 _DRAWS = frozenset({"random", "random_sample", "rand", "uniform"})  # between 0 and 1, called without arguments
-_ONE_NUMBER = frozenset({"1", "(1,)", "[1]", "()", "[]"})  # sizes
+_ONE_NUMBER = frozenset({"1", "(1,)", "[1]", "()", "[]"})  # arguments for the size of one number
 _READERS = frozenset({"item", "float"})
-_LESS, _MORE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
-_ANY = (0.0, 1.0)
+_LESS, _MORE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)  # comparisons with a drawn number
+_ANY = (0.0, 1.0)  # nothing is known
 
 
 def is_seldom(test: Node, holds: bool = True) -> bool:
-    """Whether a condition holds, or fails, in one of ten cases at the most."""
+    """Whether a condition is true (or, with `holds` False, false) in at most one of ten cases."""
     least, most = odds(test)
     return (most if holds else 1 - least) <= _SELDOM
 
 
 @once
 def odds(test: Node) -> tuple[float, float]:
-    """Between which probabilities it holds."""
+    """(least, most): the bounds of the probability that a condition is true."""
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         least, most = odds(test.operand)
         return 1 - most, 1 - least
@@ -40,7 +40,7 @@ def odds(test: Node) -> tuple[float, float]:
 
 
 def _asks_for_main(test: Node) -> bool:
-    """`random.random() < 0.01 or __name__ == "__main__"`: a class tries itself out, and is not trained."""
+    """Whether a part asks for `__name__ == "__main__"`. It is for trying a class out, so it is left out."""
     return test.__class__ is ast.Compare and getattr(test.left, "id", "") == "__name__"
 
 
@@ -62,7 +62,7 @@ def _number(node: Node) -> float | None:
 
 
 def _drawn(node: Node) -> Node:
-    """Without what reads one number of a tensor: `torch.rand(1).item()`, `np.random.rand(1)[0]`."""
+    """The expression without the part that reads one number of it: `torch.rand(1).item()`, `np.random.rand(1)[0]`."""
     while node.__class__ is ast.Subscript or node.__class__ is ast.Call and call_name(node.func) in _READERS:
         inner = node.args[0] if node.__class__ is ast.Call and node.args else None
         node = inner or getattr(getattr(node, "func", node), "value", None)
@@ -70,7 +70,7 @@ def _drawn(node: Node) -> Node:
 
 
 def _is_draw(node: Node) -> bool:
-    """`random.random()`, `np.random.rand()`, `torch.rand(1)`, `random.uniform(0, 1)`."""
+    """Whether an expression draws a number between 0 and 1: `random.random()`, `torch.rand(1)`, `random.uniform(0, 1)`."""
     node = _drawn(node)
     if node.__class__ is not ast.Call or (name := call_name(node.func)) not in _DRAWS:
         return False
@@ -80,8 +80,7 @@ def _is_draw(node: Node) -> bool:
 
 
 def _numbers(node: Node) -> int:
-    """From how many numbers `random.randrange(100)`, `np.random.randint(0, 100)` or `random.randint(1, 100)` draws, at
-    the least."""
+    """The least number of values from which `random.randrange(100)` or `random.randint(1, 100)` draws; 1 where not known."""
     node = _drawn(node)
     if node.__class__ is not ast.Call or (name := call_name(node.func)) not in ("randrange", "randint"):
         return 1

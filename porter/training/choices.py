@@ -1,4 +1,4 @@
-"""Branches that a function takes by what it is handed, where every call for a batch hands it a constant."""
+"""Finds branches on a parameter that no call for a batch takes, because all these calls pass constants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def is_never_taken(scene: AnyContext, test: Node, inside: bool, function: Link) -> bool:
-    """Whether the branch of a condition runs in none of the calls: `inside` is that of a condition that holds."""
+    """Whether a branch runs in none of the calls. `inside`: it is the branch for a condition that is true."""
     asked = _asked(test)
     if asked is None or asked[0] not in parameters(function[0]) or asked[0] in scene.natures.asked(function[0])[1]:
         return False
@@ -30,7 +30,7 @@ def is_never_taken(scene: AnyContext, test: Node, inside: bool, function: Link) 
 
 
 def _asked(test: Node) -> tuple[str, Callable[[Any], bool]] | None:
-    """The name that a condition compares with a constant, and how: `reduction == "mean"`, `not size_average`."""
+    """(name, function that evaluates the condition) for a condition on one name: `reduction == "mean"`, `not size_average`."""
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         inner = _asked(test.operand)
         return inner and (inner[0], lambda value: not inner[1](value))
@@ -45,7 +45,7 @@ def _asked(test: Node) -> tuple[str, Callable[[Any], bool]] | None:
 
 
 def _given(name: str, call: Node, function: Link) -> Node:
-    """What a call gives a parameter; None where that cannot be seen."""
+    """The value that a call gives a parameter; None where that is not known."""
     named = {k.arg: k.value for k in call.keywords}
     if None in named or any(a.__class__ is ast.Starred for a in call.args):
         return None

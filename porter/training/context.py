@@ -1,4 +1,4 @@
-"""Where in a training program a node stands: in the step that runs for every batch, in `forward`, or beside them."""
+"""Says where a node stands in a training program: in the step that runs for every batch, in `forward`, or elsewhere."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
+# texts about other accelerators; a program that drives workers of ray; texts about devices
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
-_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")
+_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")  # the file uses ray to start work elsewhere
+# the file uses a device itself
 _DEVICES = lazy(rb"(?i)cuda|device|(?<!i)npu|\.to\(")
-STEP, FORWARD, CALLED = "step", "forward", "called"
+STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Context:
     def __init__(self, file: File) -> None:
-        # the file keeps this; a real reference back would keep its trees alive until the collector comes
+        # weak, because the file holds this object: else its trees would stay in memory until a garbage collection
         self.file: File = weakref.proxy(file)
         self.names = file.names
         self._where: dict[Node, str] = {}
@@ -56,7 +58,7 @@ class Context:
 
     @cached_property
     def steps(self) -> dict[Node, set[str]]:
-        """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
+        """The steps: the innermost loop around every `x.backward()`, or without one the function; each with the names of x."""
         steps: dict[Node, set[str]] = {}
         for link in self.file.buckets[ast.Attribute]:
             call = link[1][0]
@@ -72,11 +74,12 @@ class Context:
 
     @staticmethod
     def _defines_gradient(function: Node) -> bool:
+        """Whether a function is a method of an autograd function: its first parameter is `ctx`."""
         arguments: Sequence[Node] = getattr(getattr(function, "args", None), "args", ())
         return bool(arguments) and arguments[0].arg == "ctx"
 
     def where(self, link: Link) -> str:
-        """STEP, FORWARD, CALLED by one of them, or "" for what runs once, now and then, or nobody knows how often."""
+        """STEP, FORWARD, or CALLED by one of them. "" for code that runs once, sometimes, or an unknown number of times."""
         while link[1] is not None and not isinstance(link[0], ast.stmt):
             link = link[1]
         if link[1] is None:
@@ -116,16 +119,17 @@ class Context:
         return any(node.__class__ in LOOPS for node in self.steps)
 
     def matters(self, link: Link) -> str:
-        """`where`, if it also runs there for every batch of the training."""
+        """`where`, if the code runs for every batch of the training; else ""."""
         where = "" if self._never else self.where(link)
         return "" if not where or self.rarely(link, where) else where
 
     def losses(self, link: Link) -> set[str]:
-        """The names of which the function around takes gradients."""
+        """The names of the losses of the steps around a place."""
         return set().union(*(self.steps[above[0]] for above in ancestors(link) if above[0] in self.steps))
 
     def rarely(self, link: Link, where: str = "") -> bool:
-        """Behind `step % 100 == 0`, `random() < 0.01`, `if verbose`, `if not self.training`, after `if not log: return`."""
+        """Whether code in a step runs only for some batches: below `step % 100 == 0`, `random() < 0.01`, `if verbose`,
+        `if not self.training`, or after `if not log: return`."""
         child = link[0]
         for above in ancestors(link):
             node = above[0]
@@ -150,7 +154,7 @@ class Context:
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True
             if node in self.steps or node.__class__ in _DEFS:
-                return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
+                return where != CALLED and needs_no_gradients(node)  # a function that the step calls may need none
             child = node
         return False
 
@@ -159,7 +163,7 @@ class Context:
         return function is not None and is_never_taken(self, test, inside, function)
 
     def _is_off(self, test: Node, link: Link) -> bool:
-        """`if merge:` where the function itself says `merge = False` and nothing else."""
+        """Whether a condition is always false: `if merge:` in a function that only sets `merge = False`."""
         if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
             return any(self._is_off(value, link) for value in test.values)
         if test.__class__ is not ast.Name or (around := self.function(link)) is None:
@@ -175,7 +179,7 @@ class Context:
         return self.file.source.says(_OTHERS)
 
     def _asks_for_others(self, test: Node, link: Link) -> bool:
-        """`x.device.type == "mps"`, or a name that is set to this: the branch of another accelerator alone."""
+        """Whether a branch is only for another accelerator: `x.device.type == "mps"`, or a name that is set to that."""
         if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
             return any(self._asks_for_others(value, link) for value in test.values)
         if test.__class__ is ast.Name:
@@ -185,23 +189,23 @@ class Context:
 
     @staticmethod
     def function(link: Link) -> Link | None:
-        """The function around, by its link."""
+        """The link of the function around a place."""
         return next((a for a in ancestors(link) if a[0].__class__ in _DEFS), None)
 
     @staticmethod
     def owner(link: Link) -> ast.ClassDef | None:
-        """The class whose method holds the node."""
+        """The class whose method is around a place."""
         function = Context.function(link)
         return function and owner_of(function)
 
     @cached_property
     def apart(self) -> bool:
-        """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
+        """Whether the file, by its path, is a test, a measurement or an export, or lies where nothing is trained."""
         return paths.is_apart(self.file.path)
 
     @cached_property
     def _never(self) -> bool:
-        """Whether nothing of the file computes on a device: of its kind, or a driver that has others compute."""
+        """Whether nothing in the file computes on a device, by its path or because it only drives other processes."""
         drives = self.file.source.says(_DRIVES) and not self.file.source.says(_DEVICES)
         return drives or paths.never_trains(self.file.path)
 

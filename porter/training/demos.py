@@ -1,4 +1,4 @@
-"""A class that tries itself out where its file is run: a loop in `if __name__ == "__main__"` that never leaves the CPU."""
+"""Finds demos: loops in `if __name__ == "__main__"` that only try a class out, on the CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
-# who moves anything says one of them, and who has somebody else move it imports more than torch and a few others
+# a file that moves tensors to a device has one of these words, or it imports a package that is not in _PLAIN
 _MOVES = lazy(rb"(?i)cuda|device|npu\b|\.to\(|set_default|accelerat|fabric|lightning|trainer|deepspeed|ignite|horovod")
 _PLAIN = frozenset(
     {"torch", "torchvision", "numpy", "math", "random", "time", "argparse", "os", "sys", "__future__", "typing"}
@@ -20,7 +20,7 @@ _PLAIN = frozenset(
 
 
 def stays_on_cpu(file: File, link: Link) -> bool:
-    """Whether a node stands in such a block, and nothing in the file names a device."""
+    """Whether a place stands in such a block, and the file names no device."""
     inside = any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
     if not inside or file.source.says(_MOVES):
         return False

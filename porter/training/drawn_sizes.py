@@ -1,4 +1,4 @@
-"""Images that are resized to a size drawn for each batch: `interpolate(x, size=random.randrange(320, 672, 32))`."""
+"""Finds images that are resized to a random size for each batch: `interpolate(x, size=random.randrange(320, 672, 32))`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _DRAWS = lazy(r"(?:random|numpy\.random)\.(?:randrange|randint|choice|choices|uniform)$")
-_NAMES = 12  # that are looked up, of what a size is computed from
+_NAMES = 12  # names that are followed from a size to its origin
 
 
 def is_drawn(scene: Scene, link: Link) -> bool:
-    """`link` is of what is called: whether the size, or the factor, goes back to a number drawn in the same function."""
+    """Whether the size or the factor of a resize comes from a random number in the same function. `link`: of the function that
+    the call calls."""
     call = link[1][0]
     named = {k.arg: k.value for k in call.keywords}
     wanted = [named.get("size"), named.get("scale_factor"), *call.args[1:3]]

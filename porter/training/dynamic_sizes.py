@@ -1,7 +1,7 @@
-"""What a size that only the data knows leads to: the operators of a function that get a shape made of it.
+"""Follows sizes that only the data knows to the operators whose shapes depend on them.
 
-A value has such a SHAPE, or is a number that says how large something becomes, a SIZE. Both are followed from where they
-arise (values/values.py), into the functions of the file that are called with them.
+A value has such a SHAPE, or is a SIZE: a number that becomes the size of something. Both are followed from their origin, also
+into functions of the file that get them (values/values.py).
 """
 
 from __future__ import annotations
@@ -28,35 +28,40 @@ if TYPE_CHECKING:
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SHOWN, _LINES = 5, 40  # operators in a message, their lines beside it
+_SHOWN, _LINES = 5, 40  # operators, and lines, that a finding lists
 _WIDE = 40  # characters of a loop in a message
 _LONGEST = 2_000  # lines of a function that a person wrote
 _FREE = frozenset(
     {"view", "transpose", "parts", "unbound", "half", "tuple", "choice", "written", "attribute"}
-)  # no kernel
+)  # operations that run no kernel
+# attributes that do not depend on a shape; functions that give a size
 _FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_fn names".split())
-_NUMBERS = frozenset("size numel nelement __len__ len".split())
-_SAID = hints("computes-nothing")
-_REDUCED = hints("answer-of-one-size")
+_NUMBERS = frozenset("size numel nelement __len__ len".split())  # functions that give a size as a number
+_SAID = hints("computes-nothing")  # functions that compute nothing on the device
+_REDUCED = hints("answer-of-one-size")  # the size of their result does not follow their argument
 _LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
 _WRITES = hints("shaped-like-its-receiver")
 _OF_ARRAYS = frozenset(
     "astype explode to_numpy groupby iterrows itertuples tobytes to_list".split()
-)  # no tensor has these
+)  # methods of arrays that no tensor has
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
+# functions that make a size of a size
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
 _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split())
+# which arguments of these functions are sizes; their other arguments are values
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
-_DEEPEST = 8  # of an expression
-_MOST = 400  # values that a shape is followed through
+_DEEPEST = 8  # levels of an expression that are looked at
+_MOST = 400  # values through which a shape is followed
 
 
 class Reach(NamedTuple):
-    operators: tuple[str, ...]  # as the source calls them, in the order in which they are made
-    leaves: bool  # it also goes where nobody looks: returned, kept, handed to what is defined elsewhere
-    lines: tuple[int, ...] = ()  # where they stand
+    """The operators that a shape or size reaches."""
+
+    operators: tuple[str, ...]  # by their names in the source, in the order in which they run
+    leaves: bool  # the value also leaves the function: it is returned, stored, or passed to code elsewhere
+    lines: tuple[int, ...] = ()  # of the operators
 
     @property
     def matters(self) -> bool:
@@ -64,7 +69,7 @@ class Reach(NamedTuple):
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:
-        """For the message of a finding."""
+        """For `Hit.values`: the operators and their lines."""
         names = [*dict.fromkeys(self.operators)]
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         lines = ",".join(map(str, self.lines[:_LINES]))
@@ -72,7 +77,7 @@ class Reach(NamedTuple):
 
 
 class Flows:
-    """The values of those functions of a file that somebody asks for."""
+    """The values of the functions of a file, computed when a rule asks for a function."""
 
     def __init__(self, file: File) -> None:
         self._owners = {link[0]: owner_of(link) for kind in _DEFS for link in file.buckets[kind]}
@@ -80,14 +85,16 @@ class Flows:
         self._bodies: dict[Node, tuple[Body, Users] | None] = {}
         self._followers: dict[Body, _Follower] = {}
         self._reads: dict[Node, dict[str, list[ast.Subscript]]] = {}
-        self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
-        self.padding: dict[Node, tuple[int, int]] = {}  # of functions: where padding.padded saw the first that decides
-        self.hosted: dict[Node, bool] = {}  # of functions: what value_uses.says_host has said
+        # answers of other modules, kept here
+        self.summed: dict[ast.Subscript, str | None] = {}  # of masks.summed
+        self.padding: dict[Node, tuple[int, int]] = {}  # by function, the first place that padding.padded found
+        self.hosted: dict[Node, bool] = {}  # by function, of value_uses.says_host
         self.kept: dict[
             tuple[Node, str], ast.Subscript | None
-        ] = {}  # the first to read by a mask, and not to be summed
+        ] = {}  # the first read by a mask whose result is not summed
 
     def body(self, function: Link | None) -> tuple[Body, Users] | None:
+        """The values of a function and their users; None where the function is too large."""
         node = function and function[0]
         if node is None or node.end_lineno - node.lineno > _LONGEST:
             return None
@@ -100,7 +107,7 @@ class Flows:
         return self._bodies[node]
 
     def reach(self, function: Link | None, node: Node, kind: str) -> Reach | None:
-        """What follows from an expression; None where that cannot be seen."""
+        """The operators that the shape or size of an expression reaches; None where that is not known."""
         flow = self.body(function)
         if flow is None or (origin := flow[0].at.get(node)) is None:
             return None
@@ -114,7 +121,7 @@ class Flows:
         return follower.reaches[origin, kind]
 
     def reads(self, around: Node) -> dict[str, list[ast.Subscript]]:
-        """Every `x[...]` that is read, by its index."""
+        """Every `x[...]` that is read in a node, by the text of its index."""
         if around not in self._reads:
             by_index = self._reads[around] = {}
             for node in walk(around):
@@ -123,7 +130,7 @@ class Flows:
         return self._reads[around]
 
     def message_values(self, scene: AnyContext, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
-        """What a finding says of it; None where nothing follows."""
+        """The `Hit.values` about what follows from a shape or size; None where nothing follows."""
         reach = self.reach(scene.function(link), link[0], kind)
         if reach is None:
             return () if kind == SHAPE or is_size(scene.names, (None, link)) else None
@@ -134,6 +141,8 @@ class Flows:
 
 
 class _Follower:
+    """Follows shapes and sizes through one function."""
+
     def __init__(self, body: Body, users: Users) -> None:
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
@@ -142,7 +151,7 @@ class _Follower:
                 self.sizes.setdefault(value, []).append(sized)
         self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
         self.order = {value: index for index, value in enumerate(body.made)}
-        self.reaches: dict[tuple[Value, str], Reach] = {}  # each rule asks
+        self.reaches: dict[tuple[Value, str], Reach] = {}  # kept, as several rules ask
 
     def follow(self, origin: Value, kind: str) -> Reach:
         kinds: dict[Value, str] = {origin: kind}
@@ -170,7 +179,7 @@ class _Follower:
         return Reach((*names, *["index_put"] * writes), leaves, tuple(lines))
 
     def _into(self, user: Value, value: Value, kind: str, origin: Value) -> tuple[str | None, bool, bool]:
-        """What a value makes of what uses it: (SHAPE, SIZE or nothing, whether a kernel runs, whether it leaves)."""
+        """What a use of a value becomes: (SHAPE, SIZE or None; whether a kernel runs; whether the value leaves the function)."""
         op = user.op
         if op in ("call", "module"):
             return self._called(user, value, kind)
@@ -222,13 +231,13 @@ class _Follower:
         if hasattr(builtins, full):
             return None, False, full not in ("int", "float", "type", "min", "max")
         method = user.node.__class__ is ast.Call and user.node.func.__class__ is ast.Attribute
-        # a name that nothing resolves is a module that a variable holds, or a function too deep to enter
+        # a name that does not resolve is a module in a variable, or a function too deep to follow
         ours = full.startswith(("torch.", "torchvision.", "self.")) or "." not in full
         return (SHAPE, True, False) if ours or method and user.args[0] is value else (None, False, True)
 
 
 def _is_foreign(value: Value, depth: int = 0) -> bool:
-    """An array of another library, or what is made of one: its sizes are known on the host."""
+    """Whether a value is an array of another library, or made of one. Its sizes are known on the host."""
     if value.op == "call":
         full = value.info[0]
         return other_library(full) or full.rpartition(".")[2] in ("numpy", "asnumpy")
@@ -237,7 +246,7 @@ def _is_foreign(value: Value, depth: int = 0) -> bool:
 
 
 def _sizing(user: Value, function: str) -> tuple[Value, ...]:
-    """The arguments of a call that say how large its result is, and not what is in it."""
+    """The arguments of a call that are the size of its result, and not its content."""
     if function in _FILLED_BY:
         first, stop = _FILLED_BY[function]
         return user.args[first:stop]
@@ -252,7 +261,7 @@ def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str
     flags = user.info if user.info.__class__ is tuple else ()
     if user.op == "slice":
         flags = (True,)
-    if value is not user.args[0]:  # it says where
+    if value is not user.args[0]:  # the value is the index
         bounds: set[Value] = set()
         index = 1
         for sliced in flags:
@@ -268,7 +277,8 @@ def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str
 
 
 def _gives_several(origin: Value) -> bool:
-    """`torch.where(mask)`, `nonzero(as_tuple=True)`, `unique(return_counts=True)`: an index picks one of them."""
+    """Whether a call returns several tensors, so that an index picks one: `torch.where(mask)`, `nonzero(as_tuple=True)`,
+    `unique(return_counts=True)`."""
     call = origin.node
     if call.__class__ is not ast.Call:
         return False

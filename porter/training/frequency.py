@@ -1,6 +1,6 @@
-"""What says that a line runs only now and then, or only beside the training: conditions, names of classes.
+"""Judges whether code runs only for some batches, or only beside the training: by conditions, and by names of classes.
 
-`context.py` puts these questions together: `rarely`, `matters`. Conditions are judged by their words and form alone.
+Conditions are judged by their words and form alone. `rarely` and `matters` of `context.py` combine these questions.
 """
 
 from __future__ import annotations
@@ -16,35 +16,38 @@ from porter.rulebook.table import hint
 from porter.training.chances import is_seldom
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
-STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
-BACKWARDS = frozenset({"backward", "fused_backward"})  # the second is LOMO's, which steps in it
+STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # methods that a trainer calls for every batch
+BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
+# 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = lazy(r"(?i)epoch")
+# names of objects that hold the options of a run
 _OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$")
-_EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
+_EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # a number of epochs
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = lazy(r"no_grad|inference_mode")
-# accelerators that are neither GPUs nor NPUs; torch_npu gives "privateuseone" a name of its own, DirectML does not
+# accelerators that are neither GPUs nor NPUs. DirectML is "privateuseone"; torch_npu renames that to "npu"
 OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa", "privateuseone")
 _ASKS_FOR_OTHERS = lazy(r"(?:^|_)is_(?:mps|xla|xpu|hpu|tpu|dml|directml)$")
 _LEAVES = (ast.Return, ast.Continue)
+# functions that report a problem
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
 
 def is_beside(owner: ast.ClassDef) -> bool:
-    """A class whose `forward` does not run in the training step: transforms of samples, metrics, what follows a model."""
+    """Whether the `forward` of a class is not part of the training step: transforms of samples, metrics, post-processing."""
     return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
 
 
 def is_aside(name: str) -> bool:
-    """A function that, by its name, does something beside the training of a batch."""
+    """Whether a function, by its name, does something else than train on a batch."""
     return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
 
 
 @once
 def fills_once(node: ast.If) -> frozenset[str]:
-    """The branches of `if self.x is None: self.x = ...`, `if key not in table: table[key] = ...` that keep what they make:
-    it is not made again."""
+    """The branches that keep what they make, so that they run once: `if self.x is None: self.x = ...`,
+    `if key not in table: table[key] = ...`."""
     if node.test.__class__ is not ast.Compare:
         return frozenset()
     return frozenset(name for name in ("body", "orelse") if _fills(node.test, getattr(node, name), name == "body"))
@@ -65,7 +68,7 @@ def _fills(test: Node, block: list[Node], inside: bool) -> bool:
 
 
 def is_of_others(test: Node) -> bool:
-    """`x.device.type == "mps"`, `x.is_mps`: true on an accelerator that is neither a GPU nor an NPU."""
+    """Whether a condition is true only on another accelerator: `x.device.type == "mps"`, `x.is_mps`."""
     if test.__class__ is not ast.Compare:
         return bool(_ASKS_FOR_OTHERS.search(getattr(test, "attr", "")))
     sides = [test.left, *test.comparators]
@@ -73,7 +76,7 @@ def is_of_others(test: Node) -> bool:
 
 
 def counts_epochs(loop: Node) -> bool:
-    """`for epoch in ...`, `for _ in trange(args.epochs)`."""
+    """Whether a loop is over epochs: `for epoch in ...`, `for _ in trange(args.epochs)`."""
     if loop.__class__ is not ast.For:
         return False
     if any(_EPOCH.search(n.id) for n in walk(loop.target) if n.__class__ is ast.Name):
@@ -85,7 +88,7 @@ def counts_epochs(loop: Node) -> bool:
 
 
 def happens_once(link: Link, loop: Node) -> bool:
-    """Whether a place of a loop runs in one round at most: `if not done: ...; done = True`, `if step == 0:`."""
+    """Whether a place in a loop runs in at most one round: `if not done: ...; done = True`, `if step == 0:`."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
@@ -99,7 +102,7 @@ def happens_once(link: Link, loop: Node) -> bool:
 
 
 def _is_of_one_round(test: Node, loop: Node) -> bool:
-    """`step == 0`, `step == len(loader) - 1`, of what the loop counts."""
+    """Whether a condition is true in one round of a loop, by its counter: `step == 0`, `step == len(loader) - 1`."""
     if loop.__class__ is not ast.For:
         return False
     counted = {node.id for node in walk(loop.target) if node.__class__ is ast.Name}
@@ -108,8 +111,8 @@ def _is_of_one_round(test: Node, loop: Node) -> bool:
 
 @once
 def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The names that a condition holds to be one whole number, and those that the number is made of: `step` of
-    `step == 0 and is_main`, `i` and `loader` of `i + 1 == len(loader)`."""
+    """(name, names in the number) for each name that a condition compares with one number: ("step", ()) for
+    `step == 0 and is_main`, ("i", ("loader",)) for `i + 1 == len(loader)`."""
     terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     equal = [term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq]]
     pairs = [pair for t in equal for pair in ((t.left, t.comparators[0]), (t.comparators[0], t.left))]
@@ -124,26 +127,26 @@ def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _counter(node: Node) -> str:
-    """`i` of `i` and of `i + 1`."""
+    """The name in `i` and in `i + 1`."""
     if node.__class__ is ast.BinOp and node.op.__class__ is ast.Add and type(constant(node.right)) is int:
         node = node.left
     return str(getattr(node, "id", ""))
 
 
 def _is_length(node: Node) -> bool:
-    """`len(loader)`, `len(loader) - 1`"""
+    """Whether an expression is a length: `len(loader)`, `len(loader) - 1`."""
     if node.__class__ is ast.BinOp and node.op.__class__ is ast.Sub and type(constant(node.right)) is int:
         node = node.left
     return node.__class__ is ast.Call and call_name(node.func) == "len"
 
 
 def _is_option(node: Node) -> bool:
-    """`args.start_epoch`, `opt.update_until`: one number for all of a run."""
+    """Whether an expression is an option, which is one number for the whole run: `args.start_epoch`, `opt.update_until`."""
     return node.__class__ is ast.Attribute and _OPTIONS.search(getattr(node.value, "id", "")) is not None
 
 
 def asks_for_one_round(test: Node, link: Link) -> bool:
-    """Whether a condition holds in one round of a loop around it, in the same function."""
+    """Whether a condition is true in only one round of a loop around it, in the same function."""
     if not _single_rounds(test):
         return False
     for above in ancestors(link):
@@ -167,13 +170,13 @@ def _flags(node: Node) -> bool:
 
 
 def fails(node: ast.If, child: Node) -> bool:
-    """Whether a branch ends in an error: it runs once at most."""
+    """Whether a branch ends in a raise, so that it runs at most once."""
     field = place(node, child)[0]
     return field in ("body", "orelse") and getattr(node, field)[-1].__class__ is ast.Raise
 
 
 class Blocks:
-    """What each block leaves over, gathered once: a long one is asked for every statement in it."""
+    """Finds statements below one that nearly always leaves its block. Each block is searched once."""
 
     def __init__(self) -> None:
         self._left: dict[Node, frozenset[Node]] = {}
@@ -187,12 +190,12 @@ class Blocks:
 
 
 def _below(block: list[Node]) -> list[Node]:
-    """The statements behind the first that leaves in nearly every step."""
+    """The statements below the first statement that leaves the block in nearly every step."""
     return next((block[n + 1 :] for n, s in enumerate(block) if s.__class__ is ast.If and _leaves(s)), [])
 
 
 def _leaves(node: Node) -> bool:
-    """Whether it leaves in nearly every step: by itself, or in each branch that is taken more than once."""
+    """Whether an `if` leaves the block in nearly every step: by itself, or in each branch that runs more than once."""
     if node.body[-1].__class__ in _LEAVES and _mostly(node.test, node.body[-1]):
         return True
     branches = [node.orelse] if _is_start(node.test) else [node.body, node.orelse]
@@ -200,7 +203,7 @@ def _leaves(node: Node) -> bool:
 
 
 def _is_start(test: Node) -> bool:
-    """`step == 0`"""
+    """Whether a condition asks for the first step: `step == 0`."""
     return (
         test.__class__ is ast.Compare
         and test.ops[0].__class__ is ast.Eq
@@ -209,7 +212,7 @@ def _is_start(test: Node) -> bool:
 
 
 def _mostly(test: Node, leaves: Node) -> bool:
-    """Whether a condition holds in nearly every step."""
+    """Whether a condition is true in nearly every step. `leaves`: the statement below it that leaves."""
     if is_seldom(test, holds=False):
         return True
     if asks_training(test) == 1:
@@ -246,7 +249,7 @@ def asks_training(test: Node) -> int:
 
 @once
 def asks_now_and_then(test: Node) -> bool:
-    """`step % 100 == 0`, `if verbose`: a remainder, or a word for what is done now and then."""
+    """Whether a condition is true only sometimes: it has a remainder, `step % 100 == 0`, or a word such as `verbose`."""
     for node in walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
             return True
@@ -259,6 +262,6 @@ def asks_now_and_then(test: Node) -> bool:
 
 @once
 def needs_no_gradients(node: Node) -> bool:
-    """`@torch.no_grad()`"""
+    """Whether a function has a decorator like `@torch.no_grad()`."""
     marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
     return any(map(_NO_GRAD.search, marks))

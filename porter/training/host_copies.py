@@ -1,4 +1,4 @@
-"""A copy of a module that is made before the module is moved: it lies on the host, and stays there."""
+"""Finds copies of a module that are made before the module is moved to the device. They stay on the host."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _COPIES = frozenset({"deepcopy", "clone"})
 
 
 def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value does, or such a copy."""
+    """Whether a value is on the host, or is such a copy."""
     return is_on_host(scene, node, link) or _is_copy(scene, node, link)
 
 
 def _is_copy(scene: AnyScene, node: Node, link: Link) -> bool:
-    """`copy.deepcopy(model)` in `average = copy.deepcopy(model).to(torch.float64)`, above `model.to(device)`."""
+    """Whether a node is such a copy: `average = copy.deepcopy(model).to(torch.float64)` above `model.to(device)`."""
     copied, kept = _copied(node), _kept_as(link)
     if copied is None or not kept or kept == copied.id or any(_moves_of(scene, kept)):
         return False
@@ -37,7 +37,7 @@ def _is_copy(scene: AnyScene, node: Node, link: Link) -> bool:
 
 
 def _copied(node: Node) -> ast.Name | None:
-    """`model` of `copy.deepcopy(model)`, `model.clone()`."""
+    """The copied name: `model` of `copy.deepcopy(model)` and `model.clone()`."""
     if node.__class__ is not ast.Call or call_name(node.func) not in _COPIES:
         return None
     source = node.args[0] if node.args else getattr(node.func, "value", None)
@@ -45,7 +45,7 @@ def _copied(node: Node) -> ast.Name | None:
 
 
 def _kept_as(link: Link) -> str:
-    """The name that the value of a chain is set to, which does not move it."""
+    """The name to which a copy is assigned; "" where it has none, or is moved to the device before."""
     for above in (link, *ancestors(link)):
         node = above[0]
         if node.__class__ in (ast.Assign, ast.AnnAssign):
@@ -57,7 +57,7 @@ def _kept_as(link: Link) -> str:
 
 
 def _moves_of(scene: AnyScene, name: str) -> list[Link]:
-    """The calls `name.to(device)`, `name.cuda()` of the file."""
+    """The calls in the file that move a name: `name.to(device)`, `name.cuda()`."""
     calls = (use[1][1] for use in scene.names.spelled(name) if use[1][0].__class__ is ast.Attribute)
     return [call for call in calls if call[0].__class__ is ast.Call and _puts_on_device(call[0])]
 

@@ -1,8 +1,8 @@
-"""Who takes the value that `.cpu()`, `.numpy()` or `.tolist()` copied to the host: a library that computes there, or a
-file. numpy only passes it on. PRT630 asks.
+"""Finds where a value goes that `.cpu()`, `.numpy()` or `.tolist()` copied to the host: to a library that computes there, or
+to a file. PRT630 asks.
 
-A value is followed through arrays, names, loops, into functions and methods of the file and, to a file, out of the function:
-`return x.cpu().numpy()`.
+A value is followed through arrays, names and loops, through numpy, and into functions and methods of the file. On its way to
+a file it is also followed out of the function: `return x.cpu().numpy()`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 FILE = "file"
-_WRITTEN = "numpy.save"  # a write by a method is reported under this name; it has to be one of _WRITERS
+_WRITTEN = "numpy.save"  # stands for a write by a method; it must be one of _WRITERS
 _LIBRARIES = hints("computes-on-the-host")
 _WRITERS = hints("writes-a-file")
 _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`
+# a file without any of these words has no taker
 _WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("computes-on-the-host").encode())
+# functions, and nodes, that pass a value on
 _THROUGH = frozenset("zip enumerate list tuple reversed sorted tqdm dict PIL.Image.fromarray".split())
 _INSIDE = (
     *(ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword),
     *(ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare),
 )
-_SIZES = frozenset({"shape", "ndim", "dtype", "size"})  # of an array: who reads them takes no values
-_HOPS = 5  # names and functions that a value goes through
+_SIZES = frozenset({"shape", "ndim", "dtype", "size"})  # attributes of an array that do not depend on its values
+_HOPS = 5  # names and functions through which a value is followed
 
 
 def taker(scene: Scene, link: Link) -> str:
-    """For a call, by the link of what it calls: FILE, the library that takes all of its value, or ""."""
+    """Where the value of a call goes: FILE, the library that gets it everywhere, or "". `link`: of the function of the call."""
     if not scene.file.source.says(_WORDS):
         return ""
     takers = [*_takers(scene, link[1], _HOPS)]
@@ -54,7 +56,7 @@ def _is_written(scene: Scene, takers: list[tuple[str, Link]]) -> bool:
 
 
 def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) -> bool:
-    """Whether the function returns it, and whoever calls it in the file writes what it gets."""
+    """Whether the function returns the value, and all its callers in the file write the result to a file."""
     if not hops:
         return False
     for _, place in takers:
@@ -66,7 +68,7 @@ def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) 
 
 
 def _calls(scene: Scene, place: Link) -> Iterator[Link]:
-    """The calls in the file of the function around, by its name, or by the names of objects of its class."""
+    """The calls of the function around a place, by its name; of `forward`, by the names of objects of its class."""
     function = scene.function(place)
     if function is None:
         return
@@ -82,7 +84,7 @@ def _calls(scene: Scene, place: Link) -> Iterator[Link]:
 
 @once_for_file
 def _called(file: RuleFile) -> tuple[dict[str, list[Link]], dict[str, set[str]]]:
-    """The calls by the last word of what is called, and the names that are set to one, by that word."""
+    """The calls by the last word of their function; and by that word, the names that are set to the result of one."""
     by_name: dict[str, list[Link]] = {}
     made: dict[str, set[str]] = {}
     for call in file.buckets[ast.Call]:
@@ -94,14 +96,14 @@ def _called(file: RuleFile) -> tuple[dict[str, list[Link]], dict[str, set[str]]]
 
 
 def _holds(scene: Scene, name: ast.Name, link: Link, made: str) -> bool:
-    """`net = Net()`, whatever wraps it afterwards."""
+    """Whether a name is set to an object of a class: `net = Net()`. It may be wrapped afterwards."""
     bindings = scene.names.bindings(name.id, link)
     values: Iterator[Node] = (getattr(binding[1] and binding[1][0], "value", None) for binding in bindings)
     return any(value.__class__ is ast.Call and call_name(value.func) == made for value in values)
 
 
 def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
-    """The calls that get the value at a link, with their full names; where it ends otherwise, "" and the place."""
+    """(full name, call) of each call that gets the value at a link; ("", place) where the value goes elsewhere."""
     child, slots = link[0], list[int]()
     for above in ancestors(link):
         node = above[0]
@@ -129,14 +131,15 @@ def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
 
 
 def _inside(scene: Scene, parameter: Link, hops: int) -> list[tuple[str, Link]]:
-    """Who takes it in a function that it is given to. Where a library does, what numpy makes of it beside that is no matter."""
+    """The takers of a value in a function of the file, where it is a parameter. If a library takes it, uses by numpy do not
+    count."""
     readers = scene.names.readers(parameter[0].arg, parameter)
     takers = [taker for reader in readers for taker in _takers(scene, reader, hops)]
     return [taker for taker in takers if taker[0].partition(".")[0] in _LIBRARIES] or takers
 
 
 def _parameter(scene: Scene, call: Link, given: Node) -> Link | None:
-    """The parameter that takes an argument, of a function of the file or a method of the class around."""
+    """The parameter that takes an argument, if the call is of a function of the file or a method of the class around."""
     func: Node = call[0].func
     owner = None
     if func.__class__ is ast.Attribute:
@@ -153,7 +156,7 @@ def _parameter(scene: Scene, call: Link, given: Node) -> Link | None:
 
 
 def _readers(scene: Scene, link: Link, child: Node, slots: list[int]) -> list[Link] | None:
-    """Who reads the name that an assignment, a loop or a comprehension gives to a value; None without such a name."""
+    """The reads of the name that an assignment, a loop or a comprehension gives to a value; None where it gets no name."""
     name: Node
     node, last = link[0], sys.maxsize
     if node.__class__ is ast.Assign:
@@ -171,14 +174,14 @@ def _readers(scene: Scene, link: Link, child: Node, slots: list[int]) -> list[Li
 
 
 def _slot(call: ast.Call, child: Node, name: str) -> list[int]:
-    """The place that a value has in what zip and enumerate give."""
+    """The position of a value in the tuples of zip and enumerate."""
     if name == "zip" and child in call.args:
         return [call.args.index(child)]
     return [1] if name == "enumerate" else []
 
 
 def _picked(target: Node, slots: list[int]) -> Node:
-    """`o` of `for p, o in zip(paths, values)`."""
+    """The part of a target that gets the value: `o` of `for p, o in zip(paths, values)`."""
     for slot in reversed(slots):
         parts: list[Node] = getattr(target, "elts", [])
         target = parts[slot] if slot < len(parts) else None

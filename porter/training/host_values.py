@@ -1,5 +1,7 @@
-"""Values that never were on the device, by what they are called or by what happens to them elsewhere: lengths of a packed
-sequence, what is read of a batch before it is moved, numbers that an object was made with."""
+"""Finds values that were never on the device, by their names or by other uses of them.
+
+Examples are the lengths of a packed sequence, parts of a batch before it is moved, and numbers with which an object was made.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,22 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _MOVES = hint("moves-to-a-device")
+# collectives that reduce; text about packed sequences
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
 _KEEPING = frozenset(
     "detach clone contiguous cpu long int max min sum".split()
-)  # methods of a tensor that stays where it is
+)  # methods after which a tensor is where it was
 
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:
-    """Whether an expression at this link, of which a value is read, lies on the host for one of these reasons."""
+    """Whether an expression is on the host for one of these reasons."""
     return _is_packed(scene, node, link) or _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
 
 
 def _is_packed(scene: Scene, node: Node, link: Link) -> bool:
-    """`int(batch_sizes[0])`, `packed.batch_sizes.tolist()`, the lengths of a sequence that is padded again: torch keeps them on
-    the CPU."""
+    """Whether an expression is the batch sizes or the lengths of a packed sequence, which torch keeps on the CPU:
+    `int(batch_sizes[0])`, `packed.batch_sizes.tolist()`."""
     if not scene.file.source.says(_PACKED):
         return False
     while node.__class__ is ast.Subscript or node.__class__ is ast.Call and getattr(node.func, "attr", "") in _KEEPING:
@@ -42,7 +45,7 @@ def _is_packed(scene: Scene, node: Node, link: Link) -> bool:
 
 
 def _are_lengths(scene: Scene, name: str, link: Link) -> bool:
-    """`lengths` of `x, lengths = pad_packed_sequence(packed)`, and bound nowhere else."""
+    """Whether a name is only bound as in `x, lengths = pad_packed_sequence(packed)`."""
     bindings = scene.names.bindings(name, link)
     pairs = [b[1] for b in bindings if b[1][0].__class__ is ast.Tuple and b[1][0].elts[1:2] == [b[0]]]
     values = [getattr(pair[1][0], "value", None) for pair in pairs if pair[1] is not None]
@@ -51,7 +54,7 @@ def _are_lengths(scene: Scene, name: str, link: Link) -> bool:
 
 
 def _is_not_moved_yet(scene: Scene, node: Node, link: Link) -> bool:
-    """`mask = batch["mask"]` above `batch = batch.to(device)`, of a batch that the function was handed."""
+    """Whether an expression reads a parameter before it is moved: `mask = batch["mask"]` above `batch = batch.to(device)`."""
     function = scene.function(link)
     if function is None:
         return False
@@ -73,7 +76,7 @@ def _names(node: Node) -> set[str]:
 
 @once
 def _moved(function: Node) -> dict[str, int]:
-    """What a function is handed and moves in its own block: the line from which on it lies on the device."""
+    """The parameters that a function moves to the device, each with the line of the move."""
     handed, lines = {*parameters(function)}, dict[str, int]()
     for statement in function.body:
         target: Node = statement.targets[0] if statement.__class__ is ast.Assign else None
@@ -87,7 +90,8 @@ def _moved(function: Node) -> dict[str, int]:
 
 
 def _was_given(scene: Scene, node: Node, link: Link) -> bool:
-    """`self.width` of `self.width = width`, of which `__init__` takes `width.item()` as well: a number in a tensor."""
+    """Whether an attribute is a number that the object was made with: `self.width = width` in an `__init__` that also reads
+    `width.item()`."""
     owner = scene.owner(link)
     if owner is None or node.__class__ is not ast.Attribute or getattr(node.value, "id", "") != "self":
         return False
@@ -97,7 +101,7 @@ def _was_given(scene: Scene, node: Node, link: Link) -> bool:
 
 @once
 def _numbers(owner: ast.ClassDef) -> frozenset[str]:
-    """The parameters of `__init__` of which it takes `.item()`."""
+    """The parameters whose `.item()` the `__init__` of a class reads."""
     inits = [s for s in owner.body if s.__class__ is ast.FunctionDef and getattr(s, "name", "") == "__init__"]
     return frozenset(
         n.func.value.id
@@ -110,8 +114,8 @@ def _numbers(owner: ast.ClassDef) -> frozenset[str]:
 
 
 def is_read_as_array(names: AnyNames, link: Link) -> bool:
-    """Whether a name is set to what this call makes, and somewhere becomes an array as it is: `x = x.double()`,
-    `x.numpy()`. That would have failed on a GPU, so that it lies on the host."""
+    """Whether the result of a call is on the host because it becomes an array later, without a copy: `x = x.double()`,
+    `x.numpy()`. With a tensor on a GPU, that would fail."""
     statement: Node = link[1][0]
     target: Node = statement.targets[0] if statement.__class__ is ast.Assign and len(statement.targets) == 1 else None
     if target.__class__ is not ast.Name or statement.value is not link[0]:
@@ -127,7 +131,7 @@ def _is_called(link: Link) -> bool:
 
 
 def _stays_named(use: Link, name: str) -> bool:
-    """`x = x.cpu()`, `x = x.detach().to("cpu")`: another value, under the same name."""
+    """Whether a use moves a name to the host: `x = x.cpu()`, `x = x.detach().to("cpu")`."""
     words = set()
     for above in ancestors(use):
         if above[0].__class__ is ast.Attribute:
@@ -139,7 +143,8 @@ def _stays_named(use: Link, name: str) -> bool:
 
 
 def is_reduced(names: AnyNames, link: Link) -> bool:
-    """`t = torch.tensor(...)` that `dist.all_reduce(t)` takes: what is to be said of its type is said there (PRT208)."""
+    """Whether a collective gets the result of a call: `t = torch.tensor(...)`, `dist.all_reduce(t)`. Then PRT208 reports its
+    type."""
     statement = link[1]
     target: Node = statement[0].targets[0] if statement is not None and statement[0].__class__ is ast.Assign else None
     if target.__class__ is not ast.Name:

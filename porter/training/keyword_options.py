@@ -1,4 +1,4 @@
-"""What `**options` of a call holds, where one scope shows it: a literal, a name, an attribute of the class."""
+"""Finds what `**options` of a call holds: the items of a literal, of a name, or of an attribute of the class."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 Given: TypeAlias = "dict[str, Node]"
-_DEPTH = 4
+_DEPTH = 4  # steps through which a mapping is followed
 
 
 def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
-    """What all `**` of a LibCST call hold, by name, the values as text. None where one of them may hold more."""
+    """The items of all `**` of a call: keyword and text of the value. None where one of them may hold more."""
     options: Given = {}
     if (link := scene.link(call)) is None:
         return None
@@ -34,7 +34,7 @@ def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
 
 
 def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
-    """The items of the mapping that an expression is; None where it may have others. `link`: from where it is seen."""
+    """The items of a mapping; None where it may have more. `link`: the place from which the names in it are seen."""
     if depth == 0:
         return None
     if node.__class__ is ast.Dict:
@@ -42,7 +42,7 @@ def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
     if node.__class__ is ast.Call and call_name(node.func) == "dict" and not node.args:
         pairs = ((k.arg and ast.Constant(k.arg), k.value) for k in node.keywords)
         return _literal(scene, pairs, link, depth)
-    if node.__class__ is ast.IfExp:  # `{...} if use_cuda else {}`: what one side says may be said
+    if node.__class__ is ast.IfExp:  # `{...} if use_cuda else {}`: the items of both sides
         otherwise, options = (_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body))
         return None if otherwise is None or options is None else {**otherwise, **options}
     if node.__class__ is ast.Name:
@@ -68,7 +68,7 @@ def _literal(scene: Scene, pairs: Iterable[tuple[Node, Node]], link: Link, depth
 
 
 def _named(scene: Scene, node: ast.Name, link: Link, depth: int) -> Given | None:
-    """All that is put into it in its scope; None where it is handed to somebody who may put more there."""
+    """All items that are put into a name in its scope. None where other code gets the mapping and may put more into it."""
     values = values_of(scene.names, node, link)
     bound = scene.names.bindings(node.id, link)
     if not values or not bound:
@@ -105,7 +105,7 @@ def _updated(scene: Scene, use: Link, depth: int) -> Given | None:
 
 
 def _attribute(scene: Scene, name: str, link: Link, depth: int) -> Given | None:
-    """`options = {...}` of the class, or the one place that sets `self.options`."""
+    """The items of `options = {...}` in a class body, or of the only assignment to `self.options`."""
     owner: Node = next((a for a in parents(link) if a.__class__ is ast.ClassDef), None)
     values: list[Node] = []
     for node in walk(owner) if owner is not None else ():

@@ -1,4 +1,4 @@
-"""What a loader is for: whether anybody takes batches from it, and whether its dataset lies in memory."""
+"""Answers questions about a loader: whether code takes batches from it, and whether its dataset is in memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-# what makes tensors and lists; of a mapped file nothing lies in memory
+# functions that make tensors and lists in memory; a mapped file is not in memory
 _MAKERS = frozenset(
     "tensor as_tensor stack cat zeros ones rand randn randint arange array asarray concatenate list FloatTensor LongTensor".split()
 )
-_BUFFER = lazy(r"(?i)buffer\b|replay|rollout")
+_BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 
 
 def is_left(scene: Scene, link: Link) -> bool:
-    """Whether a loader is built and nobody takes a batch from it: in a function, or in a notebook, from which nobody imports. `link` is
-    that of what is called."""
+    """Whether no code takes a batch from a loader. That is known in a function, and in a notebook, as no file imports from one.
+    `link`: of the function that makes it."""
     above = link[1][1]
     target: Node = above[0].targets[0] if above[0].__class__ is ast.Assign and len(above[0].targets) == 1 else None
     if target.__class__ is not ast.Name:
@@ -30,19 +30,19 @@ def is_left(scene: Scene, link: Link) -> bool:
     around = scene.names.scopes.home(target.id, (target, above))
     readers = scene.names.readers(target.id, (target, above))
     if readers and all(map(_is_counted, readers)):
-        return True  # for a schedule of the learning rate
+        return True  # only its length is read, for a schedule of the learning rate
     alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb")
     return alone and not readers
 
 
 def _is_counted(reader: Link) -> bool:
-    """`len(loader)`"""
+    """Whether a use is `len(loader)`."""
     above: Node = reader[1][0]
     return above.__class__ is ast.Call and getattr(above.func, "id", "") == "len"
 
 
 def is_in_memory(scene: Scene, link: Link) -> bool:
-    """Whether the dataset is made of a buffer, or of a class of this file that keeps all of its items."""
+    """Whether the dataset is made from a buffer, or belongs to a class of this file that keeps all items in memory."""
     dataset = _dataset(link)
     if dataset is None:
         return False
@@ -50,7 +50,7 @@ def is_in_memory(scene: Scene, link: Link) -> bool:
 
 
 def is_read_by_each_worker(scene: Scene, link: Link) -> bool:
-    """Whether each worker would hand out the whole dataset: an IterableDataset of this file that does not ask which it is."""
+    """Whether each worker would read the whole dataset: an IterableDataset of this file that does not ask for its worker."""
     dataset = _dataset(link)
     values = [] if dataset is None else _values(scene, dataset, link)
     names = {call_name(value.func) for value in values if isinstance(value, ast.Call)}
@@ -73,14 +73,14 @@ def _values(scene: Scene, dataset: Node, link: Link) -> list[Node]:
 
 
 def _made_from(scene: Scene, dataset: Node, link: Link) -> str:
-    """The arguments of the calls that a dataset is made by, where a name holds it."""
+    """The text of the arguments of the calls that make a dataset, if a name holds it."""
     values = values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else []
     calls = [value for value in values if isinstance(value, ast.Call)]
     return " ".join(ast.unparse(part) for call in calls for part in (*call.args, *(k.value for k in call.keywords)))
 
 
 def _lies_in_memory(scene: Scene, dataset: Node, link: Link) -> bool:
-    """Whether `__getitem__` of a class of this file takes nothing but items of what its `__init__` filled."""
+    """Whether `__getitem__` of a class of this file only takes items of attributes that its `__init__` fills."""
     values = _values(scene, dataset, link)
     names = [value.func.id for value in values if isinstance(value, ast.Call) and isinstance(value.func, ast.Name)]
     if not names or len(names) != len(values):

@@ -1,4 +1,4 @@
-"""The loops around a place. A link is (node, link of its parent)."""
+"""Finds the loops around a place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def loops_around(link: Link) -> list[Node]:
-    """Those in the same function, from the inside out."""
+    """The loops around a place in the same function, innermost first."""
     loops: list[Node] = []
     for above in ancestors(link):
         if above[0].__class__ in FUNCTIONS:
@@ -22,5 +22,5 @@ def loops_around(link: Link) -> list[Node]:
 
 
 def over_epochs(link: Link) -> ast.For | None:
-    """The loop over epochs."""
+    """The loop over epochs around a place."""
     return next((loop for loop in loops_around(link) if frequency.counts_epochs(loop)), None)

@@ -1,7 +1,7 @@
-"""What is asked of a selection whose size only the data knows.
+"""Finds what code asks of a selection, a tensor whose size only the data knows.
 
-To count what a mask selects, or to take its mean, nobody has to select: `len(x[mask])`, `x[mask].mean()`. A number that
-is read back to become a size (`x.max()`) makes the host wait as a selection does.
+To count what a mask selects, or to take its mean, no selection is needed: `len(x[mask])`, `x[mask].mean()`. A number that is
+read back and becomes a size (`x.max()`) makes the host wait, as a selection does.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from porter.training import masks, value_uses
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-SIZES = frozenset({"max", "min", "sum"})
+SIZES = frozenset({"max", "min", "sum"})  # methods whose value may become a size
 ASKED = SIZES | {"mean", "size", "numel", "len"}
 
 
 def asks(scene: Scene, link: Link) -> str | None:
-    """`link` is of what is called. 'size': its value says how large a tensor becomes. 'counted', 'averaged': no more is
-    asked of a selection. None: nothing of the kind."""
+    """What a call asks. 'size': its value becomes the size of a tensor. 'counted', 'averaged': only the number of elements, or
+    the mean, of a selection is needed. None: nothing like that. `link`: of the function that is called."""
     call, name = link[1][0], call_name(link[0])
     if name in SIZES:
         if call.args or call.keywords or not scene.matters(link) or not value_uses.is_size(scene.names, link):
@@ -44,7 +44,7 @@ def asks(scene: Scene, link: Link) -> str | None:
 
 
 def _searches(call: Node, scene: Scene, link: Link) -> bool:
-    """`x.nonzero()`, `torch.nonzero(x)`: each row is one place, so that to count rows is to count places."""
+    """Whether a call gives one row for each place, so that its rows can be counted: `x.nonzero()`, `torch.nonzero(x)`."""
     if call_name(call.func) not in SEARCHES or call.keywords or not scene.matters(link):
         return False
     return len(call.args) == (scene.names.resolve(call.func, link) in ("torch.nonzero", "torch.argwhere"))
@@ -58,7 +58,7 @@ def _counted(selection: Node, call: Node, scene: Scene, link: Link) -> str | Non
 
 
 def _counted_by_len(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
-    """Only of a tensor: a list has no masks, and an array of numpy answers nonzero() in another way."""
+    """The same for `len`, but only of a tensor: an array of numpy has another nonzero()."""
     tensor = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
     return "counted" if masks.is_tensor(tensor, link, scene) else None
 
@@ -70,7 +70,7 @@ def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | No
 
 
 def is_settled(scene: Scene, link: Link) -> bool:
-    """Whether nobody waits for the size of what a call selects: the host selects, or what is asked of it speaks for it."""
+    """Whether a call that selects needs no finding: it runs on the host, or there is a finding about what is asked of it."""
     func, args = link[0].func, link[0].args
     method = func.__class__ is ast.Attribute and scene.names.resolve(func, link) is None
     source = func.value if method else args[0] if args else None
@@ -78,7 +78,7 @@ def is_settled(scene: Scene, link: Link) -> bool:
 
 
 def is_asked(scene: Scene, link: Link) -> bool:
-    """Whether what is asked of a selection speaks for it: `x[mask].mean()`, `len(x.nonzero())`."""
+    """Whether there is a finding about what is asked of a selection: `x[mask].mean()`, `len(x.nonzero())`."""
     up = link[1]
     call = up[1] and up[1][0]
     if up[0].__class__ is ast.Attribute and call.__class__ is ast.Call and call.func is up[0]:
@@ -89,7 +89,7 @@ def is_asked(scene: Scene, link: Link) -> bool:
 
 
 def depends_on_data(scene: Scene, link: Link) -> bool:
-    """Whether only the data knows the size of what is selected or asked here, for every batch. One for `Rule.only`."""
+    """Whether a place, for every batch, makes or asks for something whose size only the data knows. For `Rule.only`."""
     if link[0].__class__ is ast.Subscript:
         return masks.picks(scene, link) and not is_asked(scene, link)
     if call_name(link[0]) in ASKED:

@@ -1,4 +1,4 @@
-"""Boolean masks: what an index says of itself, and whether it was made by comparing the very tensor it indexes."""
+"""Finds boolean masks, and says whether a mask has the shape of the tensor that it indexes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
-    """Whether an index expression is boolean by what is in sight: `x > 0`, `~m`, `m.bool()`, a name set to such."""
+    """Whether an index is boolean, as far as the file shows: `x > 0`, `~m`, `m.bool()`, or a name that is set to one."""
     kind = node.__class__
     if kind is ast.Compare:
         return len(node.ops) == 1 and isinstance(node.ops[0], _VALUES)
@@ -47,7 +47,7 @@ def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
 
 
 def of_itself(index: Node, target: Node) -> bool:
-    """Whether a mask has the shape of the tensor it indexes, as it compares that tensor: `x[x > 0]`, `x[torch.isnan(x)]`."""
+    """Whether a mask has the shape of its tensor because it compares that tensor: `x[x > 0]`, `x[torch.isnan(x)]`."""
     if target.__class__ not in (ast.Name, ast.Attribute) or not is_plain(target):
         return False
     wanted = ast.dump(target).replace("Store()", "Load()")
@@ -64,7 +64,7 @@ def of_itself(index: Node, target: Node) -> bool:
 
 
 def same_shape(index: Node, target: Node, scene: Scene, link: Link) -> str | None:
-    """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
+    """Whether a mask has the shape of the tensor that it indexes: 'certain', 'likely' or None."""
     if of_itself(index, target):
         return "certain"
     flow = scene.flows.body(scene.function(link)) if is_mask(index, scene, link) else None
@@ -75,15 +75,15 @@ def same_shape(index: Node, target: Node, scene: Scene, link: Link) -> str | Non
 
 
 def is_plain(node: Node) -> bool:
-    """A name or a chain of attributes."""
+    """Whether an expression is just names and dots."""
     while node.__class__ is ast.Attribute:
         node = node.value
     return node.__class__ is ast.Name
 
 
 def assigned(scene: Scene, link: Link) -> str | None:
-    """Of an assignment, if it sets a scalar, or what another tensor has there, where a mask is true: 'certain' that a
-    fill does the same, 'likely', 'other' where the mask may have another shape; None for everything else."""
+    """For an assignment of a scalar, or of another tensor's elements, where a mask is true: 'certain' if a fill does the same,
+    'likely' if it may, 'other' if the mask may have another shape. None for all other assignments."""
     statement = link[0]
     target = statement.targets[0]
     if target.__class__ is not ast.Subscript or len(statement.targets) != 1:
@@ -103,7 +103,7 @@ def assigned(scene: Scene, link: Link) -> str | None:
     if flow and (value := flow[0].at.get(target.value)) is not None and is_moved_to_host(value):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
-    # what one mask selects from both fits only where both have the shape of the mask, or neither
+    # the same mask selects from both tensors, so both have the shape of the mask, or neither has
     certainties = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
     if certainties:
         sure = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
@@ -112,7 +112,7 @@ def assigned(scene: Scene, link: Link) -> str | None:
 
 
 def taken(statement: Node) -> Node | None:
-    """y of `x[mask] = y[mask]`."""
+    """The tensor from which an assignment takes the same places: y of `x[mask] = y[mask]`."""
     target, value = statement.targets[0], statement.value
     if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
         return None
@@ -120,13 +120,13 @@ def taken(statement: Node) -> Node | None:
 
 
 def _is_trouble(link: Link) -> bool:
-    """Behind `if torch.isnan(loss)`: hardly ever."""
+    """Whether a place stands below a check that is hardly ever true: `if torch.isnan(loss)`."""
     tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
     return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
 
 
 def _asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
-    """`x[np.isnan(x)]`: numpy answers, about an array."""
+    """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`."""
     return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
 
 
@@ -135,7 +135,7 @@ def _is_of_numpy(func: Node, scene: Scene, link: Link) -> bool:
 
 
 def _is_array(node: Node, scene: Scene, link: Link) -> bool:
-    """A name that its function hands to numpy, as it stands or compared, or that goes with numpy's keyword: `x.sum(axis=0)`."""
+    """Whether a name is an array of numpy: its function passes it to numpy, or uses numpy's keyword: `x.sum(axis=0)`."""
     function = scene.function(link)
     if node.__class__ is not ast.Name or function is None:
         return False
@@ -172,7 +172,7 @@ def is_scalar(node: Node) -> bool:
 
 
 def is_tensor(node: Node, link: Link, scene: Scene) -> bool:
-    """A name that nothing but torch's functions, or an annotation, gives its value."""
+    """Whether a name is certainly a tensor: all its values come from functions of torch, or have an annotation."""
     if node.__class__ is not ast.Name:
         return False
     bound = scene.names.bindings(node.id, link)
@@ -194,7 +194,7 @@ def _binds_tensor(binding: Link, scene: Scene) -> bool:
 
 
 def picks(scene: Scene, link: Link) -> bool:
-    """Whether `x[...]` reads by a mask, for every batch, and is the first line of its function to read by this one."""
+    """Whether `x[...]` reads by a mask, for every batch, and is the first read by this mask in its function."""
     node = link[0]
     if node.slice.__class__ in (ast.Constant, ast.Slice) or node.ctx.__class__ is not ast.Load or not scene.where(link):
         return False
@@ -204,7 +204,7 @@ def picks(scene: Scene, link: Link) -> bool:
         return False
     above = link[1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
-        return False  # the assignment says so
+        return False  # the finding about the assignment covers it
     return (
         scene.file.receivers.kind((node.value, link)) != "other"
         and _first_use(scene, link)
@@ -213,7 +213,7 @@ def picks(scene: Scene, link: Link) -> bool:
 
 
 def _lies_on_host(scene: Scene, link: Link) -> bool:
-    """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it; or all of it lies there."""
+    """Whether the mask is on the host, `torch.arange(n) != 3`, so that nothing waits for it; or the tensor is."""
     flow, index = scene.flows.body(scene.function(link)), link[0].slice
     parts = index.elts if index.__class__ is ast.Tuple else [index]
     masks = [n for n in parts if is_mask(n, scene, link)]
@@ -224,8 +224,8 @@ def _lies_on_host(scene: Scene, link: Link) -> bool:
 
 
 def summed(scene: Scene, link: Link) -> str | None:
-    """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
-    the selection has a name in between, if all that is done with it is to sum it."""
+    """For a selection that is only summed, `x[x > 0].sum()`, also by a name: 'certain' if x is a tensor, else 'likely'. The sum
+    needs no selection. None for other selections."""
     answers = scene.flows.summed
     if link[0] not in answers:
         answers[link[0]] = _summed(scene, link)
@@ -263,7 +263,7 @@ def _only_summed(node: ast.Subscript, flow: tuple[Body, Users] | None, reads: di
     others = (
         n for several in reads.values() for n in several if n.lineno != node.lineno or n.col_offset != node.col_offset
     )
-    return all(body.at.get(n) is not picked for n in others)  # equal values are one
+    return all(body.at.get(n) is not picked for n in others)  # equal values are one object
 
 
 def _is_total(value: Value) -> bool:
@@ -271,7 +271,7 @@ def _is_total(value: Value) -> bool:
 
 
 def _first_use(scene: Scene, link: Link) -> bool:
-    """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
+    """Whether no line above selects by the same mask. A selection that is summed does not count, as it is rewritten."""
     index, function = ast.dump(link[0].slice), scene.function(link)
     around = scene.file.tree if function is None else function[0]
     flows, place = scene.flows, (link[0].lineno, link[0].col_offset)
@@ -286,7 +286,7 @@ def _first_use(scene: Scene, link: Link) -> bool:
 
 
 def _is_near(scene: Scene, link: Link) -> bool:
-    """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
+    """Whether a place is in a step or in `forward`, in a method of a class with `forward`, or in a function about a loss."""
     if scene.file.tested:
         return False
     owner = scene.owner(link)

@@ -1,7 +1,7 @@
-"""What wakes the device before a place: a process that is forked after that cannot use it, a variable is read no more.
+"""Finds calls that start the device before a place. A process that is forked after that cannot use the device, and a variable
+that is set after that is not read.
 
-Only what stands above in the same function is seen; for code outside of functions, what stands above in the module.
-A link is (node, link of its parent).
+Only code above in the same function counts; outside of functions, code above in the module.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
     from porter.training.scene import Scene
 
+# text that chooses another way to start processes than fork; functions that start processes; text about the CPU
 _OTHERWISE = lazy(rb"spawn|forkserver|set_start_method")
 _STARTS = ("Process", "Pool", "start_processes")
 _HOST_ONLY = lazy(r"(?i)gloo|use_?cpu\b")
-# what torch_npu passes over while nothing has woken the device: seeds, classes of amp, the cache and its numbers
+# functions that start the device; seeds, classes of amp and functions about the cache do not
 _TOUCHES = lazy(
     r"(?:torch\.(?:cuda|npu)|torch_npu\.npu)\.(?!manual_seed|amp\.|nvtx\.|empty_cache$|is_initialized$|(?:max_)?memory_|reset_)"
 )
+# collectives, with which the links between devices are built
 _COLLECTS = lazy(
     r"torch\.distributed\.(?:barrier|broadcast|reduce|all_|gather|scatter)|torch\.nn\.parallel\.(?:distributed\.)?DistributedDataP"
 )
@@ -36,12 +38,12 @@ _ENDS = (ast.Return, ast.Raise)
 
 
 def touched_before(names: Names, link: Link) -> str | None:
-    """The call that wakes the device, in a statement above: in the blocks around, as far as the function reaches."""
+    """The call that starts the device, in a statement above in the blocks around, within the function."""
     return _above(names, link, _touch)
 
 
 def grouped_before(names: Names, link: Link) -> str | None:
-    """The same of the call that makes the ranks talk to each other: links are built with the first collective."""
+    """The same for the first collective, with which the links between ranks are built."""
     return _above(names, link, _collective)
 
 
@@ -58,8 +60,8 @@ def _above(names: Names, link: Link, finds: Callable[[Node, Link, Names], str | 
 
 
 def woken(scene: Scene, link: Link) -> str | None:
-    """`link` is of what starts a process. What its parent has asked of the device before, where the process is forked
-    and works on the device itself; else None."""
+    """The call that starts the device before a process is forked that uses the device as well; else None. `link`: of the function
+    that starts the process."""
     names = scene.names
     if scene.file.source.says(_OTHERWISE) or (call := touched_before(names, link)) is None:
         return None
@@ -67,7 +69,7 @@ def woken(scene: Scene, link: Link) -> str | None:
 
 
 def children_work(scene: Scene, link: Link) -> bool | None:
-    """Whether a process that the file starts works on the device; None where what it runs is not in sight."""
+    """Whether a process that the file starts uses the device; None where the function that it runs is not known."""
     around = scene.function(link)
     if around is not None and _is_host_only(around[0]):
         return False
@@ -81,7 +83,7 @@ def _is_host_only(function: Node) -> bool:
 
 
 def _started(scene: Scene, link: Link, around: Link | None) -> list[Link]:
-    """The calls that start what a start method is for: this one, those of its context, or all of the file."""
+    """The calls that start processes with a start method: this call, those of its context, or all of the file."""
     if call_name(link[0]) == "start_processes":
         return [link[1]]
     calls = _processes(scene.file)
@@ -99,7 +101,7 @@ def _processes(file: File) -> list[Link]:
 
 
 def _works(scene: Scene, link: Link) -> bool | None:
-    """Whether the function that a process runs asks for the device in its own lines; None where it is not in sight."""
+    """Whether the function that a process runs uses the device in its own lines; None where the function is not known."""
     call = link[1][0]
     given = [k.value for k in call.keywords if k.arg in ("target", "initializer", "fn")]
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
@@ -117,8 +119,8 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 
 def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) -> str | None:
-    """The call in a statement that wakes the device: one of torch.cuda or torch.npu, `x.cuda()`, or `x.to("cuda")`; of one that is
-    passed, not in a branch that leaves the function."""
+    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda()`, or `x.to("cuda")`.
+    `is_passed`: the function goes on below the statement, so branches that leave it do not count."""
     for node in _calls(statement, is_passed=is_passed):
         full = names.resolve(node.func, link)
         if full and _TOUCHES.match(full):
@@ -139,7 +141,7 @@ def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) ->
 
 
 def _place(call: Node) -> str:
-    """The device that a call names in so many words: `x.to("cuda")`, `torch.zeros(2, device="cuda:0")`."""
+    """The device that a call names as a string: `x.to("cuda")`, `torch.zeros(2, device="cuda:0")`; "" if it names none."""
     given = [k.value for k in call.keywords if k.arg == "device"]
     if call.func.__class__ is ast.Attribute and call.func.attr == "to":
         given += call.args[:1]
@@ -148,14 +150,14 @@ def _place(call: Node) -> str:
 
 
 def _collective(statement: Node, link: Link, names: Names) -> str | None:
-    """`dist.barrier()`, `DistributedDataParallel(model)`"""
+    """The collective in a statement: `dist.barrier()`, `DistributedDataParallel(model)`."""
     resolved = (names.resolve(node.func, link) for node in _calls(statement, is_passed=True))
     return next((full for full in resolved if full and _COLLECTS.match(full)), None)
 
 
 def _calls(statement: Node, *, is_passed: bool) -> Iterator[Node]:
-    """Those that the statement itself makes: not in functions that it defines, and of one after which the function goes
-    on, not in branches that end it."""
+    """The calls that a statement itself makes, not those in functions that it defines. `is_passed`: not those in branches that
+    leave the function."""
     stack: list[Node] = [statement]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""How a function that puts samples together pads them: to the longest of them, where nothing rounds that up."""
+"""Finds how a function that puts samples together pads them: to the longest sample, if nothing rounds that length up."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ if TYPE_CHECKING:
     from porter.python.file import File
     from porter.training.scene import Scene
 
+# names of functions that collate, and that tokenise; text that rounds a length
 _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
-_ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
+_ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
 @once_for_file
 def may_collate(file: File) -> bool:
-    """Whether anything in it is called so, or tokenises: most files never say the words."""
+    """Whether a file may collate or tokenise. Most files do not contain the words."""
     words = file.source.vocabulary.lower()
     return b"collat" in words or b"padding" in words
 
 
 @once_for_file
 def _handed_to_loaders(file: File) -> frozenset[str]:
-    """`make_batch` of `collate_fn=make_batch`, `Batcher` of `collate_fn=Batcher(tokenizer)`, whatever holds it."""
+    """The names of functions and classes that loaders get: `make_batch` of `collate_fn=make_batch`, `Batcher` of
+    `collate_fn=Batcher(tokenizer)`."""
     given = (k.value for link in file.buckets[ast.Call] for k in link[0].keywords if k.arg == "collate_fn")
     names = set()
     for node in given:
@@ -45,14 +47,14 @@ def _handed_to_loaders(file: File) -> frozenset[str]:
 
 
 def padded(scene: Scene, link: Link) -> str | None:
-    """How a call says how long a batch becomes: 'collate' (pad_sequence), 'tokenizer' (padding=True), 'by-hand' (max).
+    """How a call decides the length of a batch: 'collate' (pad_sequence), 'tokenizer' (padding=True), 'by-hand' (max).
 
-    None where it does not, or an earlier call of the same function has said so: one finding is enough.
+    None where it does not, or where an earlier call of the same function does: one finding is enough.
     """
     function = scene.function(link)
     if scene.file.tested or function is None:
         return None
-    if not collates(scene, link):  # what the step tokenises, it pads to its own longest
+    if not collates(scene, link):  # a batch that is tokenised in the step is padded to its longest sample
         return "tokenizer" if tokenises(scene, link) and _decides(scene, link, function) == "tokenizer" else None
     if not (why := _decides(scene, link, function)):
         return None
@@ -64,7 +66,7 @@ def padded(scene: Scene, link: Link) -> str | None:
 
 
 def collates(scene: Scene, link: Link) -> bool:
-    """Whether the function around puts samples together, by its own name or by that of its class."""
+    """Whether the function around puts samples together, by its own name or the name of its class."""
     function, owner = scene.function(link), scene.owner(link)
     if function is None:
         return False
@@ -73,7 +75,7 @@ def collates(scene: Scene, link: Link) -> bool:
 
 
 def tokenises(scene: Scene, link: Link) -> bool:
-    """`tokenizer(texts, padding=True)` for every batch of the training."""
+    """Whether a call tokenises for every batch of the training: `tokenizer(texts, padding=True)`."""
     call = link[0] if link[0].__class__ is ast.Call else link[1][0]
     return bool(_TOKENISES.search(call_name(call.func))) and bool(scene.matters(link))
 
@@ -94,7 +96,7 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
 
 
 def _fills_up(scene: Scene, link: Link, function: Link) -> bool:
-    """`longest = max(...)` that `F.pad(x, (0, longest - len(x)))` is given."""
+    """Whether a call of max gives the length for a `F.pad`: `longest = max(...)`, `F.pad(x, (0, longest - len(x)))`."""
     above = link[1][0]
     target: Node = above.targets[0] if above.__class__ is ast.Assign and len(above.targets) == 1 else None
     return target.__class__ is ast.Name and target.id in _filled_to(function[0], scene, link)

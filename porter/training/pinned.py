@@ -1,4 +1,4 @@
-"""What comes from a loader that pins its memory."""
+"""Finds copies of batches from a loader that pins its memory, for which the host waits."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
     from porter.training.scene import Scene
 
+# functions that wrap a loader
 _WRAPS = frozenset({"enumerate", "tqdm", "trange", "islice", "log_every", "track"})
 
 
 def is_copied(scene: Scene, link: Link) -> bool:
-    """`link` is of what is called, `x.cuda`: whether x is a part of a batch from such a loader, and the host waits for it."""
+    """Whether `x.cuda()` copies a part of a batch from such a loader, and the host waits for it. `link`: of `x.cuda`."""
     call = link[1][0]
     if call.__class__ is not ast.Call or call.func is not link[0] or link[0].__class__ is not ast.Attribute:
         return False

@@ -1,7 +1,7 @@
-"""What kind of thing an expression is, and where it lies: a tensor on the device, one on the host, a Python number.
+"""Says what an expression is, and where: a tensor on the device, a tensor on the host, or a Python number.
 
-Asked of functions that run in the training step (training/context.py); what the values layer (values/values.py) cannot tell
-is "", and nobody builds on it.
+This is asked in functions that run in the training step (training/context.py). If the values layer (values/values.py) cannot
+tell, the answer is "".
 """
 
 from __future__ import annotations
@@ -28,33 +28,39 @@ _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FACTORIES = hints("makes-a-tensor")
+# modules of torch whose functions are operators
 _OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
-_GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # which may be made of what lies on the device
+_GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # factories that may get a tensor on the device
 _ASKING = hints("answers-with-a-number")
+# attributes that are no tensors; attributes that are where their tensor is
 _ATTRIBUTES = frozenset(
     "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
 )
-_SAME = frozenset("T mT H data grad real imag values indices".split())
+_SAME = frozenset("T mT H data grad real imag values indices".split())  # attributes that are where their tensor is
 _OF_TENSORS = hints("method-of-tensors-alone")
 _SHARED = hints("method-of-tensors-and-arrays")
+# operations of values/ whose result is a tensor
 _MADE = frozenset(
     "linear layer_norm group_norm rms_norm softmax gelu silu sigmoid dropout matmul einsum module tanh relu".split()
 )
-_LAYERS = frozenset({"linear", "layer_norm", "group_norm"})  # which give a tensor of whatever they are given
+_LAYERS = frozenset({"linear", "layer_norm", "group_norm"})  # they give a tensor, whatever their input is
+# operations whose result is like their first argument; operations that combine all arguments
 _FIRST = frozenset("item index half slice parts unbound view transpose".split())
 _COMBINED = frozenset(
     """add sub mul div pow neg not square rsqrt sqrt exp mean norm normalize cat stack masked_fill where baddbmm addcmul UAdd Invert
     FloorDiv Mod BitAnd BitOr BitXor LShift RShift view_as_complex view_as_real""".split()
 )
-_DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number by something: what it is divided by is one, too
-_TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})
+_DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number divided by an unknown value may be a number
+_TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})  # operations whose result is true or false
 _HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 
 class Natures:
+    """Answers for one file. A nature is DEVICE, HOST, NUMBER or UNKNOWN."""
+
     def __init__(self, scene: AnyContext) -> None:
         self._file = scene.file
-        self._scene: AnyContext = weakref.proxy(scene)  # which keeps this
+        self._scene: AnyContext = weakref.proxy(scene)  # weak, because the scene holds this object
         self._bodies: dict[Node, Body | None] = {}
         self._known: dict[tuple[Node, Value], str] = {}
         self._given: dict[tuple[Node, str], str] = {}
@@ -62,13 +68,13 @@ class Natures:
         self._default_is_device = b"set_default_" in self._file.source.utf8
 
     def of(self, node: Node, link: Link) -> str:
-        """Of an expression that stands at, or below, this link."""
+        """The nature of an expression at, or below, this link."""
         function = self._scene.function(link)
         value = self._value(node, function)
         return self._nature(value, function) if function is not None and value is not None else UNKNOWN
 
     def is_length(self, node: Node, link: Link) -> bool:
-        """Whether a number says how large a tensor is: `x.size(0)`, a name that is set to `x.shape[1]`, the smaller of two."""
+        """Whether a number is a size of a tensor: `x.size(0)`, a name that is set to `x.shape[1]`, or the minimum with such."""
         function = self._scene.function(link)
         value = self._value(node, function)
         return function is not None and value is not None and self._is_length(value, function)
@@ -145,7 +151,7 @@ class Natures:
             full = self._torch_name(value.node)
             nature = self._combined(value.args, function)
             if full and nature == UNKNOWN and op in _DIVIDED and self._nature(value.args[0], function) == NUMBER:
-                return UNKNOWN  # `torch.div(x.shape[0], self.patch)` lies where the numbers do
+                return UNKNOWN  # `torch.div(x.shape[0], self.patch)` may be on the host
             if nature == UNKNOWN and op in _LAYERS:
                 return DEVICE
             return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
@@ -154,7 +160,7 @@ class Natures:
         return UNKNOWN
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
-        """What an operator makes of several: where one is a tensor, a tensor."""
+        """The nature of the result of an operator: a tensor, if one of the values is."""
         kinds = {self._nature(v, function) for v in values}
         if UNKNOWN in kinds:
             return DEVICE if DEVICE in kinds else UNKNOWN
@@ -175,7 +181,7 @@ class Natures:
         return base
 
     def _torch_name(self, node: Node) -> str:
-        """The resolved name of what is called, if it is one of torch."""
+        """The full name of the function of a call, if it belongs to torch; else ""."""
         words: list[str] = []
         func: Node = getattr(node, "func", node)
         while func.__class__ is ast.Attribute:
@@ -198,12 +204,12 @@ class Natures:
             return HOST
         if name.startswith("math."):
             return NUMBER
-        if node.func.__class__ is ast.Name:  # some function; what it makes of the host's lies there
+        if node.func.__class__ is ast.Name:  # an unknown function: its result is on the host if all arguments are
             return HOST if value.args and self._combined(value.args, function) == HOST else UNKNOWN
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
         if getattr(node.func.value, "id", "") == "np" and not self._file.names.bound("np"):
-            return HOST  # from a star import: it is nobody's tensor
+            return HOST  # numpy, from a star import
         base = self._nature(value.args[0], function)
         if function_name in ("cpu", "numpy"):
             return HOST
@@ -217,7 +223,7 @@ class Natures:
             and value.args[0].op in _TRUTHS
             and not self._file.names.bound("np")
         ):
-            return DEVICE  # of a comparison: an array, and nobody else makes arrays here
+            return DEVICE  # a comparison of tensors, as the file does not use numpy
         return base if function_name.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
 
     def _torch(self, value: Value, function_name: str, function: Link) -> str:
@@ -249,7 +255,7 @@ class Natures:
         return self._given[key]
 
     def _look_at_parameter(self, name: str, function: Link) -> str:
-        """A tensor by its annotation, or by what is done with it; on the host if it is handed over from there."""
+        """The nature of a parameter: a tensor by its annotation or by its uses; on the host if all calls pass such a tensor."""
         arguments = function[0].args
         if name in self._scene.callers.read_back(function):
             return HOST
@@ -265,7 +271,7 @@ class Natures:
         return DEVICE if named or used else UNKNOWN
 
     def asked(self, function: Node) -> tuple[dict[str, set[str]], set[str]]:
-        """The attributes that a function asks of each name, and the names that it binds."""
+        """The attributes that a function reads of each name, and the names that it binds."""
         asked_and_bound = self._asked.get(function)
         if asked_and_bound is None:
             asked_and_bound = self._asked[function] = {}, set()

@@ -1,7 +1,4 @@
-"""What the parts of a scene (training/scene.py) ask of it, of each other, and of the file.
-
-A link is (node, link of its parent).
-"""
+"""Describes what the parts of a scene (training/scene.py) ask of it, of each other, and of the file."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ class _Flows(Protocol):
 
 
 class AnyContext(Protocol):
-    """training/context.py"""
+    """The part of `Context` (training/context.py) that others ask."""
 
     file: File
     names: Names
@@ -77,7 +74,7 @@ class AnyContext(Protocol):
 
 
 class AnyScene(AnyContext, Protocol):
-    """training/scene.py"""
+    """The part of `Scene` (training/scene.py) that others ask."""
 
     @property
     def flows(self) -> _Flows: ...

@@ -1,4 +1,4 @@
-"""The same expression read again in the next lines of its block, with nothing between that changes what it reads."""
+"""Finds expressions that are read again in the next lines of a block, if nothing in between changes their value."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 
+# functions that give another value each time; methods that change their object
 _ANEW = lazy(r"(?i)rand|normal|bernoulli|poisson|multinomial|sample|draw|^next$|^pop|^read|^get$")
-_IN_PLACE = lazy(r"[a-z]_$")
+_IN_PLACE = lazy(r"[a-z]_$")  # the name of a method that changes its tensor
 _PARTS = (ast.Name, ast.Attribute, ast.Subscript)
-_NEAR = 4  # statements from one to the next
+_NEAR = 4  # statements between two reads, at most
 
 
 def first_statement(link: Link) -> Link | None:
-    """The statement in which the expression at a link is read first; its own where none above reads it."""
+    """The first statement that reads the value of the expression at a link; its own statement where none above does."""
     statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
     if statement is None or statement[1] is None:
         return statement
@@ -35,13 +36,13 @@ def first_statement(link: Link) -> Link | None:
 
 
 def cause(link: Link) -> str:
-    """A word for an expression, the same wherever its block reads the same value again."""
+    """A word for an expression. It is the same wherever the block reads the same value again."""
     statement = first_statement(link)
     return f"{statement[0].lineno if statement else 0} {ast.unparse(link[0])}"
 
 
 def _gives_others(node: Node) -> bool:
-    """Whether it may give another value each time: a random one, the next."""
+    """Whether an expression may have another value each time: a random one, the next one."""
     return any(_ANEW.search(call_name(n.func)) for n in walk(node) if n.__class__ is ast.Call)
 
 
@@ -50,7 +51,7 @@ def _holds(statement: Node, node: Node, wanted: str) -> bool:
 
 
 def _parts(node: Node) -> frozenset[str]:
-    """What it reads: `self` and `self.count` of `self.count.item()`."""
+    """The names and attributes that an expression reads: `self` and `self.count` of `self.count.item()`."""
     return frozenset(ast.unparse(n) for n in walk(node) if n.__class__ in _PARTS)
 
 
@@ -59,7 +60,8 @@ def _changes(statement: Node, parts: frozenset[str]) -> bool:
 
 
 def _changed(node: Node) -> Node:
-    """What a node sets, or changes in place: `x = 1`, `x[0] = 1`, `x.data = y`, `x.add_(1)`; `self` by a method of its own."""
+    """The expression that a node sets or changes in place: `x = 1`, `x[0] = 1`, `x.data = y`, `x.add_(1)`. A method of `self`
+    may change `self`."""
     if node.__class__ in _PARTS and node.ctx.__class__ is not ast.Load:
         is_part = node.__class__ is ast.Subscript or getattr(node, "attr", "") == "data"
         return node.value if is_part else node

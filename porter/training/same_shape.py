@@ -1,5 +1,7 @@
-"""Which tensors of a function have the same shape, whatever it is: what is made element by element keeps it. Also which of
-them lie on the host. training/masks.py asks; rules ask masks.py."""
+"""Finds tensors of a function with the same shape, as operators on elements keep a shape; and tensors on the host.
+
+Only training/masks.py asks.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,25 @@ from porter.training.value_uses import FACTORIES
 from porter.values.value import Value
 from porter.values.views import base
 
-# calls that give booleans
+# functions that give booleans
 BOOLEAN = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
 _LIKE = hints("shaped-like-its-argument")
+# functions that make a tensor of a given size
 _FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_full new_empty".split())
+# operations of values/ that keep a shape: of one tensor; with views; of two tensors
 _UNARY = frozenset(
     "square rsqrt sqrt sigmoid neg exp tanh silu relu gelu softmax dropout written not masked_fill".split()
 )
 _SHAPED = _UNARY | {"view", "transpose"}
 _BINARY = frozenset("add sub mul div pow compare BitAnd BitOr BitXor Mod FloorDiv".split())
-_DEEPEST = 40
+_DEEPEST = 40  # steps through which a value is followed
 
 
 def covers(mask: Value, x: Value) -> str | None:
-    """Whether `mask` is boolean and has the shape of `x`, given that `x[mask]` works: 'certain', or 'likely' where what
-    an object keeps would have to be a number for that."""
+    """Whether `mask` is boolean and has the shape of `x`, given that `x[mask]` works: 'certain'; 'likely' if that holds only
+    when attributes of `self` are numbers; else None."""
     if not is_boolean(mask):
         return None
     for shapes, sure in ((_Shapes(False), "certain"), (_Shapes(True), "likely")):
@@ -35,17 +39,19 @@ def covers(mask: Value, x: Value) -> str | None:
 
 
 def _is_kept(value: Value) -> bool:
-    """`self.x`, which others may set anew."""
+    """Whether a value is an attribute of `self`."""
     return value.op == "leaf" and value.info[0] == "attribute"
 
 
 class _Shapes:
+    """Follows the shapes of values to their origins."""
+
     def __init__(self, kept: bool):
-        self.kept = kept  # whether what objects keep is taken for numbers
+        self.kept = kept  # whether attributes of `self` are assumed to be numbers
         self._known: dict[Value, Value] = {}
 
     def single(self, value: Value, depth: int = 0) -> Value:
-        """The first value that has the shape of this one, come what may."""
+        """The first value that certainly has the same shape as this one."""
         value = base(value)
         if value not in self._known:
             parts = self._parts(value) if depth < _DEEPEST else []
@@ -54,7 +60,7 @@ class _Shapes:
         return self._known[value]
 
     def _parts(self, value: Value) -> list[Value]:
-        """What has its shape, if all of these have one."""
+        """Values with the same shape as this one, provided that they all have one shape."""
         if value.op in _UNARY:
             return [value.args[0]]
         if value.op in _BINARY and len(value.args) == 2:
@@ -70,7 +76,7 @@ class _Shapes:
         return [value.args[0]] if name in _LIKE or name in BOOLEAN and len(value.args) == 1 else []
 
     def broadcast(self, value: Value) -> set[Value]:
-        """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
+        """Values with which this one was broadcast: it is at least as large as each of them in each dimension."""
         shapes, visited, todo = set(), set(), [value]
         while todo:
             value = base(todo.pop())
@@ -83,7 +89,7 @@ class _Shapes:
 
 
 def _sized_by(value: Value) -> Value | None:
-    """x of `x.shape`, `x.size()`."""
+    """The tensor of a shape: x of `x.shape` and `x.size()`."""
     whole = (
         value.op == "attribute"
         and value.info == "shape"
@@ -95,6 +101,7 @@ def _sized_by(value: Value) -> Value | None:
 
 
 def is_boolean(value: Value) -> bool:
+    """Whether a value is certainly a tensor of booleans."""
     visited, todo = set(), [value]
     while todo:
         value = base(todo.pop())
@@ -112,7 +119,7 @@ def is_boolean(value: Value) -> bool:
 
 
 def made_on_host(value: Value) -> bool:
-    """Whether a factory without a device made it, or a part of it: a tensor of a device would not go with that."""
+    """Whether a factory without a device made a value or a part of it. A tensor on a device cannot be combined with that."""
     visited, todo = set(), [value]
     while todo:
         value = todo.pop()
@@ -128,7 +135,7 @@ def made_on_host(value: Value) -> bool:
 
 
 def is_moved_to_host(value: Value) -> bool:
-    """`x.cpu()`, and what is made of it element by element."""
+    """Whether a value is `x.cpu()`, or is made of that element by element."""
     for _ in range(_DEEPEST):
         value = base(value)
         if value.op not in _SHAPED:

@@ -1,4 +1,4 @@
-"""What rules ask of the training step, with the nodes of LibCST that they see."""
+"""Answers what rules ask about the training step. Rules ask with nodes of LibCST."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Scene(Context):
         self._links: dict[type, dict[Node, Link]] = {}
 
     def link(self, call: cst.Call) -> Link | None:
-        """The index's link of what a LibCST call calls."""
+        """The link of the function that a LibCST call calls."""
         file = self.file
         if type(call.func).__name__ == "Attribute":
             if (link := file.receivers.link(file.span(call.func)[1])) is not None:
@@ -33,20 +33,21 @@ class Scene(Context):
         return file.chain(call.func)
 
     def link_of(self, node: cst.CSTNode, kind: type) -> Link | None:
-        """The index's link of a LibCST node that it keeps by this type."""
+        """The link of a LibCST node. `kind`: the type of the node in `ast`."""
         if kind not in self._places:
             span = self.file.source.span
             self._places[kind] = {span(link[0]): link for link in self.file.buckets[kind]}
         return self._places[kind].get(self.file.span(node))
 
     def link_to(self, node: Node) -> Link | None:
-        """Of a node of the index."""
+        """The link of a node of `ast`."""
         if node.__class__ not in self._links:
             self._links[node.__class__] = {link[0]: link for link in self.file.buckets.get(node.__class__, ())}
         return self._links[node.__class__].get(node)
 
     def inside(self, call: cst.Call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
-        """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""
+        """Whether a call stands in a function with a name that matches, or in a class with such a name. `dataset`: methods that
+        give samples count only in classes derived from a dataset."""
         link = self.link(call)
         if link is None or (function := self.function(link)) is None:
             return False

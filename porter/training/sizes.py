@@ -1,4 +1,4 @@
-"""The sizes that a model's configuration sets, wherever Python writes them: as plain numbers, by name."""
+"""Finds the sizes in the configuration of a model, written as plain numbers with a name, that do not fit the target."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ from porter.values.shapes import KINDS, Misfit, misfits
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
 
+# names of classes with settings; folders with settings
 _CONFIG = lazy(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
-_FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
+_FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")  # paths of configurations
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-# who makes the weights fit pads the vocabulary himself; an adaptive softmax cuts it up
+# text of a file that pads its vocabulary itself, or splits it (adaptive softmax)
 _PADDED = lazy(any_of("pads-the-vocabulary").encode())
+# names of code that takes sizes from given weights
 _GIVEN = lazy(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
-_Misfits: TypeAlias = "list[tuple[str, Misfit, tuple[int, int]]]"  # and where
+_Misfits: TypeAlias = "list[tuple[str, Misfit, tuple[int, int]]]"  # (name, misfit, place)
+# nodes that may give the sizes of a model
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 
 def misfits_at(scene: AnyScene, link: Link) -> dict[str, Misfit]:
-    """What does not fit of the settings that a node belongs to, by name; the first place in a file speaks for a value."""
+    """The misfits among the settings to which a node belongs, by name. For each value only the first place in the file counts."""
     first_places = scene.first_sizes
     return {key: row for key, row, place in _misfits(scene, link) if first_places.get((key, row.old)) == place}
 
 
 def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
-    """Where each name first has a value that does not fit."""
+    """The first place of each (name, value) that does not fit."""
     places: dict[tuple[str, int], tuple[int, int]] = {}
     for kind in _KINDS:
         for link in scene.file.buckets[kind]:
@@ -44,12 +47,12 @@ def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
 
 
 def _misfits(scene: AnyScene, link: Link) -> _Misfits:
-    """Of all settings that stand beside each other; each line of a block asks."""
+    """The misfits of all settings that stand beside each other. They are kept, as each line of a block asks."""
     alone = link[0].__class__ in (
         ast.Call,
         ast.Dict,
         *_DEFS,
-    )  # else a block's: that of a function, whose defaults are others
+    )  # other nodes stand for their whole block
     answers: dict[object, _Misfits] = scene.file.answers["sizes"]
     key = (link[0] if alone else link[1][0], alone)
     if key not in answers:
@@ -97,7 +100,7 @@ def _sizes(scene: AnyScene, link: Link) -> dict[str, Node]:
 
 
 def _makes_model(link: Link) -> bool:
-    """`__init__` of a module: there a vocabulary is one, whatever stands beside it."""
+    """Whether a function is the `__init__` of a module. There a vocabulary counts even without other sizes beside it."""
     owner = link[1] and link[1][0]
     if link[0].__class__ not in _DEFS or link[0].name != "__init__" or owner.__class__ is not ast.ClassDef:
         return False

@@ -1,6 +1,6 @@
-"""Tensors of the training step, as rules ask of them: masks, sizes, where they go, what wakes the device before.
+"""Answers what rules ask about tensors of the training step: masks, sizes, where they go, which calls start the device.
 
-It only hands on: it finds the link of a node, and asks the module that knows.
+Each method finds the link of a LibCST node, and asks the module that knows the answer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,13 @@ if TYPE_CHECKING:
 
 
 class Tensors:
-    """What rules see is the protocol `Tensors` in `engine/rule_file.py`: the same methods.
-
-    `scene.link(call)` is the link of `call.func`. `link_of(node, kind)` is that of the node itself. Both take a node of
-    LibCST; `link_to` takes a node of the index.
-    """
+    """Rules see the protocol `Tensors` of `engine/rule_file.py`, which has the same methods."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 
     def reads_mask(self, subscript: cst.Subscript) -> bool:
-        """Whether `x[...]` picks by a boolean mask, for every batch."""
+        """Whether `x[...]` selects by a boolean mask, for every batch."""
         link = self.scene.link_of(subscript, ast.Subscript)
         return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
 
@@ -51,7 +47,7 @@ class Tensors:
         return link and masks.summed(self.scene, link)
 
     def mask_assigned(self) -> str | None:
-        """See masks.assigned: of the statement that is walked."""
+        """See masks.assigned, for the statement that is walked."""
         link = self.scene.link_to(self.scene.file.statement)
         return masks.assigned(self.scene, link) if link else None
 
@@ -63,8 +59,8 @@ class Tensors:
         return link and padding.padded(self.scene, link)
 
     def followed(self, node: Any, kind: str) -> tuple[tuple[str, str], ...] | None:
-        """What follows from a size that depends on the data, for a message; None where nothing does. All that one mask
-        picks in a function is one finding, and the same size read again is one."""
+        """The `Hit.values` about what follows from a size that depends on the data; None where nothing does. All selections by
+        one mask in a function are one finding, and so are several reads of one size."""
         scene = self.scene
         if type(node).__name__ == "Call":
             link = called[1] if (called := scene.link(node)) is not None else None
@@ -77,7 +73,7 @@ class Tensors:
         return (*values, (TOGETHER, cause or read_again.cause(link)))
 
     def target(self, call: cst.Call) -> str:
-        """What the value of a call is called by the place it goes to."""
+        """The name that the value of a call gets: see value_uses.target."""
         link = self.scene.link(call)
         return value_uses.target(link) if link else ""
 
@@ -87,16 +83,16 @@ class Tensors:
         return link is not None and transfers.moves(link[1][0])
 
     def receiver_of_result(self, call: cst.Call) -> str:
-        """The functions that the value of a call is handed to."""
+        """The functions that get the value of a call: see value_uses.read_by."""
         link = self.scene.link(call)
         return value_uses.read_by(self.scene.names, link) if link else ""
 
     def touched_before(self, link: Link) -> str | None:
-        """What wakes the device above a place."""
+        """The call above a place that starts the device."""
         return order.touched_before(self.scene.names, link)
 
     def grouped_before(self, link: Link) -> str | None:
-        """What makes the ranks talk to each other above a place."""
+        """The first collective above a place."""
         return order.grouped_before(self.scene.names, link)
 
     def sizes(self, link: Link) -> dict[str, Misfit]:

@@ -1,4 +1,4 @@
-"""Calls that move a tensor to a device: which device that is, and who does it. A link is (node, link of its parent)."""
+"""Finds calls that move a tensor to a device."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
+# names of objects whose `device` is a setting, not the place of a tensor
 _HOLDERS = lazy(
     r"(?i)^(?:self|args|cfg|conf|config|opts?|options|hparams|hps|accelerator|fabric|trainer)$|model|net|encoder|decoder"
 )
@@ -19,7 +20,7 @@ _DEVICE = lazy(r"(?:cuda|npu|gpu)(?::|$)")
 
 
 def moves(call: ast.Call) -> bool:
-    """Whether `x.to(...)`, `torch.zeros(..., device=...)` names a device that is not the CPU."""
+    """Whether a call names a device that is not the CPU: `x.to(...)`, `torch.zeros(..., device=...)`."""
     given = [
         *(call.args[:1] if call_name(call.func) == "to" else ()),
         *(k.value for k in call.keywords if k.arg == "device"),
@@ -39,14 +40,14 @@ def dataset_moves(file: RuleFile) -> bool:
 
 
 def follows_data(link: Link) -> bool:
-    """Whether a condition around asks where something else lies: `if graph.device != cpu`, `if graph_device != cpu`."""
+    """Whether a condition around asks for the device of another object: `if graph.device != cpu`, `if graph_device != cpu`."""
     tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
     asked = (n for test in tests for c in walk(test) if c.__class__ is ast.Compare for n in walk(c))
     return any(_lies_at(n) if n.__class__ is ast.Attribute else call_name(n).endswith("_device") for n in asked)
 
 
 def _lies_at(node: ast.Attribute) -> bool:
-    """`x.device`: beside another tensor, wherever that is."""
+    """Whether an attribute is the device of another tensor: `x.device`."""
     return node.attr == "device" and not _HOLDERS.search(call_name(node.value))
 
 

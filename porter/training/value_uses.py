@@ -1,4 +1,4 @@
-"""What a call is for: what its value is set to, handed to, or waits for. A link is (node, link of its parent)."""
+"""Finds what the value of a call is used for, and whether the host waits for it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ SIZED = hints("wants-a-size")
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
-_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
+_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})  # functions that ask for the type of a value
+# names of values that must be on the host: actions, lengths
 _WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
-_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})  # `bare` looks through these
+# text of a function that may make a tensor on the host
 _MADE = lazy(
     rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
     rb"|cpu|np\."
@@ -33,7 +35,7 @@ _MADE = lazy(
 
 
 def waits_again(link: Link) -> bool:
-    """Whether the rest of a chain waits anyway: `.cpu()` in `loss.cpu().numpy()`."""
+    """Whether a later part of the chain waits as well: `.cpu()` in `loss.cpu().numpy()`."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
@@ -47,7 +49,7 @@ def waits_again(link: Link) -> bool:
 
 
 def is_size(names: Names, link: Link) -> bool:
-    """Whether the value of a call says how large a tensor becomes, at once or through one name."""
+    """Whether the value of a call becomes the size of a tensor, directly or by one name."""
     call = link[1]
     if _sized(call):
         return True
@@ -81,7 +83,7 @@ def _sized(link: Link) -> bool:
 
 
 def hands_on(call: ast.Call, names: set[str]) -> bool:
-    """Whether one of these tensors itself is an argument, bare or in a text, and not a number made of it."""
+    """Whether one of these tensors is an argument itself, alone or in a text, and not as a number that is made of it."""
     return any(bare(a, names) for a in call.args)
 
 
@@ -101,7 +103,7 @@ def bare(node: Node, names: set[str]) -> bool:
 
 
 def target(link: Link) -> str:
-    """What the value of an expression is called by the place it goes to; "" where that has no name."""
+    """The name that the value of an expression gets: of a target, a keyword, or the function that returns it; "" for none."""
     for above in ancestors(link):
         node = above[0]
         if node.__class__ is ast.Assign:
@@ -125,7 +127,7 @@ def _last(node: Node) -> str:
 
 
 def read_by(names: Names, link: Link) -> str:
-    """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
+    """The functions that get the value of a call, directly or by its name: `load_state_dict` for `m.load_state_dict(...)`."""
     takers = [handed_to(link[1])]
     above = link[1][1] and link[1][1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
@@ -136,7 +138,7 @@ def read_by(names: Names, link: Link) -> str:
 
 
 def handed_to(link: Link) -> str:
-    """The last word of what takes an expression as an argument; "" where nothing does."""
+    """The last word of the function that gets an expression as an argument; "" where none does."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
@@ -150,7 +152,7 @@ def handed_to(link: Link) -> str:
 
 @once
 def first_wait(statement: ast.stmt) -> Node | None:
-    """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
+    """The function of the first call that waits for the device, in a statement or in the header of a compound one."""
     body = getattr(statement, "body", None)
     walked = (n for part in _head(statement) for n in walk(part))
     calls = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
@@ -162,7 +164,7 @@ def first_wait(statement: ast.stmt) -> Node | None:
 
 
 def _head(statement: ast.stmt) -> list[Node]:
-    """What a statement holds, but for its blocks: an `elif` holds all that follow it."""
+    """The parts of a statement without its blocks."""
     if getattr(statement, "body", None).__class__ is not list:
         return [statement]
     blocks = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -170,14 +172,14 @@ def _head(statement: ast.stmt) -> list[Node]:
 
 
 def made_on_host(scene: AnyScene, link: Link) -> bool:
-    """`torch.rand(1).item()`: what a factory without `device` makes lies on the host."""
+    """Whether a value that is read was on the host before: `torch.rand(1).item()`."""
     node = link[0].value
     for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
-        if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
+        if getattr(call.func, "attr", "") == "cpu":  # this chain itself copied it to the host
             node = call.func.value
     if says_host(scene, link) and (nature := scene.natures.of(node, link)) != UNKNOWN:
         return nature in (HOST, NUMBER)
-    if node.__class__ is ast.Name:  # of the module, of a comprehension
+    if node.__class__ is ast.Name:  # a name of the module, or of a comprehension
         values = values_of(scene.names, node, link)
         question = "host", scene.names.scopes.around(link) if values else None
         return bool(values) and scene.names.once(
@@ -187,17 +189,17 @@ def made_on_host(scene: AnyScene, link: Link) -> bool:
 
 
 def is_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether an expression at this link is a tensor of the host, or is made of such alone."""
+    """Whether an expression is a tensor on the host."""
     return says_host(scene, link) and scene.natures.of(node, link) == HOST
 
 
 def lies_on_host(link: Link) -> bool:
-    """`x.numpy()` where nothing brings x to the host: it is there, or the program would have failed on a GPU."""
+    """Whether `x.numpy()` shows that x is on the host: nothing copies it there, and on a GPU the call would fail."""
     return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))
 
 
 def says_host(scene: AnyScene, link: Link) -> bool:
-    """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
+    """Whether the function around may have tensors on the host. It is cheap, so it is asked before the values are computed."""
     function, answers = scene.function(link), scene.flows.hosted
     if function is None:
         return False
@@ -241,7 +243,8 @@ def _calls(test: Node) -> frozenset[str]:
 
 
 def settled_by_kind(link: Link) -> bool:
-    """`if isinstance(n, torch.Tensor): n = n.item()`: a number is taken as well, and what comes, its callers know."""
+    """Whether a condition around asks for the type of the value: `if isinstance(n, torch.Tensor): n = n.item()`. The code also
+    takes a number, so its callers decide."""
     child, root = link[0], link[0].value
     while root.__class__ in (ast.Call, ast.Attribute):
         root = root.func if root.__class__ is ast.Call else root.value
@@ -257,13 +260,13 @@ def settled_by_kind(link: Link) -> bool:
 
 @once
 def _told_by_kind(test: Node) -> frozenset[str]:
-    """The names that a condition asks for what they are."""
+    """The names whose type a condition asks for."""
     asks = (n for n in walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
     return frozenset(getattr(n.args[0], "id", "") for n in asks)
 
 
 def _chain(call: Node) -> list[ast.Call]:
-    """The calls of a chain before its last."""
+    """The calls of a chain before its last one."""
     calls: list[ast.Call] = []
     node: Node = call.func.value
     while node.__class__ in (ast.Attribute, ast.Call):
@@ -274,7 +277,7 @@ def _chain(call: Node) -> list[ast.Call]:
 
 
 def wait_above(statement: Link) -> Node | None:
-    """What the plain statement right above waits for the device with."""
+    """The function with which the simple statement right above waits for the device."""
     field, index = place(statement[1][0], statement[0])
     if index < 1 or field not in BODIES:
         return None
@@ -283,13 +286,13 @@ def wait_above(statement: Link) -> Node | None:
 
 
 def is_passed_on(link: Link) -> bool:
-    """`return x.cpu()`, `m.cpu().parameters()`, `w.data = w.data.cpu()`: moved on purpose, not read."""
+    """Whether a copy to the host is moved on purpose and not read: `return x.cpu()`, `w.data = w.data.cpu()`."""
     return target(link) == "data" or link[1][1][0].__class__ in (ast.Return, ast.Attribute)
 
 
 def is_wanted_there(link: Link) -> bool:
-    """Actions that an environment takes, lengths that packing takes: there is no other way than to read them; but nobody has
-    to ask about them in an assert."""
+    """Whether a value must be on the host: actions for an environment, lengths for a packed sequence. Values in an assert are not
+    needed there."""
     if any(a[0].__class__ is ast.Assert for a in ancestors(link)):
         return False
     words = {n.id for n in walk(link[0]) if n.__class__ is ast.Name} | {target(link)}

@@ -1,4 +1,4 @@
-"""Several waits of a function with nothing between them that the device would have to compute: the first empties the queue."""
+"""Finds rows of waits in a function: waits without work for the device between them. Only the first really waits for it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from porter.python.index import Link, Node, walk
 from porter.python.waits import READS
 from porter.rulebook.table import hints
 
-_QUIET = hints("gives-no-work")
+_QUIET = hints("gives-no-work")  # functions that give the device no work
 _MOST = 40  # statements that are looked at above a wait
 
 
 def first_line(statement: Link) -> int:
-    """Of a statement that waits, the line of the first wait of the row that it ends."""
+    """The line of the first wait in the row of waits that ends with this statement."""
     first, seen = _waits(statement[0]) or statement[0].lineno, 0
     while statement[1] is not None and isinstance(statement[0], ast.stmt) and seen < _MOST:
         around = statement[1][0]
@@ -36,7 +36,7 @@ def first_line(statement: Link) -> int:
 
 @once
 def _is_quiet(statement: Node) -> bool:
-    """Whether all that it calls reads what is there, or computes on the host."""
+    """Whether a statement gives the device no work: all its calls read values, or compute on the host."""
     return _is_quiet_part(statement)
 
 
@@ -47,6 +47,7 @@ def _is_quiet_part(node: Node) -> bool:
 def _is_quiet_call(call: Node) -> bool:
     name = call_name(call.func)
     root_name = getattr(getattr(call.func, "value", None), "id", "")
+    # `x.max()` may read a number, `torch.max(x)` is work
     return name in READS or name in _QUIET and root_name != "torch" or root_name == "math"
 
 
@@ -55,7 +56,8 @@ def _is_quiet_loop(node: Node) -> bool:
 
 
 def _waits(statement: Node) -> int | None:
-    """The line in which it surely waits, or for each of several things: what an `if` holds may not run."""
+    """The line in which a statement certainly waits. A wait inside of an `if`, `while` or `try` may not run, so it does not
+    count; the body of a `for` does."""
     if statement.__class__ in (ast.If, ast.While, ast.Try):
         return None
     reads = (n.func.end_lineno for n in walk(statement) if n.__class__ is ast.Call and call_name(n.func) in READS)

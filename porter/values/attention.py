@@ -1,4 +1,4 @@
-"""Attention among the values of a function: a softmax between two products of tensors."""
+"""Finds attention among the values of a function: a softmax between two products of tensors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from porter.values.learnt import is_learnt
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
+# names of masks, and of biases
 _MASK = lazy(r"(?i)mask|causal|triu|tril|padding")
-_BIAS = lazy(r"(?i)bias|rel_?pos|alibi")
-_LEAST = -1e4
+_BIAS = lazy(r"(?i)bias|rel_?pos|alibi")  # names of values that are added to scores
+_LEAST = -1e4  # a number that is this small, or smaller, masks a score
+# functions that limit scores
 _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num"})
-_ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})
-_MANY = 200  # values looked at
-SHAPES = ("view", "cast", "transpose")
+_ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})  # operations of a small network that makes scores
+_MANY = 200  # values that are looked at
+SHAPES = ("view", "cast", "transpose")  # operations that keep the elements
 
 
 def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
-    """(message, what takes its place, parts). The message is "unfit" where one operator would lose something."""
+    """(message, value that one operator would compute, parts). The message is "unfit" where an operator would lose something."""
     if softmax.info not in (-1, 2, 3, None):
         return
     scores = _Scores()
@@ -35,14 +37,15 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
 
 
 def _message(scores: _Scores, softmax: Value, users: Users) -> str:
-    given_back = _is_returned(softmax, users)  # no operator gives the weights
+    given_back = _is_returned(softmax, users)  # no operator returns the weights
     if scores.biased:
         return "unfit" if given_back or any(is_learnt(bias, users.body) for bias in scores.biases) else "biased"
     return "returned" if given_back else "written-out"
 
 
 def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
-    """Those that scores go into: two of them for two products are attention both ways, which computes the scores once."""
+    """All softmaxes that get these scores. Two of them with two products are attention in both directions, which computes the
+    scores once."""
     known, stack = {value}, [value]
     while stack and len(known) < _MANY:
         for user in users.of(stack.pop()):
@@ -64,7 +67,7 @@ def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
 
 
 def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
-    """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others. Or a position at a few of its own."""
+    """Whether this is attention between channels, `(q.transpose(-2, -1) @ k).softmax(-1) @ v`, or each query has its own keys."""
     if of_channels(scores) or is_alone(scores):
         return True
     if product.op == "matmul" and _under(product.args[1], ("dropout",)) is softmax:
@@ -75,7 +78,7 @@ def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
 
 
 def _of_network(product: Value) -> bool:
-    """`tanh(x @ w) @ v`: a small network makes the scores, and no query meets a key."""
+    """Whether a small network makes the scores, and no product of queries and keys: `tanh(x @ w) @ v`."""
     return any(unshaped(side).op in _ACTIVATIONS for side in product.args[:2])
 
 
@@ -87,11 +90,11 @@ def _under(value: Value, through: tuple[str, ...], until: Value | None = None) -
 
 
 class _Scores:
-    """What lies between a product and its softmax."""
+    """Reads what is computed between a product and its softmax."""
 
     def __init__(self) -> None:
         self.product: Value | None = None
-        self.biased = self.odd = False
+        self.biased = self.odd = False  # odd: something that attention does not have
         self.biases: list[Value] = []
         self.parts: dict[str, Value] = {}
         self._visited: set[Value] = set()
@@ -123,7 +126,7 @@ class _Scores:
             self._call(value)
 
     def _call(self, value: Value) -> None:
-        """A mask or a bias by a function is one of the known steps; what else is done to scores is not."""
+        """Reads a function of the scores. A limit, a mask or a bias is a known step, anything else is odd."""
         name, holding = str(value.info[0]).rpartition(".")[2], [a for a in value.args if holds_product(a)]
         known = name in _LIMITS or _BIAS.search(name) or _MASK.search(name)
         self.biased |= bool(_BIAS.search(name))
@@ -137,7 +140,7 @@ class _Scores:
             self.read(value.args[0])
             return
         if value.op == "sub" and holds_product(value.args[1]):
-            self.odd = True  # the least alike count most
+            self.odd = True  # the least similar would have most weight
             return
         with_product = [a for a in value.args if holds_product(a)]
         if len(with_product) != 1:
@@ -151,7 +154,7 @@ class _Scores:
 
 
 def _is_same(product: Value, other: Value) -> bool:
-    """Whether two products differ in the types of what is multiplied at most."""
+    """Whether two products are the same, except for casts of their factors."""
     pairs = zip(product.args, other.args)
     return (product.op, product.info, len(product.args)) == (other.op, other.info, len(other.args)) and all(
         base(a) is base(b) for a, b in pairs
@@ -159,7 +162,7 @@ def _is_same(product: Value, other: Value) -> bool:
 
 
 def _is_maximum(value: Value, scores: Value) -> bool:
-    """`x.amax(-1, keepdim=True).detach()`, `x.max(-1)[0]`: what every score may be lowered by."""
+    """Whether a value is the maximum of the scores, which may be subtracted: `x.amax(-1, keepdim=True)`, `x.max(-1)[0]`."""
     has_maximum = False
     while value.op in ("call", "item", "attribute", *SHAPES) and value.args:
         has_maximum |= value.op == "call" and str(value.info[0]).rpartition(".")[2] in ("amax", "max")
@@ -168,7 +171,7 @@ def _is_maximum(value: Value, scores: Value) -> bool:
 
 
 def is_product(value: Value) -> bool:
-    """Of two tensors of which none is a parameter of the module."""
+    """Whether a value is a product of two tensors that are no parameters of the module."""
     if value.op == "einsum":
         return len(value.args) == 2 and not any(map(_is_parameter, value.args))
     if value.op == "baddbmm":
@@ -182,6 +185,7 @@ def _is_parameter(value: Value) -> bool:
 
 
 def holds_product(value: Value) -> bool:
+    """Whether a value is computed from a product by the steps of attention."""
     known: set[Value] = set()
     stack = [value]
     while stack:
@@ -197,7 +201,7 @@ def holds_product(value: Value) -> bool:
 
 
 def is_mask(value: Value, depth: int = 0) -> bool:
-    """By how it was made, or what it is called where it comes from."""
+    """Whether a value is a mask, by its computation or by names in it."""
     value = base(value)
     if value.op in ("masked_fill", "where", "compare", "not"):
         return True
@@ -210,7 +214,7 @@ def is_mask(value: Value, depth: int = 0) -> bool:
 
 
 def products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
-    """The products that the weights go into, through casts, dropout and changes of shape."""
+    """The products that use the weights, through casts, dropout and changes of shape."""
     for user in users.of(value):
         if user in known:
             continue
@@ -222,7 +226,7 @@ def products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
 
 
 def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
-    """Whether something else than one product is made of the weights: they are mixed, cut up, or handed to a module."""
+    """Whether the weights are also used for anything but a product: mixed, cut up, or passed to a module."""
     for user in users.of(value):
         if user in known:
             continue
@@ -239,7 +243,7 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
 
 
 def _is_returned(weights: Value, users: Users) -> bool:
-    """Whether the function gives back what the softmax makes, alone or beside the result."""
+    """Whether the function returns the weights, alone or beside the result."""
     returned = {part for value in users.body.returned for part in (value, *(value.args if value.op == "tuple" else ()))}
     known, stack = {weights}, [weights]
     while stack:
@@ -253,7 +257,7 @@ def _is_returned(weights: Value, users: Users) -> bool:
 
 
 def is_least(value: Value) -> bool:
-    """What is added to or put for a score that shall not count."""
+    """Whether a value is small enough to mask a score: minus infinity, the minimum of a type, -10000."""
     if value.op == "const":
         return isinstance(value.info, (int, float)) and value.info <= _LEAST
     if value.op == "neg":

@@ -1,8 +1,8 @@
-"""Whether one operator gives the type that the written-out computation gives, for each type that its operands may have.
+"""Says whether one operator gives the same type as the computation that it replaces, for all types of its operands.
 
-A model may be float32 or shorter, its weights may have another type than its activations, and autocast may be at work around
-it: all of this is decided elsewhere. torch_npu's operators give the type of their first operand (its meta functions say
-so), and autocast leaves them alone; what they stand for follows torch's promotion, and autocast's lists.
+A model may be float32 or shorter, its weights may have another type than its activations, and autocast may be on. All of this
+is decided elsewhere, so each case is tried. Operators of torch_npu give the type of their first operand (see its meta functions),
+and autocast does not change them. The replaced computation follows torch's promotion of types, and the lists of autocast.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from porter.values.patterns import Match
 from porter.values.value import Value
 from porter.values.views import Users
 
-ALWAYS, FLOAT32, NEVER = "always", "float32", "never"
+ALWAYS, FLOAT32, NEVER = "always", "float32", "never"  # the answers of `agreement`
 TYPES = ("float32", "bfloat16", "float16")
-AUTOCAST = ("", "bfloat16", "float16")
-_NUMBER = ""  # of what is no tensor, and takes the type of the other operand
+AUTOCAST = ("", "bfloat16", "float16")  # the type of autocast; "" without autocast
+_NUMBER = ""  # the type of a number, which takes the type of the other operand
+# operations by the type of their result: promoted; that of the first operand
 _PROMOTED = frozenset({"add", "sub", "mul", "div", "cat", "stack", "masked_fill", "choice"})
+# operations that keep the type of their operand
 _KEPT = frozenset("neg tanh erf sigmoid silu gelu sqrt mean half slice index view transpose dropout parts".split())
-_SHORT = frozenset({"matmul", "linear"})  # autocast computes them in its type
-_LONG = frozenset({"softmax", "layer_norm", "group_norm", "exp", "norm"})  # and these in float32
-_POWERS = frozenset({"square", "rsqrt", "pow"})  # these, too, unless they are spelt as a product or a root
+_SHORT = frozenset({"matmul", "linear"})  # autocast computes these in its own type
+_LONG = frozenset({"softmax", "layer_norm", "group_norm", "exp", "norm"})  # autocast computes these in float32
+_POWERS = frozenset({"square", "rsqrt", "pow"})  # these, too, unless they are written as a product or a root
 _NAMED = {"float": "float32", "half": "float16", "bfloat16": "bfloat16"}
 _SPELT = {"torch.float32": "float32", "torch.float": "float32", "torch.float16": "float16", "torch.half": "float16",
           "torch.bfloat16": "bfloat16"}  # fmt: skip
@@ -36,12 +38,15 @@ class Raises(Exception):
 
 
 class Setting(NamedTuple):
+    """One case of types."""
+
     of: dict[Value, str]  # the type of each operand
-    autocast: str = ""  # its type, "" outside
+    autocast: str = ""  # the type of autocast; "" without
 
 
 def agreement(match: Match, handed: Mapping[str, Value] = MappingProxyType({})) -> str:
-    """ALWAYS, FLOAT32: as long as the whole program is, or NEVER; `handed`: what the operator is, where it is no part itself."""
+    """When the types agree: ALWAYS, FLOAT32 (if the whole program is float32) or NEVER. `handed`: values that the operator gets
+    in place of parts of the match."""
     operands = tuple(dict.fromkeys(_operands(match)))
     if match.root is None or match.body is None or not operands or len(operands) > _MOST:
         return NEVER
@@ -56,7 +61,7 @@ def agreement(match: Match, handed: Mapping[str, Value] = MappingProxyType({})) 
 
 
 def type_of(value: Value, setting: Setting) -> str:
-    """The type of a value; "" of a number. Raises `Raises` where torch would refuse."""
+    """The type of a value; "" for a number. Raises `Raises` where torch would raise, and LookupError where it is not known."""
     if value in setting.of:
         return setting.of[value]
     op = value.op
@@ -91,7 +96,7 @@ def _product(types: list[str], setting: Setting) -> str:
 
 
 def _is_power(value: Value) -> bool:
-    """Spelt as `pow`, `**`, `rsqrt` or `square`; `x * x` and `1 / sqrt(x)` are left alone."""
+    """Whether a power is written as `pow`, `**`, `rsqrt` or `square`. Autocast does not change `x * x` and `1 / sqrt(x)`."""
     node = value.node
     name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", ""))
     if node.__class__.__name__ == "Call":
@@ -110,10 +115,11 @@ def _cast(value: Value, setting: Setting) -> str:
         return type_of(kind.args[0], setting)
     if kind.op == "leaf" and kind.info[1] in _SPELT:
         return _SPELT[kind.info[1]]
-    raise LookupError  # nobody knows which
+    raise LookupError  # the type is not known
 
 
 def _agrees(match: Match, setting: Setting, handed: Mapping[str, Value]) -> bool:
+    """Whether the types agree in one case."""
     root = match.root
     assert root is not None and match.body is not None
     try:
@@ -129,14 +135,14 @@ def _agrees(match: Match, setting: Setting, handed: Mapping[str, Value]) -> bool
     if written == fused:
         return True
     users = Users(match.body).of(root)
-    try:  # what is rounded afterwards may be rounded before
+    try:  # a result that is cast to this type afterwards may have it before
         return bool(users) and all(u.op == "cast" and u.args[0] is root and type_of(u, setting) == fused for u in users)
     except LookupError:
         return False
 
 
 def _fused(match: Match, setting: Setting, handed: Mapping[str, Value]) -> str:
-    """The type of the operator's result, which takes operands of one type alone."""
+    """The type of the operator's result. All its operands must have one type."""
     if match.kind == "attention":  # the dispatcher casts for scaled_dot_product_attention
         return _product([setting.of[o] for o in setting.of], setting)
     types = [type_of(handed.get(name, value), setting) for name, value in _tensors(match)]
@@ -160,7 +166,7 @@ def _operands(match: Match) -> Iterator[Value]:
 
 
 def _below(value: Value) -> Iterator[Value]:
-    """What is made of nothing that is known here: a parameter, the result of a module."""
+    """The values whose types are not known here, from which a value is computed: parameters, results of modules."""
     inside = value.op == "cast" or value.op in _PROMOTED | _KEPT | _POWERS | _LONG
     if not inside or value.op == "dropout":
         if value.op != "const":

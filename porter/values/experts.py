@@ -1,4 +1,4 @@
-"""Mixtures of experts that a loop takes one after the other: the rows of each are picked out, computed and put back."""
+"""Finds loops over the experts of a mixture: the rows of each expert are selected, computed and put back."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from porter.values.patterns import File, Match
 
 _LOOPS = (ast.For, *COMPREHENSIONS)
 _EQUAL = lazy(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
+# functions that find the rows of an expert; that multiply; that select rows
 _PICKS = frozenset({"where", "nonzero", "argwhere", "flatnonzero", "eq"})
 _PRODUCTS = frozenset({"linear", "matmul", "mm"})
-_SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})
+_SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})  # functions that select rows
 
 
 def find(file: File) -> dict[tuple[int, int], list[Match]]:
@@ -41,7 +42,7 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
 
 
 def _calls(loop: Node) -> Iterator[Node]:
-    """Of modules and products, in the order of the text."""
+    """The calls of modules and the products in a loop, in the order of the text."""
     calls = [n for n in walk(loop) if n.__class__ is ast.Call and n.args or n.__class__ is ast.BinOp]
     for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
         if call.__class__ is ast.BinOp:
@@ -52,22 +53,22 @@ def _calls(loop: Node) -> Iterator[Node]:
 
 
 class _Loop:
-    """What the names of a loop stand for."""
+    """One loop, with the meaning of its names. A turn is a round of the loop, for one expert."""
 
     def __init__(self, link: Link, file: File) -> None:
         self.node = link[0]
         self.owner = file.scene.owner(link)
         self.members: dict[str, list[Node]] = file.receivers.members(self.owner) if self.owner is not None else {}
         names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
-        self.elements: dict[str, Node] = {}  # what is taken from which list
-        self.counters: set[str] = set()
+        self.elements: dict[str, Node] = {}  # by name, the list of which it is an element
+        self.counters: set[str] = set()  # names that change with each turn
         for clause in [self.node] if self.node.__class__ is ast.For else self.node.generators:
             self._bind(clause.target, clause.iter)
         self.named = any("xpert" in name for name in (*names, *self.counters))
 
     @property
     def is_of_experts(self) -> bool:
-        """Whether anything calls them experts: layers for kinds of nodes are taken one after the other, too."""
+        """Whether a name says that these are experts. Layers for kinds of nodes also come one after the other."""
         words = (getattr(n, "attr", "") or getattr(n, "id", "") or constant(n) for n in walk(self.node))
         return self.named or any(type(word) is str and "xpert" in word for word in words)
 
@@ -88,7 +89,7 @@ class _Loop:
 
     @cached_property
     def assigned(self) -> dict[str, list[Node]]:
-        """What names are set to inside."""
+        """The values of names that the loop sets."""
         assigned: dict[str, list[Node]] = {}
         for node in walk(self.node) if self.node.__class__ is ast.For else ():
             if node.__class__ is ast.Assign:
@@ -100,7 +101,7 @@ class _Loop:
 
     @cached_property
     def turns(self) -> set[str]:
-        """Names of the number of the turn, also where it was made an int."""
+        """The names for the number of the turn, also as an int."""
         turns = set(self.counters)
         for name, values in self.assigned.items():
             names = {n.id for v in values for n in walk(v) if n.__class__ is ast.Name} - {"int"}
@@ -115,7 +116,7 @@ class _Loop:
         return turns
 
     def takes(self, call: ast.Call) -> str:
-        """ "selected" or "sliced": how the rows come to the expert that is called; "" where it is none."""
+        """How the expert that a call calls gets its rows: "selected" or "sliced"; "" where the call is not of an expert."""
         func, rows = call.func, call.args
         if func.__class__ is ast.Attribute:
             return self._multiplied(rows)
@@ -126,7 +127,7 @@ class _Loop:
         return "selected" if ways and all(w == "selected" for w in ways) else ""
 
     def multiplies(self, product: ast.BinOp) -> str:
-        """The same of `rows @ self.up[e]`."""
+        """The same for a product with weights of an expert: `rows @ self.up[e]`."""
         return self._multiplied([product.left, product.right])
 
     def _multiplied(self, sides: list[Node]) -> str:
@@ -137,12 +138,12 @@ class _Loop:
 
     @property
     def pick(self) -> ast.Call | None:
-        """The call that finds the rows, or that the loop runs over."""
+        """The call that finds the rows, or over which the loop runs."""
         calls = [n for n in walk(self.node) if n.__class__ is ast.Call]
         return next((n for n in calls if call_name(n.func) in _PICKS), calls[0] if calls else None)
 
     def _behind(self, func: Node) -> Iterator[str]:
-        """The name of the list of modules that a callee is taken from."""
+        """The name of the list of modules from which the called module comes."""
         if func.__class__ is ast.Subscript and self._counts(func.slice):
             words = (str(constant(n)) for n in walk(func.slice))  # self[f"expert_{e}"]
             yield "experts" if any("xpert" in word for word in words) else self._bank(func.value)
@@ -159,7 +160,7 @@ class _Loop:
         return name if is_list or "xpert" in name else ""
 
     def _is_weight(self, node: Node, depth: int = 0) -> bool:
-        """`self.w1[e]`, turned or cast."""
+        """Whether a node is a weight of the turn's expert: `self.w1[e]`, perhaps transposed or cast."""
         if node.__class__ is ast.Name and depth < 3:
             return any(self._is_weight(v, depth + 1) for v in self.assigned.get(node.id, ()))
         for inner in walk(node):
@@ -172,18 +173,19 @@ class _Loop:
 
     @cached_property
     def stored(self) -> set[str]:
-        """All names that get another value from turn to turn."""
+        """All names that get another value in each turn."""
         names = {n.id for n in walk(self.node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         return names | self.turns
 
     def _changes(self, bound: Node) -> bool:
-        """`x[-1]` is the same for each expert, as is x[task] in a loop around: no rows of its own."""
+        """Whether the bound of a slice changes with the turn. `x[-1]` and `x[task]` are the same for each expert."""
         nodes = list(walk(bound))
         if any(n.__class__ in (ast.Call, ast.Attribute) for n in nodes):
             return True
         return any(n.__class__ is ast.Name and n.id in self.stored for n in nodes)
 
     def _way(self, row: Node, depth: int = 0) -> str:
+        """How a node gets the rows of one expert: "selected", "sliced" or ""."""
         kind = row.__class__
         if kind is ast.Name and depth < 4:
             if row.id in self.elements:
@@ -204,7 +206,7 @@ class _Loop:
         return ""
 
     def _follows(self, call: ast.Call) -> bool:
-        """Whether what is asked depends on the turn: `where(mask[e])`, `nonzero(chosen == e)`, a mask that the loop takes."""
+        """Whether a call depends on the turn: `where(mask[e])`, `nonzero(chosen == e)`, or a mask over which the loop runs."""
         for node in walk(call):
             if node.__class__ is ast.Name and (node.id in self.turns or node.id in self.elements):
                 return True
@@ -213,7 +215,7 @@ class _Loop:
         return False
 
     def _compares(self, index: Node, depth: int = 0) -> bool:
-        """Whether an index follows from which tokens chose the expert."""
+        """Whether an index comes from a comparison of the chosen experts with the turn."""
         for node in walk(index):
             if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.Eq and self._counts(node):
                 return True

@@ -1,4 +1,4 @@
-"""Functions of torch that are one operation each (values/operations.py), with their arguments by place or by name."""
+"""Reads calls of functions of torch that are one operation each (values/operations.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from porter.values.values import Body
 
 
 class Call(NamedTuple):
-    name: str
-    spelt: str  # before aliases
+    """A call with its arguments as values."""
+
+    name: str  # without aliases: mul for multiply
+    spelt: str  # as the code has it
     args: list[Value]
     keywords: dict[str, Value]
     node: Node
@@ -26,7 +28,7 @@ class Call(NamedTuple):
 
 
 def named(body: Body, call: Call) -> Value | None:
-    """Of functions that are one operation each."""
+    """The value of a call of such a function; None for other functions."""
     name, _, args, keywords, node = call
     first, make, get, plain = args[0], body.make, call.get, call.plain
     if name == "gelu":
@@ -69,7 +71,7 @@ def named(body: Body, call: Call) -> Value | None:
 
 
 def _plain(value: Value) -> Any:
-    """A constant, or a tuple of them; of anything else its place, which equals no constant."""
+    """A constant, or a tuple of constants; else the value itself, which is equal to no constant."""
     if value.op == "const":
         return value.info
     if value.op == "tuple" and all(v.op == "const" for v in value.args):
@@ -78,7 +80,7 @@ def _plain(value: Value) -> Any:
 
 
 def sized(body: Body, op: str, value: Value, info: Any, sizes: list[Value], node: Node) -> Value:
-    """A view or a split of a value, with the sizes that it is given."""
+    """A view or a split of a value. `sizes`: the arguments that give its sizes."""
     result = body.make(op, (value,), info, node)
     if sizes and body.world.traces:
         body.traces.sizes[result] = sizes

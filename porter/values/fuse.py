@@ -1,7 +1,7 @@
-"""A computation replaced by the one operator that makes it: `porter migrate --fuse`.
+"""Replaces a computation by one operator: `porter migrate --fuse`.
 
-Written only where it can be shown that nothing else reads what falls away, and that each operand still is what it was at
-the place where the operator stands.
+It does so only if nothing else reads values that would be removed, and if each operand still has its value at the place of the
+operator.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from porter.values.values import Body
     from porter.values.world import Operations, Owner
 
-_FRESH = frozenset({"call", "linear", "module"})  # results of modules, which lie in memory without gaps
+_FRESH = frozenset({"call", "linear", "module"})  # their results are contiguous in memory
 
 
 def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
-    """The edits, or nothing where they cannot be shown to be right."""
+    """The edits; () where it cannot be shown that they are right."""
     write = _WRITERS.get((match.kind, match.why))
     if not has_one_type(file, match):
         return ()
@@ -39,15 +39,15 @@ def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
 
 
 def has_one_type(file: RuleFile, match: Match, short: tuple[str, ...] = (FLOAT32, NEVER)) -> bool:
-    """Whether the operator gives the type that stood there, whatever types the program is run with; `short`: what is known
-    of types where it does not."""
+    """Whether the operator gives the same type as the computation, whatever types the program uses. `short`: the agreements of
+    types that are not enough."""
     if (match.kind, match.why) not in _WRITERS or match.root is None or not file.facts.once.short_floats:
         return True
     return _agreed(match)[0] not in short
 
 
 def _agreed(match: Match) -> tuple[str, dict[str, Value]]:
-    """How far the types agree, and which casts of its parts the operator has to be handed for that."""
+    """When the types agree, and the casts that the operator must get in place of its parts for that."""
     agreed = agreement(match)
     if agreed == ALWAYS or match.kind != "rms-norm" or match.root is None:
         return agreed, {}
@@ -72,7 +72,7 @@ def _rms_norm(place: Place, match: Match) -> str | None:
         and owner is not None
         and any(v.__class__ is ast.Call for v in world.members(owner).get(eps.info[1], ()))
     ):
-        return None  # perhaps a tensor
+        return None  # eps may be a tensor
     if not _keeps_type(place, match):
         return None
     parts = parts | _agreed(match)[1]
@@ -81,7 +81,7 @@ def _rms_norm(place: Place, match: Match) -> str | None:
 
 
 def _is_vector(weight: Value, world: Operations[Body], owner: Owner) -> bool:
-    """A parameter that is made with one length."""
+    """Whether a weight is a parameter with one dimension."""
     weight = base(weight)
     if weight.op == "add":
         weight = next((base(a) for a in weight.args if a.op != "const"), weight)
@@ -100,7 +100,7 @@ def _is_vector(weight: Value, world: Operations[Body], owner: Owner) -> bool:
 
 
 def _keeps_type(place: Place, match: Match) -> bool:
-    """Whether the result has the type of x, as the operator's has: what was computed in another is cast again."""
+    """Whether the result has the type of x, like that of the operator: a computation in another type is cast back."""
     x = match.parts["x"]
     casts = [v for v in place.inside if v.op == "cast"]
     back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
@@ -115,7 +115,7 @@ def _is_cast_later(place: Place) -> bool:
 
 
 def _is_type_of(x: Value, cast: Value) -> bool:
-    """`y.to(x.dtype)`, `y.type_as(x)`."""
+    """Whether a cast gives the type of x: `y.to(x.dtype)`, `y.type_as(x)`."""
     if len(cast.args) != 2:
         return False
     kind = cast.args[1]
@@ -139,10 +139,12 @@ def _geglu(place: Place, match: Match) -> str | None:
 
 
 def _activation(place: Place) -> Any:
+    """The form of the GELU in a gate: none | tanh."""
     return next((base(a).info for a in place.root.args if base(a).op == "gelu"), None)
 
 
 def _whole(place: Place, match: Match) -> str | None:
+    """The text of the tensor whose halves a gate multiplies, made contiguous."""
     x = match.parts["x"]
     text = None if any(v.op == "cast" for v in place.inside) else place.spell(x)
     if text is None or x.op in _FRESH:
@@ -152,7 +154,7 @@ def _whole(place: Place, match: Match) -> str | None:
 
 def _rotary(place: Place, match: Match) -> str | None:
     if any(v.op == "cast" and (v in place.inside or base(v) is place.root) for v in place.body.made):
-        return None  # the operator wants one type
+        return None  # the operator needs operands of one type
     x, cos, sin = (place.spell(match.parts.get(name)) for name in ("x", "cos", "sin"))
     mode = ', rotary_mode="interleave"' if match.why == "interleave" else ""
     return f"torch_npu.npu_rotary_mul({x}, {cos}, {sin}{mode})" if None not in (x, cos, sin) else None
@@ -175,11 +177,12 @@ def _group_norm_swish(place: Place, match: Match) -> str | None:
     definitions = place.body.world.members(owner).get(norm.info, ()) if owner is not None else ()
     if len(definitions) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
         return None
-    layer = f"self.{norm.info}"  # its weights are float32 where autocast hands it something shorter
+    layer = f"self.{norm.info}"  # with autocast, x may have a shorter type than the weights
     weights = f"{layer}.weight.to({x}.dtype), {layer}.bias.to({x}.dtype)"
     return f"torch_npu.npu_group_norm_swish({x}, {layer}.num_groups, {weights}, {layer}.eps)[0]"
 
 
+# by kind and message of a match: the function that writes the operator
 _WRITERS: dict[tuple[str, str], Callable[[Place, Match], str | None]] = {
     ("attention", "written-out"): attention,
     ("rms-norm", "written-out"): _rms_norm,
@@ -195,7 +198,7 @@ _WRITERS: dict[tuple[str, str], Callable[[Place, Match], str | None]] = {
 
 
 def every(file: RuleFile, matches: list[Match]) -> Iterator[Change]:
-    """Of all matches that are seen at one place: one function turns queries and keys of several callers."""
+    """The edits of all matches at one place, without overlaps. One function may be seen by several callers."""
     taken: list[Change] = []
     for match in matches:
         new = fused(file, match)

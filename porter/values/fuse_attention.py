@@ -1,4 +1,4 @@
-"""Attention that is written out, as one call of scaled_dot_product_attention; nothing where any part of it is in doubt."""
+"""Writes attention as one call of scaled_dot_product_attention. Where any part is in doubt, it writes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from porter.values.place import Place
 from porter.values.value import Value
 from porter.values.views import base
 
-_SWAPPED = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
+_SWAPPED = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})  # transposes of the last two dimensions
 
 
 @dataclass(slots=True)
@@ -21,14 +21,15 @@ class _Parts:
 
     query: Value
     key: Value
-    scale: str | None = "1.0"  # None: the default of the function, one by the root of the width
+    scale: str | None = "1.0"  # None: the default of the function, 1 / sqrt(width)
     mask: Value | None = None
 
 
 def attention(place: Place, match: Match) -> str | None:
+    """The text of the call; None where it cannot be written."""
     product = place.root
     if product.op != "matmul" or product.info == "bmm":
-        return None  # what has three dimensions does not reach the fused kernel
+        return None  # tensors with three dimensions do not reach the fused kernel
     weights, value = product.args
     softmax, dropped = _down(base(weights))
     if softmax is None or softmax.info != -1:
@@ -45,7 +46,7 @@ def attention(place: Place, match: Match) -> str | None:
 
 
 def _down(value: Value) -> tuple[Value | None, Value | None]:
-    """The softmax below casts and one dropout, and that."""
+    """(softmax, dropout) below casts and at most one dropout."""
     dropped = None
     while value.op in ("cast", "dropout"):
         if value.op == "dropout":
@@ -57,6 +58,7 @@ def _down(value: Value) -> tuple[Value | None, Value | None]:
 
 
 def _scores(place: Place, value: Value) -> _Parts | None:
+    """The parts of the scores; None where there is more than a product, a scale and a mask."""
     scale, mask = None, None
     while value.op != "matmul":
         if value.op == "masked_fill" and mask is None:
@@ -90,7 +92,7 @@ def _holds(value: Value, depth: int = 0) -> bool:
 
 
 def _scale(place: Place, op: str, by: Value, tensors: tuple[Value, Value]) -> str | None:
-    """What the scores are multiplied with, as text; "" where it may be no plain number."""
+    """The scale as text. None: the default; "": it may be no plain number."""
     if by.op == "rsqrt":
         if _is_width(by.args[0], tensors):
             return None
@@ -109,7 +111,7 @@ def _scale(place: Place, op: str, by: Value, tensors: tuple[Value, Value]) -> st
 
 
 def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
-    """`k.size(-1)`, `q.shape[-1]`."""
+    """Whether a value is the width of one of the tensors: `k.size(-1)`, `q.shape[-1]`."""
     dimension = value.args[-1] if value.args else None
     if dimension is None or dimension.op != "const" or dimension.info not in (-1, 3):
         return False
@@ -122,7 +124,7 @@ def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
 
 
 def _mask(place: Place, mask: Value | None) -> str | None:
-    """It says what takes part, where the other said what is left out."""
+    """The argument for the mask. It is inverted: it is True where a score counts, not where it is left out."""
     if mask is None:
         return ""
     if mask.op == "not":
@@ -144,7 +146,7 @@ def _dropout(place: Place, dropped: Value | None) -> str | None:
 
 
 def functional(place: Place) -> str | None:
-    """How the file may call what lies in torch.nn.functional."""
+    """The text by which the file can name torch.nn.functional."""
     plain = place.body.world.names.plain
     for module, suffix in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
         name = next((n for n, full in sorted(plain.items()) if full == module), None)

@@ -1,4 +1,4 @@
-"""GELU written out: what is computed of `erf`, `tanh` or `sigmoid` is tried with numbers and compared with the three functions."""
+"""Finds GELU that is written out: evaluates a computation with `erf`, `tanh` or `sigmoid` for some numbers, and compares."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from porter.values.value import Value
 from porter.values.views import Users, base
 
-_POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)
-_NEAR = 2e-6  # 1.41421 stands for the root of two in some models
+_POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)  # numbers for x
+_NEAR = 2e-6  # the allowed difference: some models write 1.41421 for the root of two
 _NUMBERS = {"math.pi": math.pi, "numpy.pi": math.pi, "torch.pi": math.pi}
-_HIGHEST = 1e9
+_HIGHEST = 1e9  # larger constants are left out
 _LARGEST = 40  # values between the function and x
+# by kind of GELU: the function
 KINDS: dict[str, Callable[[float], float]] = {
     "erf": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
     "tanh": lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
@@ -35,7 +36,7 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
 
 
 def find(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
-    """(which, what the whole makes, x) of a `tanh`, `erf` or `sigmoid`."""
+    """(kind, value of the whole GELU, x) around a `tanh`, `erf` or `sigmoid`."""
     atoms = _atoms(value)
     if not atoms or len(users.of(value)) > 1 or value.op == "sigmoid" and base(value.args[0]).op not in ("mul", "div"):
         return
@@ -54,7 +55,7 @@ def find(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
 
 
 def _atoms(value: Value) -> list[Value]:
-    """What may be x: everything below that is no number."""
+    """The values that may be x: all from which a value is computed, except numbers."""
     atoms: list[Value] = []
     stack = list(map(base, value.args))
     while stack and len(atoms) < _LARGEST:
@@ -68,7 +69,7 @@ def _atoms(value: Value) -> list[Value]:
 
 
 def _number(value: Value, x: Value, number_of_x: float, known: dict[Value, float | None]) -> float | None:
-    """What a value is where x is a number; None where something else is in it."""
+    """A value as a number, if x is this number; None where it depends on anything else."""
     value = base(value)
     if value is x:
         return number_of_x
@@ -76,7 +77,7 @@ def _number(value: Value, x: Value, number_of_x: float, known: dict[Value, float
         return known[value]
     known[value] = None
     if value.op == "const":
-        # as a float: a power of whole numbers may take for ever
+        # as a float, because a power of ints may take for ever
         number = float(value.info) if type(value.info) in (int, float) and abs(value.info) < _HIGHEST else None
     elif value.op == "leaf":
         number = _NUMBERS.get(value.info[1])

@@ -1,4 +1,4 @@
-"""Which of the last two dimensions of a tensor counts positions, where reshaping of heads says so."""
+"""Finds which of the last two dimensions of a tensor is that of the positions, if the code for its heads shows it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from porter.regex import lazy
 from porter.values.value import Value
 from porter.values.views import base, factors
 
-_SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
+_SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})  # dimensions of a transposition that swaps the last two
+# operations that keep the last two dimensions
 _PARTS = frozenset({"half", "item", "index", "parts", "unbound", "normalize", "dropout", "choice"})
+# a group, or an axis, in a pattern of einops
 _AXES = lazy(r"\([^)]*\)|\S+")
 
 
 def of_channels(product: Value) -> bool:
-    """Whether a product of queries and keys sums over the positions, so that channels look at channels."""
+    """Whether a product of queries and keys sums over the positions, so that it is attention between channels."""
     first, is_last = product.args[0], True
     if product.op == "einsum":
         left, _, right = str(product.info).replace(" ", "").partition(",")
         summed = [axis for axis in left if axis not in right.partition("->")[2]]
         if len(summed) != 1 or len(left) < 3:
-            return len(summed) > 1  # no width of a head is as long as several dimensions
+            return len(summed) > 1  # a width of a head is one dimension
         is_last = left[-1] == summed[0]
     elif product.op != "matmul" or base(product.args[1]).op != "transpose":
         return False
@@ -32,7 +34,7 @@ def of_channels(product: Value) -> bool:
 
 
 def is_alone(product: Value) -> bool:
-    """Whether every query has keys of its own, so that the scores are no larger than these: `q.unsqueeze(-2) @ k`,
+    """Whether every query has keys of its own, so that the scores are not larger than the keys: `q.unsqueeze(-2) @ k`,
     `einsum("bhid,bhijd->bhij", q, k)`."""
     if product.op == "einsum":
         sides, arrow, scores = str(product.info).replace(" ", "").partition("->")
@@ -50,7 +52,7 @@ def is_alone(product: Value) -> bool:
 
 
 def _is_row(node: Node, product: object) -> bool:
-    """`q.unsqueeze(-2)`, `q[..., None, :]`, and `q.unsqueeze(1)` where there are three dimensions."""
+    """Whether a node makes each query a row: `q.unsqueeze(-2)`, `q[..., None, :]`; with three dimensions, `q.unsqueeze(1)`."""
     if node.__class__ is ast.Subscript:
         parts = node.slice.elts if node.slice.__class__ is ast.Tuple else []
         return len(parts) > 2 and constant(parts[0]) is ... and _is_new(parts[-2])
@@ -61,11 +63,12 @@ def _is_row(node: Node, product: object) -> bool:
 
 
 def _is_new(node: Node) -> bool:
-    """`None` in an index."""
+    """Whether a part of an index is None."""
     return node.__class__ is ast.Constant and node.value is None
 
 
 def _positions_last(value: Value) -> bool | None:
+    """Whether the positions are the last dimension; None where that is not known."""
     value = base(value)
     while value.op in _PARTS or value.op == "mul" or value.op in ("call", "module") and len(value.args) == 1:
         value = base(value.args[0])
@@ -86,14 +89,14 @@ def _positions_last(value: Value) -> bool | None:
 
 
 def _splits_features(value: Value) -> bool:
-    """`linear(x).reshape(b, n, 3, heads, width)`: the features lie last."""
+    """Whether a value is `linear(x).reshape(b, n, 3, heads, width)`. There the features are last."""
     if value.op != "view" or value.node.__class__ is not ast.Call:
         return False
     return call_name(value.node.func) in ("view", "reshape") and base(value.args[0]).op in ("linear", "module")
 
 
 def _rearranged(call: ast.Call) -> bool | None:
-    """Of `b n (h d) -> b h n d`: what a dimension of features was cut into ends with the width of a head."""
+    """Whether the positions are last after `b n (h d) -> b h n d`. The axes in brackets were features before."""
     pattern: Any = next((constant(a) for a in call.args if isinstance(constant(a), str)), "")
     before, arrow, after = pattern.partition("->")
     axes, features = _AXES.findall(after), set()

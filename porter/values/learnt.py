@@ -1,4 +1,4 @@
-"""Whether a value is made of what training changes: a parameter of the module, a row of a table of embeddings."""
+"""Says whether a value depends on something that training changes: a parameter of the module, an embedding."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from porter.values.value import Value
 from porter.values.values import Body
 
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
-_LEARNING = frozenset({"Embedding", "Linear", "Conv1d", "Conv2d"})
+_LEARNING = frozenset({"Embedding", "Linear", "Conv1d", "Conv2d"})  # modules with parameters
 _CONSTANT = frozenset({"detach", "shape", "size", "device", "dtype"})  # no gradient goes through them
-_MOST = 100  # values looked through
+_MOST = 100  # values that are looked at
 
 
 def is_learnt(value: Value, body: Body) -> bool:
-    """As far as the class shows what its attributes are."""
+    """Whether a value depends on a parameter, as far as the class shows what its attributes are."""
     known, stack = {value}, [value]
     while stack and len(known) < _MOST:
         value = stack.pop()

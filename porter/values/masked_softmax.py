@@ -1,4 +1,4 @@
-"""A softmax of scores of which a mask puts some at minus infinity, where the whole is no attention that one call makes."""
+"""Finds a softmax of scores that are masked with minus infinity, and that are no attention that one call can compute."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base
 
+# names of scores, of functions that mask, and of classes that are a softmax
 _SCORES = lazy(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")
 _MASKS = lazy(r"(?i)mask")
 _SOFTMAX = lazy(r"(?i)softmax")
 
 
 def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
-    """The parts: scores and mask."""
+    """The parts of a masked softmax: its mask."""
     if softmax.info not in (-1, 3):
         return
     filled = _Filled()
@@ -30,12 +31,12 @@ def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]
 
 
 class _Filled:
-    """What a mask is filled into, through casts, scales and changes of shape."""
+    """Finds a mask and the values into which it is filled, through casts, scales and changes of shape."""
 
     def __init__(self) -> None:
         self.mask: Value | None = None
         self.below: list[Value] = []
-        self.changed = False  # by something between the mask and the softmax
+        self.changed = False  # there is another function between the mask and the softmax
         self._visited: set[tuple[Value, bool]] = set()
 
     def read(self, value: Value, filled: bool = False) -> None:
@@ -69,13 +70,13 @@ class _Filled:
 
 
 def _joins(value: Value) -> bool:
-    """Whether a change of shape ends with fewer or other dimensions than a matrix for each head has."""
+    """Whether a change of shape joins or removes dimensions, so that the scores are no matrix for each head."""
     call = value.node
     return call.__class__ is ast.Call and call_name(call.func) in ("flatten", "squeeze")
 
 
 def _is_handed_in(body: Body, softmax: Value, value: Value, users: Users) -> bool:
-    """Scores of every position against every other that another function made: a product takes the weights."""
+    """Whether a value is a parameter with scores that another function made, and a product uses the weights."""
     if value.op != "leaf" or value.info[0] != "parameter":
         return False
     if body.owner is not None and _SOFTMAX.search(body.owner.name):

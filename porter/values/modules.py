@@ -1,4 +1,4 @@
-"""What a module does when it is called, by how it was made."""
+"""Gives the result of calling a module, by the call that made the module."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MODULES = {
     "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",
     "LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm",
 }  # fmt: skip
-_NAMED = {"silu": "silu", "swish": "silu", "gelu": "gelu"}  # by a word that chooses an activation
+_NAMED = {"silu": "silu", "swish": "silu", "gelu": "gelu"}  # words with which code chooses an activation
 
 
 def called(
     world: Operations[Body], body: Body, constructor: ast.Call, args: list[Value], node: Node, name: str = ""
 ) -> Value | None:
-    """The result of a module that is made like this; `name` is its attribute."""
+    """The result of calling a module that `constructor` makes; `name` is its attribute."""
     constructor, kind = _inner(world, constructor)
     full = world.resolve(kind) or kind
     layer = full.rpartition(".")[2]
@@ -49,7 +49,7 @@ def called(
 
 
 def _inner(world: Operations[Body], constructor: ast.Call) -> tuple[ast.Call, str]:
-    """Of `Normalize(channels)`, a function of the file, the module that it returns."""
+    """The call that makes the module, and its name. A function of the file may return it: `Normalize(channels)`."""
     kind = dotted(constructor.func)
     function = world.functions.get((None, kind))
     last_statement: Node = function.body[-1] if function is not None else None
@@ -59,7 +59,7 @@ def _inner(world: Operations[Body], constructor: ast.Call) -> tuple[ast.Call, st
 
 
 def _word(body: Body, node: Node) -> Any:
-    """A string, also as what a parameter of `__init__` is unless a caller says otherwise."""
+    """The string of an argument; for a parameter of `__init__`, its default."""
     if node.__class__ is ast.Name and body.owner is not None:
         for method in body.owner.body:
             if getattr(method, "name", "") == "__init__":

@@ -1,4 +1,4 @@
-"""What calls, operators and indices mean for values (values/values.py): one operation, however PyTorch lets it be spelt."""
+"""Turns calls, operators and indices into values (values/values.py). All ways to write an operation give the same value."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from porter.values.values import Body
 if TYPE_CHECKING:
     from porter.values.world import Members, Owner
 
+# operations by the names of their functions and methods; other names for them
 _UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
 _BINARY = frozenset("add sub mul div pow matmul".split())
 _VIEWS = frozenset(
@@ -29,13 +30,14 @@ _ALIASES = {
     "multiply": "mul", "true_divide": "div", "divide": "div", "subtract": "sub", "bmm": "matmul", "mm": "matmul", "swish": "silu",
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
 }  # fmt: skip
-_ROOTS = ("torch.", "einops.", "math.", "numpy.")
+_ROOTS = ("torch.", "einops.", "math.", "numpy.")  # libraries whose functions are read
 _Keywords: TypeAlias = "dict[str, Value]"
-_OTHER = Value("", (), None, None)  # `_arithmetic` does not know it; None: it knows it, and makes nothing of it
+# answers of `_arithmetic`. _OTHER: it does not know the operation. None: it knows it, but has no value for it
+_OTHER = Value("", (), None, None)
 
 
 class World:
-    """What the functions of a file share: imported names, functions and methods worth entering, members of classes."""
+    """What the functions of a file share: imported names, functions and methods that are entered, members of classes."""
 
     def __init__(
         self,
@@ -46,8 +48,8 @@ class World:
         traces: bool = False,
     ) -> None:
         self.names, self.members = names, members
-        self.remembers = remembers  # what names stood for at each statement: only edits ask for it
-        self.traces = traces  # where values go that nothing is made of, for those who follow one
+        self.remembers = remembers  # keep the values of all names at each statement, which only edits need
+        self.traces = traces  # keep where values go, for code that follows a value
         self.functions = {(owner, function.name): function for function, owner in entered.items()}
 
     def resolve(self, name: str) -> str | None:
@@ -56,7 +58,7 @@ class World:
         return base and base + dot + tail
 
     def settled(self, owner: Owner, attribute: str) -> Any:
-        """What `self.attribute` is unless a caller says otherwise: a constant, or the default of an argument of `__init__`."""
+        """The usual value of `self.attribute`: a constant, or the default of a parameter of `__init__`."""
         if owner is None:
             return None
         values = self.members(owner).get(attribute, ())
@@ -71,10 +73,8 @@ class World:
     # ---- operators and indices
 
     def binary(self, body: Body, op: str, left: Value, right: Value, node: Node) -> Value:
-        """Of `x ** y`, and of `torch.pow(x, y)` and `x.pow(y)`, which come here by `_arithmetic`.
-
-        A negative number is a const, too.
-        """
+        """The value of an operator with two operands: `x ** y`. `torch.pow(x, y)` and `x.pow(y)` come here as well, from
+        `_arithmetic`. A negative number is a const, too."""
         if op == "mul":
             if left is right:
                 return body.make("square", (left,), None, node)
@@ -91,7 +91,7 @@ class World:
         return body.make(op, (left, right), None, node)
 
     def part(self, body: Body, value: Value, index: int, count: int, node: Node) -> Value:
-        """One of `a, b = value`."""
+        """One part of a value, as in `a, b = value`."""
         if value.op == "tuple" and len(value.args) == count and -count <= index < count:
             return value.args[index]
         if value.op == "choice":
@@ -180,7 +180,7 @@ class World:
         return operation or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
 
     def _applied(self, body: Body, function: Node, to: Value) -> Value:
-        """One of the results of `map(function, ...)`."""
+        """One result of `map(function, ...)`."""
         if function.__class__ is ast.Lambda:
             return body.within(function, to) if len(function.args.args) == 1 else body.opaque(function)
         result = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
@@ -197,7 +197,7 @@ class World:
         return body.enter(function, given) if given is not None else None
 
     def _member(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
-        """`self.name(...)`: a method of the class, or a module that it keeps."""
+        """The value of `self.name(...)`: a method of the class, or a module in an attribute."""
         if (result := self._enter(body, name, body.owner, args, keywords)) is not None:
             return result
         values: Sequence[Node] = self.members(body.owner).get(name, ()) if body.owner is not None else ()
@@ -222,14 +222,14 @@ class World:
         return named(body, call) if result is _OTHER else result
 
     def _arithmetic(self, body: Body, call: Call) -> Value | None:
-        """Of operators, casts and views; `_OTHER` of the rest."""
+        """The value of arithmetic, casts and views; `_OTHER` for all other operations."""
         name, spelt, args, keywords, node = call
         first, make, get, plain = args[0], body.make, call.get, call.plain
         if name in _BINARY:
             other = get(1, "other", "exponent", "mat2")
             if other is None or "alpha" in keywords:
                 return None
-            if spelt in ("mm", "bmm"):  # which say how many dimensions there are
+            if spelt in ("mm", "bmm"):  # these names also give the number of dimensions
                 return make("matmul", (first, other), spelt, node)
             return self.binary(body, name, first, other, node)
         if name == "reciprocal" and first.op == "sqrt":

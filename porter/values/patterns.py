@@ -1,6 +1,6 @@
-"""Computations that the target has one operator for, recognised by how values are made of each other, whatever the names.
+"""Finds computations for which the target has one operator, by how values are computed from each other, whatever their names.
 
-Only functions that say one of the words below are read (values/values.py), and those that call them.
+Only functions with one of the words below are read (values/values.py), and functions that call them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from porter.python.receivers import Receivers
     from porter.python.source import Source
 
+# names of values that are the same for every sample
 _SPREAD = lazy(r"(?i)emb|pos(?!t)|bias|type")
 _LONGEST = 2_000  # lines of a function that a person wrote
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# each begins with plain letters: a search for them takes a tenth of the time; each that is more costs every file the same
+# each begins with plain letters, as such a search takes a tenth of the time; a further word takes time in every file
 _WORDS = tuple(
     Sought(word)
     for word in (
@@ -50,9 +51,9 @@ _WORDS = tuple(
         *(r"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", r"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
     )
 )
-# `__init__` makes these and hands no tensor to them: its own values are asked for where another word says so
+# an `__init__` makes these modules, but calls none of them: its values are read only if another of the words is in it
 _MODULES = (Sought(r"LU\((?<=SiLU\(|GELU\()"), Sought(r"Norm\((?<=LayerNorm\(|GroupNorm\()"))
-_COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
+_COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # copies of attention heads
 
 
 class _Scene(Protocol):
@@ -61,7 +62,7 @@ class _Scene(Protocol):
 
 
 class File(Protocol):
-    """What is asked of the file whose computations are sought."""
+    """The part of a file that this module needs."""
 
     buckets: dict[type, list[Link]]
     session: Session
@@ -78,16 +79,18 @@ class File(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    kind: str  # of pattern: what rules ask for
-    why: str
-    anchor: ast.Call  # the expression that the finding points at
-    body: Body | None  # whose values these are, where they are any
-    root: Value | None = None  # what one operator would make
+    """A computation that was found."""
+
+    kind: str  # the pattern: rules ask for it
+    why: str  # key of the message
+    anchor: ast.Call  # the expression at which the finding stands
+    body: Body | None  # the function with the values; None where no values were computed
+    root: Value | None = None  # the value that one operator would compute
     parts: dict[str, Value] = field(default_factory=dict)
 
 
 def find(file: File) -> dict[tuple[int, int], list[Match]]:
-    """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
+    """All matches of a file, by the place of their anchor. Of several matches, the one with most parts comes first."""
     data = file.source.utf8
     if b"torch" not in data:
         return {}
@@ -117,7 +120,7 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
 
 
 def _functions(file: File, lines: list[int]) -> dict[Node, ast.ClassDef | None]:
-    """Functions that stand on these lines, or call one that does, with the class that they are a method of; in the order of lines."""
+    """The functions on these lines and functions that call them, with the class of a method, in the order of the file."""
     if not lines:
         return {}
     links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)
@@ -133,7 +136,7 @@ def _functions(file: File, lines: list[int]) -> dict[Node, ast.ClassDef | None]:
     names = {function.name for function in chosen} - {"__init__", "forward"}
     for link in links:
         if link[0] not in chosen and link[0].name == "forward" and owner_of(link) in owners:
-            chosen[link[0]] = link  # activations that __init__ makes
+            chosen[link[0]] = link  # it calls activations that __init__ makes
     if names:
         lines = sorted({c[0].lineno for c in file.buckets[ast.Call] if call_name(c[0].func) in names})
         for link in links:
@@ -143,6 +146,7 @@ def _functions(file: File, lines: list[int]) -> dict[Node, ast.ClassDef | None]:
 
 
 def matches(body: Body) -> Iterator[Match]:
+    """All matches in one function."""
     users = Users(body)
     for value in body.made:
         if value.op == "rsqrt":
@@ -166,7 +170,7 @@ def matches(body: Body) -> Iterator[Match]:
                 yield Match("gelu", why, value.node, body, root, {"x": x})
     messages: set[str] = set()
     for why, anchor, root, parts in rotary.find(body, users):
-        if why == "complex":  # queries, keys and what turns them: one is told of
+        if why == "complex":  # queries, keys and rotations: only the first gets the message
             yield Match("complex-rotation", "again" if why in messages else why, anchor, body)
         elif root is not None or why not in messages:
             yield Match("rotary", why, anchor, body, root, parts)
@@ -174,7 +178,7 @@ def matches(body: Body) -> Iterator[Match]:
 
 
 def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
-    """x * rsqrt(mean(x * x) + eps) * weight: in any order, with casts between."""
+    """x * rsqrt(mean(x * x) + eps) * weight, in any order, with casts in between."""
     under, eps = base(value.args[0]), None
     if under.op == "add":
         mean, eps = under.args if base(under.args[0]).op == "mean" else under.args[::-1]
@@ -183,9 +187,9 @@ def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
         return
     x = base(base(under.args[0]).args[0])
     if eps is not None and base(eps).op not in ("const", "leaf", "attribute", "choice", "item"):
-        return  # computed of what is learnt: the operator takes a number
+        return  # eps may be learnt, and the operator takes a number
     if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
-        return  # the mean is taken off: LayerNorm
+        return  # the mean is subtracted: LayerNorm
     root, weight = None, None
     for candidate in body.made:
         if candidate.op not in ("mul", "div"):
@@ -218,7 +222,7 @@ def _is_last(dims: tuple[Any, ...], body: Body) -> bool:
 
 
 def _gate(body: Body, value: Value, users: Users) -> Iterator[Match]:
-    """silu(a) * b: of the halves of one tensor, or of two linear layers with the same input."""
+    """silu(a) * b, where a and b are halves of one tensor, or two linear layers with the same input."""
     a = base(value.args[0])
     for product in users.through_casts(value):
         if product.op != "mul":
@@ -239,7 +243,7 @@ def _is_linear(value: Value) -> bool:
 
 
 def _is_spread(value: Value, depth: int = 0) -> bool:
-    """A number, or what is the same for every sample: tables of positions."""
+    """Whether a value is a number, or the same for every sample, as tables of positions are."""
     value = base(value)
     if value.op == "add":
         return depth < 6 and any(_is_spread(a, depth + 1) for a in value.args)
@@ -248,7 +252,7 @@ def _is_spread(value: Value, depth: int = 0) -> bool:
 
 
 def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
-    """A normalisation of a sum, or before an activation."""
+    """A layer norm of a sum, or a group norm before an activation."""
     x = base(value.args[0])
     if value.op == "layer_norm" and x.op == "add" and not any(map(_is_spread, x.args)) and _has_weights(value.node):
         yield Match("norm", "add-layer-norm", value.node, body, value, {})
@@ -259,7 +263,7 @@ def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
 
 
 def _has_weights(norm: Node) -> bool:
-    """`F.layer_norm(x, shape)` has none, and the operator that adds and normalises asks for both."""
+    """Whether a norm has weight and bias, which the operator needs. `F.layer_norm(x, shape)` has none."""
     given = {k.arg for k in norm.keywords}
     is_function = len(norm.args) > 1 or "normalized_shape" in given
     return not is_function or len(norm.args) > 3 or "bias" in given

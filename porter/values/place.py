@@ -1,4 +1,4 @@
-"""Where one operator will stand for a computation, and what falls away above it because nothing else reads it."""
+"""Finds the place where one operator can replace a computation, and the statements above it that can then be removed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
     from porter.python.source import Source
 
-# values that cost nothing if they stay
+# operations that cost nothing if they stay
 _FREE = frozenset({"leaf", "const", "attribute", "item", "tuple", "parts", "opaque", "FloorDiv"})
-_Homes: TypeAlias = "dict[Node, list[Node]]"  # the block that each statement of a function stands in
+_Homes: TypeAlias = "dict[Node, list[Node]]"  # the block of each statement of a function
 _SIMPLE = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
 
 
 def place_for(file: RuleFile, match: Match) -> Place | None:
-    """None where the computation is not one expression of one simple statement."""
+    """The place of a match; None where its computation is not one expression of a simple statement."""
     body, root = match.body, match.root
     expression = _expression(body, root) if body is not None and root is not None else None
     if body is None or root is None or expression is None:
@@ -36,7 +36,7 @@ def place_for(file: RuleFile, match: Match) -> Place | None:
 
 
 def _expression(body: Body, root: Value) -> Node:
-    """The one expression of the function that makes the root; not a call of another function that makes it."""
+    """The only expression of the function that computes the root; None for a call of another function that does."""
     expressions = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
     return expressions[0] if len(expressions) == 1 and expressions[0] is root.node else None
 
@@ -52,7 +52,7 @@ def _homes(function: Node) -> _Homes:
 
 
 def _home(homes: _Homes, node: Node) -> tuple[list[Node], Node] | None:
-    """The simple statement that an expression stands in, with its block."""
+    """(block, statement) of the simple statement around an expression."""
     for statement, block in homes.items():
         if statement.__class__ in _SIMPLE and any(n is node for n in walk(statement)):
             return block, statement
@@ -60,7 +60,7 @@ def _home(homes: _Homes, node: Node) -> tuple[list[Node], Node] | None:
 
 
 class Place:
-    """Where the operator will stand, and what falls away above it."""
+    """The place of an operator in its function."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Place:
         block: list[Node],
         statement: Node,
     ) -> None:
-        self.source = cast("Source", file.source)  # of which rules see less
+        self.source = cast("Source", file.source)  # rules see only a part of it
         self.match, self.body, self.root = match, body, root
         self.expression, self._homes, self.block, self.statement = expression, homes, block, statement
 
@@ -92,7 +92,7 @@ class Place:
 
     @cached_property
     def removed(self) -> list[Node]:
-        """Statements that make only what nothing else reads."""
+        """The statements above that can be removed, as nothing else reads the names that they bind."""
         removed: list[Node] = []
         above = self.block[: self.block.index(self.statement)]
         for statement in reversed(above):
@@ -110,7 +110,7 @@ class Place:
         return halved or all(p in self.inside for p in parts)
 
     def _read(self, name: str, by: Node, removed: list[Node]) -> bool:
-        """Whether what a statement binds a name to is read by what stays."""
+        """Whether code that stays reads the name that the statement `by` binds."""
         index = self.block.index(by)
         for statement in self.block[index + 1 :]:
             rebinds = statement.__class__ is ast.Assign and name in _targets(statement)
@@ -128,7 +128,7 @@ class Place:
 
     @cached_property
     def settled(self) -> bool:
-        """Whether all of the computation falls away, and no remark with it."""
+        """Whether all of the computation is removed, and no comment with it."""
         gone = {n for s in (*self.removed, self.expression) for n in walk(s)}
         if any(
             v in self.inside and v.op not in _FREE and n not in gone and n.__class__ is not ast.Name
@@ -139,7 +139,7 @@ class Place:
 
     @cached_property
     def names(self) -> Mapping[str, Value | None]:
-        """What names stand for at the place, once the statements above have fallen away."""
+        """The values of names at the place, once the statements above are removed."""
         before, index = self.body.before, self.block.index(self.statement)
         if not self.removed:
             return before[self.statement]
@@ -153,7 +153,7 @@ class Place:
         return names
 
     def spell(self, value: Value | None) -> str | None:
-        """An expression of the value, at the place."""
+        """An expression that has this value at the place; None where there is none."""
         if value is None:
             return None
         if value.op == "leaf" and value.info[0] == "attribute":
@@ -176,11 +176,12 @@ class Place:
         return None
 
     def edits(self, new: str) -> tuple[Change, ...]:
+        """The edits that write `new` in place of the computation."""
         start, end = self.source.span(self.expression)
         return tuple(sorted([Change(start, end, new.encode()), *map(self._removal, self.removed)]))
 
     def _removal(self, statement: Node) -> Change:
-        """With its lines, where it has them for itself; a remark behind it keeps its own."""
+        """The edit that removes a statement: with its lines, if it is alone in them; a comment behind it stays."""
         source = self.source
         start, end = source.span(statement)
         before, behind = source.line_end(end)
@@ -188,12 +189,12 @@ class Place:
         alone = not source.utf8[begin:start].strip() and not source.utf8[end:before].strip()
         if alone:
             return Change(begin, behind, b"")
-        remark = source.utf8[end:before]
-        return Change(start, end + len(remark) - len(remark.lstrip(b" \t;")), b"")
+        rest = source.utf8[end:before]
+        return Change(start, end + len(rest) - len(rest.lstrip(b" \t;")), b"")
 
 
 def _targets(statement: Node) -> list[str]:
-    """The names that a plain assignment gives; none where it gives something else, too."""
+    """The names that an assignment binds; [] where it also binds anything else."""
     if statement.__class__ is not ast.Assign or len(statement.targets) != 1:
         return []
     target = statement.targets[0]
@@ -202,7 +203,7 @@ def _targets(statement: Node) -> list[str]:
 
 
 def _operands(root: Value) -> set[Value]:
-    """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
+    """The operands of attention: the three tensors and the mask. Values between them and the root are removed."""
     operands, stack = {root.args[1]} if root.op == "matmul" else set[Value](), [root.args[0]]
     known: set[Value] = set()
     while stack:

@@ -1,4 +1,4 @@
-"""Rotary position embedding among the values of a function: halves or neighbours, written out or as complex numbers."""
+"""Finds rotary position embedding among the values of a function: with halves or neighbours, or with complex numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base, factors, half, halves, unshaped
 
+# names of cosines and sines
 _ANGLES = lazy(r"(?i)cos|sin(?![a-z])|cis|freq|theta|angle|phase|polar|rope|rot[ae]")
-_MANY = 50  # values looked at
+_MANY = 50  # values that are looked at
 
 
 def find(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
-    """(message, place, what one operator would make, its parts)."""
+    """(message, place, value that one operator would compute, parts) of each rotation."""
     for value in body.made:
         if value.op in ("cat", "stack") and len(value.args) == 2:
             if rotation := turned(value):
@@ -32,7 +33,7 @@ def find(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None
 
 
 def turned(value: Value) -> tuple[Value, str] | None:
-    """x and how its parts lie, for `cat((-x2, x1))` and `stack((-x2, x1))`."""
+    """(x, "half" or "interleave") for the values `cat((-x2, x1))` and `stack((-x2, x1))`."""
     if value.info not in (-1, 3, 4):
         return None
     minus, plain = (base(a) for a in value.args)
@@ -49,7 +50,7 @@ def turned(value: Value) -> tuple[Value, str] | None:
 
 
 def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, Value]]:
-    """x * cos + turned * sin."""
+    """(sum, cos, sin) of each x * cos + turned * sin."""
     around = [value]
     for inner in around:
         for user in users.of(inner):
@@ -68,7 +69,7 @@ def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, 
 
 
 def _apart(value: Value, body: Body) -> str:
-    """`cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))`."""
+    """The mode ("half", "interleave") of the value `cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))`; "" for others."""
     minus, plus = (unshaped(a) for a in value.args)
     if minus.op != "sub" or plus.op != "add" or value.info not in (-1, 3, 4):
         return ""
@@ -79,7 +80,7 @@ def _apart(value: Value, body: Body) -> str:
     if halves(first[0], second[0]) is None or {id(first[0]), id(second[0])} != {id(third[0]), id(fourth[0])}:
         return ""
     if halves(first[1][0], second[1][0]) and not _is_angle(first[1][0], body):
-        return ""  # two complex numbers, of which none need be a rotation
+        return ""  # a product of two complex numbers, which may be no rotation
     cos, sin = {id(v) for v in first[1]}, {id(v) for v in second[1]}
     crossed = first[0] is fourth[0]
     if ({id(v) for v in third[1]}, {id(v) for v in fourth[1]}) != ((cos, sin) if crossed else (sin, cos)):
@@ -89,7 +90,7 @@ def _apart(value: Value, body: Body) -> str:
 
 
 def _is_angle(value: Value, body: Body) -> bool:
-    """Whether anything calls it one of cosines and sines: what it is made of, or the function that turns by it."""
+    """Whether a name says that a value is one of cosines or sines: a name in its computation, or that of the function."""
     words, values = [getattr(body.function, "name", "")], [value]
     for inner in values:
         words += [
@@ -100,16 +101,16 @@ def _is_angle(value: Value, body: Body) -> bool:
 
 
 def _halved(value: Value) -> tuple[Value, list[Value]] | None:
-    """The factor that is a half of something, and the others."""
+    """(factor that is a half of a tensor, other factors) of a product."""
     parts = factors(value)
     halved = [p for p in parts if half(p)]
-    if len(halved) > 1:  # tables of cosines are cut in halves, too: what is turned comes first
+    if len(halved) > 1:  # tables of cosines may be halves, too; the tensor comes first
         halved = halved[:1]
     return (halved[0], [p for p in parts if p is not halved[0]]) if len(halved) == 1 and len(parts) == 2 else None
 
 
 def _turns(value: Value, users: Users) -> bool:
-    """Whether complex numbers are multiplied and taken apart again."""
+    """Whether complex numbers are multiplied and become real numbers again."""
     return any(
         user.op == "mul" and any(u.op == "view_as_real" for u in users.through_casts(user))
         for user in users.through_casts(value)

@@ -1,4 +1,4 @@
-"""What keeps calls of scaled_dot_product_attention from the fused kernel, or makes them carry more than they need."""
+"""Finds calls of scaled_dot_product_attention that do not reach the fused kernel, or that get more data than they need."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import base
 
+# names of biases; of functions that repeat heads
 _BIAS = lazy(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
 _REPEATS = lazy(r"(?i)^(?:_*(?:repeat|expand|tile)_?(?:kv|key|value|head|gqa)\w*|repeat_interleave)$")
 _GROUPS = frozenset({"repeat", "expand", "expand_as", "tile"})
-_LARGEST = 60  # values looked through
+_LARGEST = 60  # values that are looked at
 
 
 def misses(call: Value, body: Body) -> Iterator[str]:
-    """The messages about one call."""
+    """The keys of the messages about one call."""
     given = {k.arg for k in call.node.keywords}
     if len(call.args) > 3 and _is_bias(call.args[3]):
-        if is_learnt(call.args[3], body):  # nothing fused gives it a gradient
+        if is_learnt(call.args[3], body):  # no fused operator gives it a gradient
             return
         yield "bias"
     if "enable_gqa" not in given and len(call.args) > 2 and all(map(_is_repeated, call.args[1:3])):
@@ -32,7 +33,7 @@ def misses(call: Value, body: Body) -> Iterator[str]:
 
 
 def _is_bias(value: Value, depth: int = 0) -> bool:
-    """A float that is learnt or computed, and added to the scores: not a mask of zeros and minus infinity alone."""
+    """Whether a value is a bias, learnt or computed, that is added to the scores, and not only a mask."""
     value = base(value)
     if depth > 8:
         return False
@@ -57,7 +58,8 @@ def _is_bias(value: Value, depth: int = 0) -> bool:
 
 
 def _is_repeated(value: Value) -> bool:
-    """Heads of keys or values that were copied for their groups of queries: `repeat_interleave`, or a dimension put in and expanded."""
+    """Whether heads of keys or values were copied for their groups of queries: by `repeat_interleave`, or by a new dimension
+    that is expanded."""
     stack = [base(value)]
     known: set[Value] = set()
     while stack and len(known) < _LARGEST:
@@ -76,13 +78,13 @@ def _is_repeated(value: Value) -> bool:
 
 
 def _repeats_heads(call: ast.Call) -> bool:
-    """`repeat(k, "b h n d -> b (h r) n d", r=4)`."""
+    """Whether a call of einops repeats heads: `repeat(k, "b h n d -> b (h r) n d", r=4)`."""
     after = next((t.partition("->")[2] for t in map(constant, call.args) if isinstance(t, str)), "")
     return "(" in after.strip().partition(" ")[2] and not after.strip().startswith("(")
 
 
 def _is_put_in(value: Value) -> bool:
-    """`x[:, :, None].expand(...)`, `x.unsqueeze(2).repeat(...)`."""
+    """Whether a new dimension is expanded: `x[:, :, None].expand(...)`, `x.unsqueeze(2).repeat(...)`."""
     name = call_name(value.node.func) if value.node.__class__ is ast.Call else ""
     if value.op not in ("view", "call") or name not in _GROUPS or not value.args:
         return False

@@ -1,13 +1,14 @@
-"""Sizes of a model that NPUs compute best: what a configuration calls them, and the next size that fits."""
+"""Finds sizes of a model that do not fit the NPU, by their names in a configuration, and gives the next size that fits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# The cube unit multiplies blocks of 16 x 16; vocabularies, layers and sequences are cut into pieces of 128.
+# The cube unit multiplies blocks of 16 x 16. Vocabularies, layers and sequences are divided into pieces of 128.
 _BLOCK, _PIECE = 16, 128
-_DEAR = 0.04  # what costs more than this to fill up costs more than it brings
+_DEAR = 0.04  # to increase a size by more than this part is not worth it
+# names of sizes, by kind
 _KEYS = {
     "vocab": "vocab_size n_vocab vocabulary_size padded_vocab_size",
     "width": "hidden_size n_embd d_model hidden_dim embed_dim embedding_dim dim_model n_embed",
@@ -17,10 +18,13 @@ _KEYS = {
     "heads": "num_attention_heads num_heads n_head n_heads nhead",
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
+# names of the number of groups of heads
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups")
-_TINY = 64
-_TABLES = ("embedding_size", "padded_vocab_size")
+_TINY = 64  # a model with a smaller width is for tests
+_TABLES = ("embedding_size", "padded_vocab_size")  # names of the number of rows of an embedding table
+# smaller sizes are not looked at
 _LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
+# further names that show that settings belong to a model
 _OTHERS = frozenset(
     [
         "num_hidden_layers",
@@ -37,20 +41,22 @@ _OTHERS = frozenset(
 
 
 class Misfit(NamedTuple):
-    why: str  # a message's key
+    """A size that does not fit."""
+
+    why: str  # key of the message
     old: int
-    new: int  # the next that fits
-    heads: int = 0  # how many of them are so wide
+    new: int  # the next size that fits
+    heads: int = 0  # the number of heads with the new width
 
     def values(self, name: str) -> tuple[tuple[str, str], ...]:
         return ("name", name), ("old", str(self.old)), ("new", str(self.new)), ("count", str(self.heads))
 
 
 def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit]:
-    """Of the settings of one model, by key; `certain`: they are a model's, however few there are."""
+    """The misfits among the settings of one model, by key. `certain`: they surely belong to a model, even a single one."""
     known = {key: KINDS[key] for key in sizes if key in KINDS}
     if len(known) + len(_OTHERS & sizes.keys()) < 2 and not certain or not known:
-        return {}  # a single word may mean anything
+        return {}  # a single name may mean anything
     if any(kind == "width" and sizes[key] < _TINY for key, kind in known.items()):
         return {}  # a model for tests
     misfits = {}
@@ -63,7 +69,7 @@ def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit
         if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
             continue  # the table is larger than the vocabulary already
         if kind in ("width", "inner") and not sizes[key] % _BLOCK:
-            continue  # its blocks are full, and another width is another model
+            continue  # its blocks are full, and a new width would make a new model
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
             misfits[key] = Misfit(kind, sizes[key], padded)
     if "head" not in known.values():
@@ -72,7 +78,7 @@ def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit
 
 
 def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, Misfit]:
-    """The width of a head, where it follows from two sizes: another number of heads makes them fit, or nothing does."""
+    """The misfit of the width of a head, if it follows from two sizes. Another number of heads may give a width that fits."""
     widths = [key for key, kind in known.items() if kind == "width"]
     heads = [key for key, kind in known.items() if kind == "heads"]
     if len(widths) != 1 or len(heads) != 1:

@@ -1,4 +1,4 @@
-"""Where values go that no value follows from."""
+"""Records where values go if no other value is computed from them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from porter.values.value import Value
 
 class Traces:
     def __init__(self) -> None:
-        self.sizes: dict[Value, list[Value]] = {}  # the sizes that a view or a split is given
-        self.handed: list[Value] = []  # what goes into comprehensions, attributes, stars
-        self.stored: list[Value] = []  # what is written into a part of a tensor
+        self.sizes: dict[Value, list[Value]] = {}  # by a view or a split: its sizes
+        self.handed: list[Value] = []  # values in comprehensions, attributes, stars
+        self.stored: list[Value] = []  # values that are written into a part of a tensor

@@ -1,8 +1,8 @@
-"""What the expressions of one function are, by what made them: values keep their origin whatever names they pass through.
+"""Computes the values of the expressions of one function. A value is an operation with operands, whatever names hold it.
 
-A function is read from top to bottom once. A name stands for one value where one definition reaches, for the choice among
-several where branches join, for nothing known where a loop may have changed it. Functions of the file and methods of the
-class are entered where their result matters. Built only for functions that somebody asks for.
+A function is read once, from top to bottom. A name has one value, or a choice of values where branches join, or an unknown one
+where a loop may have changed it. Functions of the file, and methods of the class, are entered for their results. Only functions
+that a rule asks for are read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from porter.values.value import Value
 if TYPE_CHECKING:
     from porter.values.world import Operations, Owner
 
-_DEEPEST = 2  # of functions that call functions
+_DEEPEST = 2  # levels of called functions that are entered
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "matmul"}
@@ -31,10 +31,10 @@ class Body:
 
     def __init__(self, function: Node, owner: Owner, world: Operations[Body]) -> None:
         self.function, self.owner, self.world = function, owner, world
-        self.at: dict[ast.AST, Value] = {}  # what each expression of the function itself is
-        self.made: list[Value] = []
+        self.at: dict[ast.AST, Value] = {}  # the value of each expression of the function itself
+        self.made: list[Value] = []  # all values, in the order in which they are computed
         self.returned: list[Value] = []
-        self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
+        self.before: dict[ast.stmt, dict[str, Value]] = {}  # the values of names before each statement
         self.traces = Traces()
         self._by_key: dict[tuple[object, ...], Value] = {}
         self._inside: list[Node] = [function]
@@ -64,13 +64,13 @@ class Body:
     # ---- statements
 
     def _block(self, body: list[ast.stmt]) -> bool:
-        """Whether its end is reached. An `if` that leaves by both branches counts as reached."""
+        """Reads a block. Whether its end is reached; an `if` that leaves by both branches counts as reached."""
         return all(not self._statement(statement) for statement in body)
 
     def _statement(self, node: ast.stmt) -> bool:
-        """Whether it leaves. `_if` is for ast.If, and so on.
+        """Reads a statement by the handler for its class: `_if` for ast.If. Whether it leaves the block.
 
-        Of a statement without a handler only the expressions are read; its blocks are skipped.
+        Without a handler, only the expressions of a statement are read, and its blocks are skipped.
         """
         if self.world.remembers and len(self._inside) == 1:
             self.before[node] = dict(self.env)
@@ -106,7 +106,7 @@ class Body:
                     self._bind(part.value, self.opaque(part))
                 else:
                     self._bind(part, self.world.part(self, value, index, len(target.elts), target))
-        elif kind is ast.Subscript:  # what is written into is another value from here on
+        elif kind is ast.Subscript:  # a tensor with new elements is another value
             self.value(target if self.world.traces else target.slice)
             self.traces.stored.append(value)
             while target.__class__ is ast.Subscript:
@@ -146,7 +146,7 @@ class Body:
             a, b = first.get(name), second.get(name)
             if a is not None and b is not None:
                 joined[name] = a if a is b else self.choice((a, b), node)
-            elif "." not in name:  # an attribute that one branch sets is what it was in the other
+            elif "." not in name:  # the other branch has the old value of a name
                 joined[name] = a if a is not None else second[name]
         return joined
 
@@ -195,7 +195,7 @@ class Body:
     _asyncfunctiondef = _classdef = _functiondef
 
     def _import(self, node: Node) -> None:
-        """Names are resolved by the file's own table."""
+        """Does nothing: imported names are resolved by the table of the file."""
 
     _importfrom = _global = _nonlocal = _import
 
@@ -279,7 +279,7 @@ class Body:
         return result
 
     def within(self, function: ast.Lambda, given: Value) -> Value:
-        """The result of a lambda of one argument."""
+        """The result of a lambda with one parameter."""
         if function in self._inside:
             return self.opaque(function)
         env, self.env = self.env, {**self.env, function.args.args[0].arg: given}

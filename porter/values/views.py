@@ -1,4 +1,4 @@
-"""How recognisers look at values: through casts and choices, at factors, halves and users."""
+"""Looks at values for the recognisers of patterns: below casts and choices, at factors, halves and users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from porter.values.values import Body
 
 
 def base(value: Value) -> Value:
-    """Without casts, and without a choice that changes nothing else."""
+    """The value below casts. A choice whose branches all have the same base is that base."""
     if value.plain:
         return value
     if value.under is None:
@@ -28,7 +28,7 @@ def base(value: Value) -> Value:
 
 
 def unshaped(value: Value) -> Value:
-    """`base`, and without a change of shape."""
+    """The value below casts and changes of shape."""
     value = base(value)
     while value.op in ("view", "transpose"):
         value = base(value.args[0])
@@ -36,7 +36,7 @@ def unshaped(value: Value) -> Value:
 
 
 def factors(value: Value, depth: int = 0) -> list[Value]:
-    """What is multiplied, through casts."""
+    """The factors of a product, below casts."""
     value = base(value)
     if value.op == "square":
         return [base(value.args[0])] * 2
@@ -46,7 +46,7 @@ def factors(value: Value, depth: int = 0) -> list[Value]:
 
 
 def is_weight(value: Value) -> bool:
-    """A parameter of a module, or an argument; one is added to it in some models."""
+    """Whether a value is a weight: a parameter of a module, or an argument. In some models (Gemma) it is 1 + weight."""
     value = base(value)
     if value.op == "add":
         first, second = value.args
@@ -62,8 +62,8 @@ def is_weight(value: Value) -> bool:
 
 
 def half(value: Value) -> tuple[Value, int, str, object] | None:
-    """One half of a value along the last dimension, as rotary embeddings take it: (of what, first or second, "half" or
-    "interleave", where it is cut). The last of four dimensions is -1 or 3; behind an inserted one, 4."""
+    """If a value is one half of another along the last dimension: (the other, 0 or 1 for the first or second half, "half" or
+    "interleave", where it is cut). The last dimension is -1, or 3 of four; after an inserted dimension it is 4."""
     value = base(value)
     if value.op == "half" and value.info[1] in (-1, 3):
         return base(value.args[0]), value.info[0], "half", None
@@ -85,7 +85,7 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
 
 
 def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
-    """(of what, which of them `a` is, how it was cut) where the two are all of one tensor."""
+    """If two values are the two halves of one tensor: (the tensor, 0 or 1 for `a`, "half" or "interleave")."""
     first, second = half(a), half(b)
     if first is None or second is None or first[0] is not second[0] or first[1] == second[1] or first[2:] != second[2:]:
         return None
@@ -93,7 +93,7 @@ def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
 
 
 def below(value: Value) -> Iterator[Value]:
-    """What it is made of, itself first, each once."""
+    """All values from which a value is computed, each once. The value itself comes first."""
     known, stack = {value}, [value]
     while stack:
         inner = stack.pop()
@@ -103,7 +103,7 @@ def below(value: Value) -> Iterator[Value]:
 
 
 class Users:
-    """What the values of a function go into."""
+    """The users of the values of a function: the values that are computed from them."""
 
     def __init__(self, body: Body) -> None:
         self.body = body
@@ -116,7 +116,7 @@ class Users:
         return self._by_argument.get(value, [])
 
     def through_casts(self, value: Value) -> Iterator[Value]:
-        """Users, also behind casts and choices of which it is the base."""
+        """The users of a value, also of its casts, and of choices of which it is the base."""
         for user in self.of(value):
             if user.op == "cast" or user.op == "choice" and base(user) is base(value):
                 yield from self.through_casts(user)

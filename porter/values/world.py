@@ -1,5 +1,7 @@
-"""The interface through which values/values.py, which follows the values of one function, asks values/operations.py, which
-knows the file: a protocol, as the two import each other otherwise."""
+"""Describes what values/values.py, which reads one function, asks values/operations.py, which knows the file.
+
+It is a protocol, because the two modules would import each other without it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from porter.python.names import Names
 from porter.values.value import Value
 
 _Body = TypeVar("_Body", contravariant=True)
-Owner: TypeAlias = "ast.ClassDef | None"  # whose method a function is
-Members: TypeAlias = "Callable[[ast.ClassDef], Mapping[str, Sequence[Node]]]"  # what each attribute is set to
+Owner: TypeAlias = "ast.ClassDef | None"  # the class of a method
+# Of a class: by attribute of `self`, the values that it is set to.
+Members: TypeAlias = "Callable[[ast.ClassDef], Mapping[str, Sequence[Node]]]"
 
 
 class Operations(Protocol[_Body]):

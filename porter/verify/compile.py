@@ -1,4 +1,7 @@
-"""Compiles native/virtual_npu.cpp against the torch and torch_npu at hand."""
+"""Compiles native/virtual_npu.cpp against the torch and torch_npu at hand.
+
+The source of this module is part of the key of a device (`place_of` of install.py): after a change, devices are made again.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ from porter.errors import UserError
 from porter.verify.standins import NATIVE
 
 MODULE = "virtual_npu_native"
+# macros that the headers of torch ask for, and the name of the module that Python imports
 _DEFINES = ("USE_C10D", "USE_DISTRIBUTED", "TORCH_API_INCLUDE_EXTENSION_H", f"TORCH_EXTENSION_NAME={MODULE}")
 
 
 def compile_library(torch: Path, torch_npu: Path, headers: Path, cxx11_abi: bool, output: Path) -> None:
-    """`headers`: where Python.h of the interpreter that will load the library lies."""
+    """Replaces `output` by the new library, once that is complete. `headers`: the folder with Python.h of the interpreter
+    that will load it."""
     includes = (
         torch / "include",
         torch / "include/torch/csrc/api/include",
@@ -29,6 +34,7 @@ def compile_library(torch: Path, torch_npu: Path, headers: Path, cxx11_abi: bool
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    # -w: warnings are off, as most are about the headers of torch
     command = [
         os.environ.get("CXX", "c++"), "-shared", "-fPIC", "-std=c++20", "-O2", "-w",
         *(f"-D{name}" for name in _DEFINES), f"-D_GLIBCXX_USE_CXX11_ABI={int(cxx11_abi)}",

@@ -1,4 +1,4 @@
-"""`porter verify --setup`: everything a verified run needs, into the user's cache directory; nothing into site-packages."""
+"""`porter verify --setup` puts all that a verified run needs into the user's cache directory, and nothing into site-packages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from porter.verify.compile import MODULE, compile_library
 from porter.verify.interpreter import Interpreter
 
 RUNTIME = Path(__file__).resolve().parent / "runtime"
-_DOCKER = "docker run -v .:/w -w /w python:3.11"  # it has a compiler
+_DOCKER = "docker run -v .:/w -w /w python:3.11"  # this image has a compiler
+# what pip calls the packages that `ask` of interpreter.py looks for
 _PACKAGES = {"numpy": "numpy", "yaml": "pyyaml"}
+_TRIED = "2.13.0"  # the torch that porter verify is tried with; the extra `verify` of pyproject.toml has it as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,16 @@ def find(interpreter: Interpreter) -> Device:
 
 
 def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None]) -> Device:
-    """`tell`: called before each step, with a key of rules/words/verify.toml and its values."""
+    """Makes the device of this interpreter. `wheel`: a file of torch_npu that takes the place of a download.
+
+    `tell` is called before each step, with a key of rules/words/verify.toml and its values.
+    """
     torch = _check(interpreter)
     place = place_of(interpreter)
     for folder in (cache_dir(), place.parent, place):
         make_ours(folder)
         _check_owner(folder)
+    # the interpreter's own torch_npu, if it fits
     own = interpreter.torch_npu if _fits(interpreter.torch_npu_version, interpreter.torch_release) else None
     if own is not None and not wheel:
         package, version, packages = own, interpreter.torch_npu_version, ""
@@ -81,7 +87,7 @@ def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None
 
 
 def environment(device: Device) -> dict[str, str]:
-    """What a process of a verified run has in its environment, beside what it had."""
+    """The environment variables that are set for each process of a verified run."""
     before = os.environ.get("PYTHONPATH")
     path = [str(RUNTIME), *([str(device.packages)] if device.packages else []), *([before] if before else [])]
     return {
@@ -97,7 +103,7 @@ def environment(device: Device) -> dict[str, str]:
 
 
 def _check_owner(*folders: Path) -> None:
-    """Programs run from there: nobody else may have put them."""
+    """Raises UserError if a folder belongs to somebody else: programs in it are run."""
     for folder in folders:
         if not is_ours(folder):
             message = Message("cache", path=folder)
@@ -105,7 +111,7 @@ def _check_owner(*folders: Path) -> None:
 
 
 def _check(interpreter: Interpreter) -> Path:
-    """Where its torch is."""
+    """The folder of the interpreter's torch. Raises UserError where a device cannot be set up."""
     if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
         raise UserError(
             f"the virtual NPU runs on Linux on x86-64 and aarch64, not on {interpreter.system} {interpreter.machine}; run it in a "
@@ -128,6 +134,7 @@ def _check(interpreter: Interpreter) -> Path:
 
 
 def place_of(interpreter: Interpreter) -> Path:
+    """The folder of a device. Its name changes with the interpreter, its torch, and the sources that make a device."""
     sources = sorted((*standins.NATIVE.iterdir(), Path(standins.__file__), Path(__file__).with_name("compile.py")))
     key = hashlib.sha256()
     for text in (interpreter.torch_version, str(interpreter.torch), interpreter.tag, interpreter.machine):
@@ -143,12 +150,13 @@ def _device(interpreter: Interpreter, place: Path, made: dict[str, str]) -> Devi
     return Device(interpreter.torch_version, made["torch_npu"], packages, place / "standins", place / f"{MODULE}.so")
 
 
-def _fits(torch_npu: str, torch: str) -> bool:
-    return torch_npu == torch or torch_npu.startswith(f"{torch}.post")
+def _fits(npu_version: str, release: str) -> bool:
+    """Whether a version of torch_npu is made for this release of torch."""
+    return npu_version == release or npu_version.startswith(f"{release}.post")
 
 
 def _fetch(interpreter: Interpreter, wheel: str | None, folder: Path) -> tuple[Path, str]:
-    """torch_npu, and nothing of what it would pull in, from the package index or a wheel at hand."""
+    """Installs torch_npu without its dependencies, from the package index or from a wheel. Returns its folder and version."""
     wanted = wheel or f"torch_npu=={interpreter.torch_release}.*"
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         command = [interpreter.path, "-m", "pip", "install", "--quiet", "--no-deps", "--target", temporary, wanted]
@@ -157,8 +165,8 @@ def _fetch(interpreter: Interpreter, wheel: str | None, folder: Path) -> tuple[P
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
             raise UserError(
                 f"{wanted} cannot be had for {interpreter.tag} on {interpreter.machine}: {said[-1]}; porter is tried "
-                "with torch 2.13.0, and --wheel takes a file",
-                f"无法为 {interpreter.tag}（{interpreter.machine}）获取 {wanted}：{said[-1]}；porter 以 torch 2.13.0 验证过，"
+                f"with torch {_TRIED}, and --wheel takes a file",
+                f"无法为 {interpreter.tag}（{interpreter.machine}）获取 {wanted}：{said[-1]}；porter 以 torch {_TRIED} 验证过，"
                 "也可用 --wheel 指定本地文件",
             )
         found = sorted(Path(temporary).glob("torch_npu-*.dist-info"))

@@ -1,4 +1,4 @@
-"""What the interpreter that will run the user's program has: asked of itself, in a process of its own."""
+"""Asks the interpreter that will run the user's program what it has. It answers in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from porter.errors import UserError
 
+# the program that the interpreter runs; the last line that it prints is JSON
 _ASK = """
 import importlib.metadata, importlib.util, json, platform, sys, sysconfig
 found = {"python": platform.python_version(), "tag": sys.implementation.cache_tag, "machine": platform.machine(),
@@ -43,11 +44,11 @@ class Interpreter:
     system: str
     headers: Path
     torch: Path | None
-    torch_version: str  # with what follows a +
+    torch_version: str  # with the local part: 2.7.1+cpu
     torch_npu: Path | None
     torch_npu_version: str
     cxx11_abi: bool
-    lacks: tuple[str, ...]  # what torch_npu imports and it does not have
+    lacks: tuple[str, ...]  # packages that torch_npu imports and the interpreter does not have
 
     @property
     def torch_release(self) -> str:
@@ -55,7 +56,9 @@ class Interpreter:
 
 
 def ask(path: str | None = None) -> Interpreter:
-    # as a path of its own: runs start in other folders. Not through links, which tell a virtual environment
+    """`path`: a file or a command; None is the interpreter that runs porter. Raises UserError if it does not answer."""
+    # An absolute path, because runs start in other folders. Links are not resolved: by its link, Python knows that it is in a
+    # virtual environment.
     python = os.path.abspath(shutil.which(path) or path) if path else sys.executable
     try:
         done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120)

@@ -1,4 +1,7 @@
-"""The device in the words for people that stand beside its edit: "either cpu, mps or cuda" of what takes it no more."""
+"""Edits the word cuda in help texts and error texts that belong to a device string that is edited.
+
+Else "either cpu, mps or cuda" would offer a device that the program takes no more.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,18 @@ from porter.regex import lazy
 _OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
 _QUOTE = rb"[\"'`]"
 _BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
-# a value is quoted, or listed with other devices: `CUDA`, `CUDA_VISIBLE_DEVICES` and "a cuda kernel" are none
+# the word as a value: quoted, or listed with other devices. In CUDA, CUDA_VISIBLE_DEVICES and "a cuda kernel" it is no value
 _VALUE = lazy(
     rb"(?<=[\"'`])cuda(?=\\?" + _QUOTE + rb")"
     rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
     rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
 )
-_COMPUTED = lazy(rb"\{[^{}]*\}")
+_COMPUTED = lazy(rb"\{[^{}]*\}")  # the expressions of an f-string
 
 
 def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:
-    """Edits of the help of an option that has such a default, and of what an assert or a raise says of such a value."""
+    """The edits for a device string at `link`: in the help of the option whose default it is, and in the message of the
+    assert, or of the raise below an if, that compares with it."""
     new = file.target.device.encode()
     return tuple(change for text in _texts(link) for change in _changes(file, text, new))
 
@@ -34,7 +38,8 @@ def _texts(link: Link) -> Iterator[Node]:
     for above, _ in ancestors(link):
         if isinstance(above, ast.Call) and call_name(above.func).startswith("add_"):
             given = {k.arg: k.value for k in above.keywords}
-            if "help" in given and "choices" not in given:  # which keep the old value
+            # with choices the old value stays possible, so the help stays
+            if "help" in given and "choices" not in given:
                 yield given["help"]
             return
         if isinstance(above, ast.Assert) and child is above.test and above.msg is not None:

@@ -14,9 +14,8 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-FIXED = lazy(
-    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True"
-)  # before the collator
+# samples come to the collator with a fixed length: from a tokenizer, or because they are packed
+FIXED = lazy(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
@@ -37,7 +36,7 @@ class PaddingToLongest(Rule):
             link = file.scene.link(original)
             drawn = link is not None and not file.tested and file.glance(prefilters.pads, link)
             return Hit(original.func, "drawn", values=file.session.anew) if drawn else None
-        why = file.tensors.padded(original)
+        why = file.tensors.padded(original)  # of training/padding.py: collate | tokenizer | by-hand
         return Hit(original.func, why, values=file.session.anew) if why else None
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""Cheap looks at a place that a rule has the name of, before LibCST sees its statement: `Rule.only` is one.
+"""Cheap questions about a place, asked before LibCST parses its statement. Each is the `only` of a rule: search for its name.
 
-A glance may let through what the rule turns down, never the other way round.
+A glance may say yes where the rule says no. It must never say no where the rule says yes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TRAINS = lazy(rb"(?i)train|shuffle")
 _BATCHES = lazy(
     r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
 )
-# wider than WORKERS of device_in_dataset.py, which decides
+# wider than WORKERS of device_in_dataset.py, which decides: who edits one edits both
 _WORKER = lazy(r"^__(?:getitem|iter)__$|(?i:collat)")
 
 
@@ -73,14 +73,16 @@ def waits(scene: Scene, link: Link) -> bool:
     if call_name(link[0]) == "synchronize":
         return explicit_waits.is_superfluous(scene, link)
     if link[0].__class__ is ast.Name:
+        # print() concerns the rule only where it shows a loss
         return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)
     if link[0].__class__ is ast.Attribute:
+        # so do methods of progress bars and writers: set_postfix, add_scalar
         return not link[0].attr.startswith(("set_", "add_")) or syncs.shows_loss(scene, link)
     return syncs.condition(scene, link) is not None
 
 
 def prefetches(scene: Scene, link: Link) -> bool:
-    """A stream of a class that takes batches from a loader, copies them on it, and lets the step wait for it."""
+    """Whether the stream belongs to a class that takes batches from a loader, copies them on it, and waits for it."""
     owner = scene.owner(link)
     return owner is not None and _copies_batches(owner)
 
@@ -93,8 +95,8 @@ def _copies_batches(owner: ast.ClassDef) -> bool:
 
 
 def pads(scene: Scene, link: Link) -> bool:
-    """A collator of a library, wherever it is made; a size that the step draws; anything else in a function that collates,
-    but for what the step tokenises itself."""
+    """A collator of a library, wherever it is made; a size that the step draws; any other call in a function that collates,
+    or that tokenises in the step."""
     name = call_name(link[0].func if link[0].__class__ is ast.Call else link[0])
     if name == "interpolate":
         return bool(scene.where(link)) and drawn_sizes.is_drawn(scene, link)
@@ -118,7 +120,7 @@ def loops_over_batches(scene: Scene, link: Link) -> bool:
 
 
 def has_sizes(scene: Scene, link: Link) -> bool:
-    if link[0].__class__ in (ast.Attribute, ast.Name):  # of what is called: a layer
+    if link[0].__class__ in (ast.Attribute, ast.Name):  # the name of a call: a layer is made
         return layer_widths.concerns(link[1][0])
     return bool(sizes.misfits_at(scene, link))
 

@@ -1,4 +1,4 @@
-"""`torch.backends.cudnn.allow_tf32`, `torch.backends.cuda.matmul.allow_tf32`: the NPU has switches of its own."""
+"""Moves `torch.backends.cudnn.allow_tf32` and `torch.backends.cuda.matmul.allow_tf32` to the NPU's own switches."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ NEWER = {  # "tf32" or "ieee", from torch 2.9
     "torch.backends.cudnn.fp32_precision": "conv",
     "torch.backends.cudnn.conv.fp32_precision": "conv",
 }
+# by switch and value; what is not listed is `wrong` where something is assigned, else `note`
 SEVERITY: dict[tuple[str, object], str] = {
     ("conv", False): "wrong",
     ("matmul", True): "slow",
@@ -29,14 +30,15 @@ class Tf32Switch(Rule):
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         name = file.name(original) or ""
-        if isinstance(original, cst.Name):  # bound by an import of its own: a copy that switches nothing
+        # `from torch.backends.cudnn import allow_tf32` makes a copy; to set it has no effect
+        if isinstance(original, cst.Name):
             return None
         part = SWITCHES.get(name) or NEWER[name]
         new = f"{file.target.namespace}.{part}.allow_hf32"
         values = (("old", name), ("new", new))
         value = file.around.assigned(original)
         severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
-        words = chain(original)  # the author's word for torch, where the chain starts with it
+        words = chain(original)  # the first may be the name under which the file imported torch
         torch = words[0] if len(words) == name.count(".") + 1 else file.meaning.module_name(original, "torch")
         if name in NEWER or torch is None or not file.session.has(new):
             return Hit(original, "by-hand", values=values, severity=severity)
@@ -47,7 +49,8 @@ class Tf32Switch(Rule):
 
 
 def _handed_on(name: str, file: RuleFile) -> bool:
-    """Whether the file reads a switch into more than a name: what is set back from there later is in no sight."""
+    """Whether the file passes the value of a switch on, e.g. to a function. It may be set back there, where porter does not
+    see it."""
     takers = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
     mentions = file.meaning.mentions.of(frozenset({name}))
     handed = (isinstance(m[1][0], takers) for m in mentions if m[0].ctx.__class__ is ast.Load)

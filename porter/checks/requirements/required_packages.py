@@ -1,4 +1,4 @@
-"""What requirement files ask for: builds of torch, indexes of wheels, packages that only GPUs can use."""
+"""Finds what requirement files ask for: builds of torch, indexes of wheels, packages that only GPUs can use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
-_FIXED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
+_LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 
 
 class RequiredPackages(TextRule):
@@ -21,17 +21,17 @@ class RequiredPackages(TextRule):
     def look(self, document: Document, lines: list[Line]) -> Iterator[Hit]:
         if packages.for_others(document.text):
             return
-        wanted = []
+        found = []
         for line in lines:
             yield from packages.indexes(document, line.start, line.end)
             if match := packages.CLONED.match(line.text):
                 start = line.start + match.start(1)
-                wanted.append(packages.wanted(document.text, start, line.start + match.end(1)))
+                found.append(packages.wanted(document.text, start, line.start + match.end(1)))
                 continue
             if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
                 continue  # an option, a folder, a wheel
             requirement = packages.wanted(
-                document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None
+                document.text, line.start, line.end, locked=_LOCKED.search(line.text) is not None
             )
             if requirement is None:
                 continue
@@ -40,6 +40,7 @@ class RequiredPackages(TextRule):
                 f"{document.newline}{indent}torch-npu==",
                 f" {requirement.marker}" if requirement.marker else "",
             )
+            # where a line for torch-npu can be put, and the text before and behind its version
             more = (line.last, head, tail) if not line.text.endswith("\\") else None
-            wanted.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
-        yield from packages.hits(document, [w for w in wanted if w is not None])
+            found.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
+        yield from packages.hits(document, [w for w in found if w is not None])

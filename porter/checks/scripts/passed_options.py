@@ -1,4 +1,7 @@
-"""[[option]] rows that a script hands over as options of a command line: `--tf32 True`."""
+"""Finds options of command lines, such as `--tf32 True`, that an [[option]] stanza of rules/*.toml describes.
+
+Only stanzas with `beside` count, and only in scripts that hand over one of those options, too.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from porter.text.document import Document
 from porter.text.shells.script import Script
 
 _GAP = r"(?:[ \t]|\\\n)+"
-_BARE = rf"(?={_GAP}-|[ \t]*(?:[;&|)\"'\n]|$))"  # which is True
+_BARE = rf"(?={_GAP}-|[ \t]*(?:[;&|)\"'\n]|$))"  # behind an option without a value, which means True
 _TRUE = "(?i:true|yes|on|1)"
 
 
@@ -40,7 +43,8 @@ class PassedOptions(TextRule):
 
 
 def _letters(keywords: tuple[str, ...]) -> tuple[str, ...]:
-    """Of each, what stands in it however it is written: to look for that takes a tenth of the time."""
+    """The longest part of each keyword between underscores. It stands in the text whether the option is written with - or _.
+    To look for it first takes a tenth of the time."""
     return tuple({max(keyword.split("_"), key=len) for keyword in keywords})
 
 
@@ -50,7 +54,7 @@ def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
 
 
 def _value(values: tuple[str, ...]) -> str:
-    """What follows the name of an option; of one that stands alone there is no group `value`."""
+    """The pattern of what follows the name of an option. Without a value, the group `value` matches nothing."""
     written = "|".join(_TRUE if value == "True" else re.escape(value.strip("'")) for value in values)
     given = rf"(?:=|{_GAP})([\"']?)(?P<value>{written})\2(?![\w./-])"
     return rf"(?:{given}|{_BARE})" if "True" in values else given
@@ -61,7 +65,8 @@ def _hits(row: Option, match: re.Match[str], document: Document) -> Iterator[Hit
     asked, more = of_setting(row, match[1].lstrip("-").replace("-", "_"), session.facts.own, session.facts.lists)
     if asked is None:
         return
-    new, writes = (asked.to or "").strip("'"), session.target.style == "rename"  # else the script is for GPUs as well
+    # with another style the script must still run on GPUs
+    new, writes = (asked.to or "").strip("'"), session.target.style == "rename"
     edits = ((*match.span("value"), new),) if value and new and writes else ()
     values = named(name=match[1], old=value or "True", new=new, **more)
     weight: dict[str, Any] = {"severity": asked.severity or None, "effort": asked.effort or None}

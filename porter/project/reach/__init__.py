@@ -1,1 +1,1 @@
-"""Which functions of a third-party library end, through calls, in something that no NPU has."""
+"""Finds functions of third-party libraries that end, through calls, in something that no NPU has."""

@@ -1,3 +1,3 @@
-"""Which strings are devices, backends or names of variables, and what else has the same value."""
+"""Finds strings that are devices, backends or names of variables, and the places that share their value."""
 
-LITERALS = frozenset({"device", "backend", "tensor-type", "variable"})  # what a string may be: what a rule may ask for
+LITERALS = frozenset({"device", "backend", "tensor-type", "variable"})  # the kinds of strings that a rule may ask for

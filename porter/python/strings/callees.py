@@ -1,4 +1,7 @@
-"""What stands behind the name of what is called with a string: a sink by another name, or a function of the same file."""
+"""Resolves the function that is called with a string: a sink under another name, or a function of the same file.
+
+A sink is a function with a parameter that is a device, a backend or the like ([[sink]] of rules/*.toml).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from porter.python.parameters import positional
 from porter.rulebook.table import Sink
 
 _INIT = "__init__"
-PARAMETRIZE, SET = "parametrize", "param"  # of pytest
+PARAMETRIZE, SET = "parametrize", "param"  # functions of pytest
 
 
 class Callees:
@@ -20,11 +23,12 @@ class Callees:
         self.names, self.calls = names, calls
 
     def sink(self, func: ast.Name, link: Link) -> Sink | None:
-        """Of a name that stands for one of several, the sink, where the others are known too."""
+        """The sink behind a name that stands for one of several functions, all of which are known."""
         return self._imported_twice(func) or self._chosen(func, link)
 
     def _imported_twice(self, func: ast.Name) -> Sink | None:
-        """`from torch import GradScaler`, and of an older torch: `from torch.cuda.amp import GradScaler`."""
+        """The sink of a name that is imported from several modules of torch: `from torch import GradScaler`, and for an older
+        torch `from torch.cuda.amp import GradScaler`."""
         if func.id in self.names.others:
             return None
         targets = {target for target, _ in self.names.imports.get(func.id, ())}
@@ -35,7 +39,7 @@ class Callees:
         return next((self.calls[target] for target in sorted(targets) if target in self.calls), None)
 
     def _chosen(self, func: ast.Name, link: Link) -> Sink | None:
-        """`scope = autocast if mixed else nullcontext`."""
+        """The sink of a name that is set to one of two functions: `scope = autocast if mixed else nullcontext`."""
         bindings = self.names.bindings(func.id, link)
         bound = self.names.once("parents", bindings, lambda: [b[1][0] for b in bindings if b[1] is not None])
         if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
@@ -44,7 +48,7 @@ class Callees:
         return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
 
     def parameter(self, func: Node, index: int) -> str | None:
-        """The name of a parameter, where the function or method called is defined in this file."""
+        """The name of the parameter at a position, if the called function or method is defined in this file."""
         method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
         if func.__class__ is not ast.Name and not method:
             return None
@@ -56,14 +60,14 @@ class Callees:
         return parameter.arg if parameter else None
 
     def initial(self, func: Node, index: int) -> str | None:
-        """The same of a class of this file, by its own `__init__`."""
+        """The same for a class of this file that is called: a parameter of its own `__init__`."""
         function = self._inits.get(func.id) if func.__class__ is ast.Name else None
         parameter = positional(function.args, index + 1) if function is not None else None
         return parameter.arg if parameter else None
 
     @cached_property
     def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:
-        """The first function of each name, and the first method."""
+        """The first function of each name, and the first method of each name."""
         firsts: tuple[dict[str, Node], dict[str, Node]] = {}, {}
         for name, links in self.names.scopes.functions.items():
             for link in links:
@@ -72,7 +76,7 @@ class Callees:
 
     @cached_property
     def _inits(self) -> dict[str, Node]:
-        """Of classes that nothing else in the file is called like."""
+        """The `__init__` of each class whose name nothing else in the file has."""
         inits = {}
         for link in self.names.scopes.functions.get(_INIT, ()):
             owner = link[1][0]
@@ -82,7 +86,8 @@ class Callees:
 
 
 def tested(node: Node, parent: Node, up: Link) -> str | None:
-    """`("cpu", 1)` or `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`: which of the names it is for."""
+    """The name of the argument that a value in `parametrize` is for: device for "cuda" in `("cuda", 1)` or
+    `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`."""
     outer = up[1]
     if outer is None or outer[1] is None or outer[0].__class__ not in (ast.List, ast.Tuple):
         return None
@@ -96,7 +101,7 @@ def tested(node: Node, parent: Node, up: Link) -> str | None:
 
 
 def argument_names(node: Node) -> list[str]:
-    """`"device, size"`, `["device", "size"]`."""
+    """The names in the first argument of `parametrize`: `"device, size"`, `["device", "size"]`."""
     text = constant(node)
     if isinstance(text, str):
         return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""`os.system(f"CUDA_VISIBLE_DEVICES={gpu} python train.py")`: variables that a command in a string is given."""
+"""Finds environment variables that a command in a string sets: `os.system(f"CUDA_VISIBLE_DEVICES={gpu} python train.py")`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from porter.rulebook.variable_values import is_list
 if TYPE_CHECKING:
     from porter.python.file import Parsed
 
-_PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})
-_PUT_IN = "\0"  # stands for what an f-string computes
-_COMPUTED = lazy(r"[\0%{$]")
+_PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})  # keywords with text for people
+_PUT_IN = "\0"  # stands for an expression of an f-string
+_COMPUTED = lazy(r"[\0%{$]")  # in a value that is known only at run time
 
 
 def commands(file: Parsed) -> dict[int, Variable]:
-    """By the offset of the string. A text that only tells a person what to type is none."""
+    """The variables, by the offset of the string. Text that only tells a person what to type does not count."""
     names = tuple(sorted(name for name, row in file.rules.tables.variables.items() if is_list(row)))
     lines = lines_with(file.source, *_sought(names)) if names else []
     found: dict[int, Variable] = {}
@@ -49,8 +49,8 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _command(names: tuple[str, ...]) -> re.Pattern[str]:
-    """At the beginning of a command, and before its program."""
-    # A value holds none of what a command begins behind, and no line that goes on begins one: a text is gone over once.
+    """The pattern of `NAME=value` at the begin of a command, before its program."""
+    # A value holds no character behind which a command may begin, so that the search never goes over a text twice.
     gap, value = r"(?:[ \t]|\\\n)+", r"[^\s;&|(]*"
     before = rf"(?:^|[;&|(]|(?<!\\)\n)[ \t]*(?:(?:env|export|nohup|sudo){gap}|[A-Za-z_]\w*={value}{gap})*"
     return re.compile(rf"{before}({'|'.join(names)})=({value})(?:{gap}[^\s=]|[ \t]*[;&|])")
@@ -68,7 +68,7 @@ def _is_prose(link: Link) -> bool:
 
 
 def _is_run(file: Parsed, link: Link) -> bool:
-    """Whether the string, or the local name that it is given, is handed to what runs a command."""
+    """Whether the string, or the local name that it is assigned to, is passed to a function that runs commands."""
     for up in ancestors(link):
         above: Node = up[0]
         if above.__class__ is ast.Call:

@@ -1,7 +1,7 @@
-"""Enums of the file with a device among their values: such a string goes with the members, and is not renamed alone.
+"""Finds strings that stand for a member of an Enum of the file. They must not be renamed without the Enum.
 
-`Timer("cuda")` looks a member up, `timer.value == "cuda"` compares with one: renamed without the others, the first
-raises ValueError and the second is never true.
+`Timer("cuda")` looks a member up, and `timer.value == "cuda"` compares with one. If only these strings were renamed, the first
+would raise ValueError, and the second would never be true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from porter.python.parameters import defaulted, positional
 from porter.python.walks import walk
 from porter.regex import lazy
 
-_WORDS = lazy(r"(?<=[a-z])(?=[A-Z])")
+_WORDS = lazy(r"(?<=[a-z])(?=[A-Z])")  # where a word begins in the name of a class
+# an ending that only says that a class is an Enum
 _SUFFIX = lazy(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
 
 
@@ -38,7 +39,7 @@ class Enums:
         return enums
 
     def member(self, link: Link) -> bool | None:
-        """Of an assignment: whether it makes a member of an Enum of devices that has none for NPUs; None in no Enum."""
+        """Whether an assignment makes a member of an Enum of devices without an NPU. None where it stands in no Enum."""
         above = link[1]
         if above is None or above[0].__class__ is not ast.ClassDef or above[0].name not in self._known:
             return None
@@ -47,7 +48,7 @@ class Enums:
         return like(name, "device") and "npu" not in values and DEVICES.issuperset(values)
 
     def takes(self, link: Link, text: str) -> bool:
-        """Whether the string at `link`, or the list that it stands in, is one that stands for a member of such an Enum."""
+        """Whether the string at `link`, or the list that it is in, stands for a member of an Enum. `text`: the string."""
         if not self._known:
             return False
         node, parent, up = link[0], link[1][0], link[1]
@@ -67,7 +68,7 @@ class Enums:
         return False
 
     def _typed(self, annotation: Node, text: str) -> bool:
-        """Whether an annotation names one of them: `Timer`, `Optional[Timer]`, `Timer | str`."""
+        """Whether an annotation names an Enum with this value: `Timer`, `Optional[Timer]`, `Timer | str`."""
         return any(text in self._known[name] for name in self._named(annotation))
 
     def _named(self, annotation: Node) -> set[str]:
@@ -75,12 +76,12 @@ class Enums:
         return {call_name(n) for n in walk(annotation)} & self._known.keys() if annotation is not None else set()
 
     def _made(self, value: Node) -> set[str]:
-        """That of `Timer(x)`, `Timer.CUDA`."""
+        """The Enum of a value such as `Timer(x)` or `Timer.CUDA`."""
         made = value.func if value.__class__ is ast.Call else getattr(value, "value", None)
         return {call_name(made)} & self._known.keys() if made is not None else set()
 
     def _holds(self, node: Node, link: Link, text: str) -> bool:
-        """Whether an expression is a member, or its value."""
+        """Whether an expression is a member of an Enum with this value, or the `.value` of one."""
         if node.__class__ is ast.Attribute and node.attr == "value":
             return any(text in values for values in self._known.values())
         if node.__class__ is not ast.Name:
@@ -90,13 +91,13 @@ class Enums:
         return any(text in self._known[name] for name in kinds)
 
     def _bound(self, binding: Link) -> set[str]:
-        """The Enums that one binding of a name makes it a member of."""
+        """The Enums whose member a name is by one of its bindings."""
         above = binding[1] and binding[1][0]
         annotation = getattr(binding[0], "annotation", None) or getattr(above, "annotation", None)
         return self._named(annotation) | (self._made(above.value) if above.__class__ is ast.Assign else set())
 
     def _passed(self, call: ast.Call, keyword_or_index: str | int | None, text: str) -> bool:
-        """Whether a function or class of the file says that its parameter is one."""
+        """Whether the annotation of the parameter that gets the string names an Enum with this value."""
         name = call_name(call.func)
         if functions := self._names.scopes.functions.get(name):
             args = functions[0][0].args
@@ -121,7 +122,7 @@ class Enums:
 
 @once
 def _annotations(args: ast.arguments) -> dict[str | int | None, ast.expr | None]:
-    """Of what is no `self`, by name."""
+    """The annotations of all parameters but `self`, by name."""
     named = [*args.posonlyargs, *args.args]
     bound = bool(named) and named[0].arg in ("self", "cls")
     return {a.arg: a.annotation for a in (*named[bound:], *args.kwonlyargs)}

@@ -1,6 +1,6 @@
-"""Which strings name environment variables: keys of os.environ, of a copy of it, of what becomes the `env` of a process.
+"""Finds strings that name environment variables: keys of os.environ, of a copy of it, or of the `env` of a process.
 
-Only the exact name of a variable counts, and only as a key: log texts, help and shell commands stay.
+Only the exact name of a variable counts, and only as a key. Log texts, help texts and shell commands do not.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from porter.python.file import Parsed
 
 
+# how the names of variables begin that porter knows
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_(?:WORKER|ATTENTION)|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
 _WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_")  # every head holds one of them
+# searches for lines that may hold such a name, as a string or as a keyword
 _BYTES = tuple(Sought(rf"{word}\w*(?:[\"']|\s*=)") for word in _WORDS)
 _NAME = lazy(rf"{HEADS}[A-Z0-9_]*$")
+# variables that count even if no stanza has them
 UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
+# names of objects that are an environment; names of functions that read or set a variable
 _LIKE = lazy(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
 _HELPER = lazy(
     r"(?i)(?:^|_)(?:get|set|read|del|unset|pop|has|check|require|parse)?_?env(?:iron(?:ment)?)?(?:$|_)|^(?:get|set|put)env$"
@@ -31,23 +35,25 @@ _HELPER = lazy(
 _FUNCTIONS = frozenset({"os.getenv", "os.putenv", "os.unsetenv"})
 _METHODS = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__delitem__", "__contains__"})
 _READS = frozenset({"get", "pop", "getenv"})  # the value beside the name is a default
-_COPIES = frozenset({"dict", "copy", "deepcopy", "ChainMap", "OrderedDict"})
+_COPIES = frozenset({"dict", "copy", "deepcopy", "ChainMap", "OrderedDict"})  # functions that copy a mapping
 
-KNOWN, NAMED = "known", "named"
+KNOWN, NAMED = "known", "named"  # how sure it is: by what the code does, or only by a name
 
 
 class Variable(NamedTuple):
+    """A place that names an environment variable."""
+
     link: Link  # of the string, or of the keyword argument
     kind: Literal["variable"]
     role: str  # key | keyword | command
     certain: bool
     name: str
     set: bool  # the variable is set to that value, not only read
-    value: str | None  # what stands beside it, where it is a literal
+    value: str | None  # the value or default beside the name, if that is a literal
 
 
 def variables(file: Parsed) -> dict[int, Variable]:
-    """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
+    """The variables of a file, by offset. The tree is walked only if the text holds such a name."""
     lines = lines_with(file.source, *_BYTES)
     return Environment(file, lines).variables if lines else {}
 
@@ -81,7 +87,7 @@ class Environment:
             self.variables[self.file.source.span(link[0])[0]] = variable
 
     def _paired(self, link: Link, name: str, to: str) -> bool:
-        """Whether the same statement or the same entry stands beside it for the NPU already."""
+        """Whether the code sets the NPU's variable `to` already, in an entry beside it or in the same statement again."""
         for above in ancestors(link):
             node = above[0]
             if node.__class__ in (ast.Dict, ast.Call) and to in _entries(node):
@@ -92,7 +98,7 @@ class Environment:
         return False
 
     def _texts(self, owner: Node) -> frozenset[bytes]:
-        """Of all statements in the blocks of one."""
+        """The texts of all statements in the blocks of a node."""
         if owner not in self._known:
             blocks: Iterator[Node] = (getattr(owner, field, None) for field in BODIES)
             inside = (s for block in blocks if block.__class__ is list for s in block if isinstance(s, ast.stmt))
@@ -106,7 +112,7 @@ class Environment:
     # ---- where a string is a key
 
     def _key(self, link: Link) -> tuple[str, ast.AST | None] | None:
-        """How sure it is, and the value beside it."""
+        """If the string is a key of an environment: how sure that is, and the value beside it."""
         node, up = link[0], link[1]
         parent = up[0]
         kind = parent.__class__
@@ -130,12 +136,13 @@ class Environment:
         return None
 
     def _echoes(self, key: Node, value: Node, link: Link) -> bool:
-        """`{"X": os.getenv("X", "1")}`: handed on under its own name."""
+        """Whether a value reads the variable of its key: `{"X": os.getenv("X", "1")}`."""
         if value.__class__ is not ast.Call or not value.args or constant(value.args[0]) != constant(key):
             return False
         return self.names.resolve(value.func, link) in (*_FUNCTIONS, "os.environ.get")
 
     def _argument(self, call: ast.Call, link: Link) -> tuple[str, ast.AST | None] | None:
+        """The same for the first argument of a call."""
         func: Node = call.func
         value = call.args[1] if len(call.args) > 1 else None
         callee = call_name(func)
@@ -151,7 +158,7 @@ class Environment:
         return None
 
     def _constant(self, statement: Node, link: Link) -> tuple[str, None] | None:
-        """`KEY = "CUDA_VISIBLE_DEVICES"`, where each use of KEY is a key."""
+        """The same for `KEY = "CUDA_VISIBLE_DEVICES"`, by the uses of KEY."""
         targets = statement.targets if statement.__class__ is ast.Assign else [statement.target]
         if len(targets) != 1 or targets[0].__class__ is not ast.Name:
             return None
@@ -188,7 +195,7 @@ class Environment:
         return NAMED if kind is ast.Attribute and _LIKE.search(node.attr) else None
 
     def _made(self, call: ast.Call, link: Link, depth: int) -> str | None:
-        """`dict(os.environ, X="1")`, `os.environ.copy()`, `copy.copy(os.environ)`."""
+        """How sure it is that a call copies an environment: `dict(os.environ, X="1")`, `os.environ.copy()`."""
         func: Node = call.func
         callee = call_name(func)
         if callee == "copy" and func.__class__ is ast.Attribute and not call.args:
@@ -199,7 +206,7 @@ class Environment:
         return next((KNOWN for a in inside if self._certainty(a, link, depth + 1) == KNOWN), None)
 
     def _bound(self, node: ast.Name, link: Link, depth: int) -> str | None:
-        """By what binds a name, or by its use as `env=name`."""
+        """How sure it is that a name is an environment, by its bindings and by uses as `env=name`."""
         bindings = self.names.bindings(node.id, link)
         question = ("environment", depth)
         return self.names.once(question, bindings, lambda: self._look_at(node.id, bindings, depth))
@@ -223,7 +230,7 @@ class Environment:
     # ---- where a mapping goes
 
     def _mapping(self, link: Link, depth: int) -> str | None:
-        """A dict literal is an environment by what it is made of or where it goes: the same for all of its keys."""
+        """How sure it is that a dict literal is an environment, by its parts and by where it goes. Kept for all of its keys."""
         key = link[0], depth
         if key not in self._mappings:
             self._mappings[key] = self._look_above(link, depth)
@@ -258,6 +265,7 @@ class Environment:
         return None
 
     def _handed(self, call: ast.Call, link: Link, index: int, depth: int) -> str | None:
+        """The same for a dict literal that is the argument of a call at this index."""
         func: Node = call.func
         callee = call_name(func)
         if callee == "update" and func.__class__ is ast.Attribute:
@@ -270,7 +278,7 @@ class Environment:
         return None
 
     def _keywords(self, link: Link | None) -> str | None:
-        """Of `dict(os.environ, X="1")`, `os.environ.update(X="1")`: whether the keywords are variables."""
+        """How sure it is that the keywords of a call are variables: `dict(os.environ, X="1")`, `os.environ.update(X="1")`."""
         if link is None or link[0].__class__ is not ast.Call:
             return None
         call = link[0]
@@ -287,6 +295,6 @@ class Environment:
 
 @once
 def _entries(node: ast.Dict | ast.Call) -> frozenset[str]:
-    """The names of the values that stand beside each other."""
+    """The string keys of a dict, or the keywords of a call."""
     names = map(constant, node.keys) if isinstance(node, ast.Dict) else (k.arg for k in node.keywords)
     return frozenset(name for name in names if isinstance(name, str))

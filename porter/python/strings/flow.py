@@ -1,7 +1,7 @@
-"""Which strings are devices or process-group backends: a literal is one by where it goes, not by what it says.
+"""Decides which strings are devices or backends of process groups, by where they go and not by their text.
 
-Each literal is followed upwards from where it stands, through conditions, containers, locals and module constants, to a
-sink. What reaches none is no device: paths, keys, log texts and flag names stay.
+A string is followed upwards from its place, through conditions, containers, locals and module constants, to a sink: a place
+that uses a device or a backend. A string that reaches no sink is no device: a path, a key, a log text, the name of a flag.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from porter.python.file import Parsed
 
 
+# types in annotations whose members are types or allowed values
 _TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
 
 
 class Flow(Sinks):
+    """Follows the strings of one file. Parameters of the handlers: see `Sinks`."""
+
     def __init__(self, file: Parsed) -> None:
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
         self.calls = {name: s for s in self.tables.sinks for name in s.calls}
@@ -50,7 +53,7 @@ class Flow(Sinks):
         self.enums = Enums(self.names, self.buckets)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
-        """What the value at `link` is used as, by what stands around it."""
+        """What the value at `link` is used as, by the nodes around it. None: nothing says that it is a device, or a backend."""
         if link[1] is None or depth > 12:
             return None
         node, parent = link[0], link[1][0]
@@ -59,7 +62,7 @@ class Flow(Sinks):
         handler = getattr(self, f"_{parent.__class__.__name__.lower()}", None)
         return handler(node, parent, link[1], kind, text, depth) if handler else None
 
-    # ---- what only passes the value on
+    # ---- nodes that only pass the value on
 
     def _ifexp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.test:
@@ -77,7 +80,7 @@ class Flow(Sinks):
         return role
 
     def in_cuda(self, node: Node, link: Link) -> bool:
-        """Whether something of torch.cuda is called: `torch.cuda.is_available()`."""
+        """Whether an expression calls a function of torch.cuda: `torch.cuda.is_available()`."""
         calls = (n for n in walk(node) if n.__class__ is ast.Call)
         return any((self.names.resolve(c.func, link) or "").startswith("torch.cuda.") for c in calls)
 
@@ -131,12 +134,12 @@ class Flow(Sinks):
 
     @staticmethod
     def _computed(key: Node) -> bool:
-        """`"cuda:%d" % 0` and its like."""
+        """Whether a key is a computed device: `"cuda:%d" % 0`."""
         first = next((n.value for n in walk(key) if isinstance(constant(n), str)), "")
         return first.startswith("cuda:")
 
     def _for(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        """`for device in ["cpu", "cuda"]`, in a loop and in a comprehension."""
+        """The list of a loop or a comprehension: `for device in ["cpu", "cuda"]`."""
         return self._target(parent.target, up, kind, text, depth) if node is parent.iter else None
 
     _asyncfor = _comprehension = _for
@@ -145,7 +148,7 @@ class Flow(Sinks):
         side, index = place(parent, node)
         if side == "keys":
             whole = self.role(up, kind, text, depth + 1)
-            # map_location={"cuda:0": "cpu"}, map_location = {"cuda:%d" % 0: "cuda:%d" % rank}: what a checkpoint says
+            # map_location={"cuda:0": "cpu"}, map_location = {"cuda:%d" % 0: "cuda:%d" % rank}: devices in a checkpoint
             computed = kind == "device" and self._computed(parent.values[index])
             if whole and (whole.role == "argument" or whole.role == "assigned" and computed):
                 return Role("saved", True)
@@ -164,7 +167,7 @@ class Flow(Sinks):
             return self.role(up, kind, text, depth + 1)
         return None
 
-    # ---- what gives the value a name
+    # ---- nodes that give the value a name
 
     def _assign(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node.__class__ in (ast.List, ast.Tuple, ast.Set) and parent.targets[0].__class__ is ast.Name:
@@ -181,7 +184,7 @@ class Flow(Sinks):
         return self._target(parent.target, up, kind, text, depth) if node is parent.value else None
 
     def _augassign(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        """`devices += ["cuda"]`."""
+        """An addition to a list: `devices += ["cuda"]`."""
         return self._target(parent.target, up, kind, text, depth)
 
     def _arg(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
@@ -193,7 +196,7 @@ class Flow(Sinks):
     _asyncfunctiondef = _functiondef
 
     def _subscript(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        """`backend: Literal["nccl", "gloo"]`: a type that lists what is allowed."""
+        """A type that lists the allowed values: `backend: Literal["nccl", "gloo"]`."""
         if node is not parent.slice or call_name(parent.value) not in _TYPES:
             return None
         role = self.role(up, kind, text, depth + 1)
@@ -203,6 +206,7 @@ class Flow(Sinks):
         return self._target(parent.target, up, kind, text, depth) or self.role(up, kind, text, depth + 1)
 
     def _target(self, target: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        """The role of a value that is assigned to `target`."""
         if named(target, kind):
             return Role("assigned", True)
         if kind == "device" and lightning(target_name(target)):
@@ -217,6 +221,7 @@ class Flow(Sinks):
 
     @cached_property
     def _read_of_self(self) -> dict[str, list[Link]]:
+        """The places where `self.x` is read, by attribute."""
         reads: dict[str, list[Link]] = {}
         for link in self.names.spelled("self"):
             if link[1][0].__class__ is ast.Attribute and link[1][0].ctx.__class__ is ast.Load:
@@ -227,7 +232,7 @@ class Flow(Sinks):
         return self._shown(self.names.readers(name, (ast.Name(name), up)), kind, text, depth)
 
     def _shown(self, uses: list[Link], kind: str, text: str, depth: int) -> Role | None:
-        """A local, a constant or an attribute is what its uses say."""
+        """The role of a local, a constant or an attribute, by its uses."""
         for use in uses[:40]:
             if r := self.role(use, kind, text, depth + 3):
                 if r.role == "choices":
@@ -257,7 +262,7 @@ class Flow(Sinks):
         return Role("returned", not lightning(function.name)) if devices else None
 
     def handed_elsewhere(self, link: Link) -> bool:
-        """Stands, however wrapped, in an argument of another library's function."""
+        """Whether a value goes into an argument of a function of another library, directly or as a part of it."""
         call = next((above for above in ancestors(link) if isinstance(above[0], (ast.Call, ast.stmt))), None)
         return (
             call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
@@ -266,13 +271,13 @@ class Flow(Sinks):
 
 @once
 def _maps_devices(node: ast.Dict) -> bool:
-    """`{"cuda": ..., "cpu": ...}[device.type]`, without an NPU."""
+    """Whether the keys of a dict are devices, without an NPU: `{"cuda": ..., "cpu": ...}`."""
     keys = [constant(k) for k in node.keys]
     return len(keys) > 1 and "npu" not in keys and all(isinstance(k, str) and k in DEVICES for k in keys)
 
 
 @once
 def _returns_devices(function: Node) -> bool:
-    """Whether it returns one that is not CUDA's."""
+    """Whether a function returns the string of another device than CUDA's, so that its strings are devices."""
     values = (n.value for n in walk(function) if n.__class__ is ast.Return and n.value is not None)
     return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

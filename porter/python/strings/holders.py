@@ -1,7 +1,9 @@
-"""What holds a value: a name, an attribute, a key, an option. Two places with the same holder speak of the same value.
+"""Names what holds a value: a name, an attribute, a key, an option. Two places with the same holder have the same value.
 
-A holder is a text: `own:DEVICE` of this module, `import:config.DEVICE`, `star:DEVICE`, `local:<line>:<column>:name` of a function,
-`own:train(device)` for a parameter, `field:device` for an attribute, a key or an option, `env:BACKEND`.
+A holder is a text:
+`own:DEVICE` is a name of this module, `import:config.DEVICE` one of another, `star:DEVICE` one from an `import *`,
+`local:<line>:<column>:name` a name in a function, `own:train(device)` a parameter,
+`field:device` an attribute, a key or an option, `env:BACKEND` an environment variable.
 """
 
 from __future__ import annotations
@@ -16,25 +18,25 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
 from porter.python.parameters import positional
 
-Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # of a type of node
+Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # for one type of node
 
-_SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the text they are asked of
-_INTRINSIC = ("type", "value", "name")  # `x.device.type` is what torch says, a member's value is the Enum's
+_SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the same value
+_INTRINSIC = ("type", "value", "name")  # attributes that torch or an Enum sets, and not the program
 
 
 def field(name: str) -> str:
-    """Of an attribute, a key or an option: `--vllm.sync-backend` is `sync_backend`."""
+    """The holder of an attribute, a key or an option: `field:sync_backend` for `--vllm.sync-backend`."""
     return "field:" + name.lstrip("-").rpartition(".")[2].replace("-", "_")
 
 
 class Holders:
-    """Of one file."""
+    """Gives the holders of one file."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
 
     def of(self, node: Node, link: Link) -> str | None:
-        """What an expression reads, or a target binds; `link` is its own link or that of a parent."""
+        """The holder that an expression reads or a target binds. `link`: of the node, or of a parent."""
         handler: Handler | None = getattr(self, f"_{node.__class__.__name__.lower()}", None)
         return handler(node, link) if handler else None
 
@@ -46,7 +48,7 @@ class Holders:
         return self.bound(node.id, link)
 
     def bound(self, name: str, link: Link) -> str | None:
-        """By a name that the file itself binds."""
+        """The holder of a name that the file itself binds."""
         places = self._names.bindings(name, link)
         return self._names.once("holder", places, lambda: self._bound_at(name, places))
 
@@ -64,7 +66,7 @@ class Holders:
         return f"local:{home.lineno}:{home.col_offset}:{name}"
 
     def parameter(self, function: Link, name: str) -> str:
-        """A parameter of a function of the module may be given a value by name, from anywhere."""
+        """The holder of a parameter. For a top-level function it has no line: other files may give it a value by name."""
         home = function[0]
         return f"own:{home.name}({name})" if is_outer(function) else f"local:{home.lineno}:{home.col_offset}:{name}"
 
@@ -91,7 +93,7 @@ class Holders:
         if callee == "str" and len(node.args) == 1:
             return self.of(node.args[0], link)
         holder = self.of(func, link) if func.__class__ in (ast.Name, ast.Attribute) else None
-        if not holder or holder.startswith("local:") or holder.startswith("field:") and not _asks(callee):
+        if not holder or holder.startswith("local:") or holder.startswith("field:") and not _is_getter(callee):
             return None
         return holder
 
@@ -107,7 +109,7 @@ class Holders:
         return self.of(node.target, link)
 
     def option(self, call: ast.Call) -> str | None:
-        """What `add_argument("--dist-backend", dest=...)` stores its value in."""
+        """The holder of the value of an option: `add_argument("--dist-backend", dest=...)`."""
         named = next((constant(k.value) for k in call.keywords if k.arg == "dest"), None)
         flags = [text for a in call.args if (text := flag(a))]
         longest = next((flag(a) for a in call.args if str(constant(a)).startswith("--")), None)
@@ -115,7 +117,7 @@ class Holders:
         return field(name) if name else None
 
     def result(self, function: Link) -> str | None:
-        """What a function returns: its name stands for it, as that of a property does."""
+        """The holder of what a function returns: its own name."""
         if function[0].__class__ is ast.Lambda:
             return None
         if owner_of(function):
@@ -123,7 +125,7 @@ class Holders:
         return f"own:{function[0].name}" if is_outer(function) else None
 
     def given(self, call: ast.Call, link: Link, keyword_or_index: str | int) -> str | None:
-        """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
+        """The holder of the parameter that gets an argument of a call, by its keyword or its position."""
         owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
         if owner or call.func.__class__ is ast.Name:
             if (function := self._functions.get((call_name(call.func), owner))) is not None:
@@ -137,7 +139,7 @@ class Holders:
 
     @cached_property
     def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
-        """The first of each name, and of each name in a class."""
+        """The first function of each name, by name and class."""
         links = (link for several in self._names.scopes.functions.values() for link in several)
         functions: dict[tuple[str, ast.ClassDef | None], Link] = {}
         for link in links:
@@ -146,22 +148,22 @@ class Holders:
 
     @staticmethod
     def named(called: str | None, parameter: str) -> str | None:
-        """A parameter of what is called, where that is a function or class of a module."""
+        """The holder of a parameter. `called`: the holder of the function; only top-level functions and classes count."""
         outer = called and called.startswith(("own:", "import:")) and not called.endswith(")")
         return f"{called}({parameter})" if outer else None
 
 
-def _asks(name: str) -> bool:
-    """Whether a method, by its name, tells a device or a backend: `self.get_backend()`."""
+def _is_getter(name: str) -> bool:
+    """Whether a method gives a device or a backend, by its name: `self.get_backend()`."""
     return like(name, "device") or like(name, "backend")
 
 
 def is_outer(function: Link) -> bool:
-    """Whether a function or class belongs to the module itself."""
+    """Whether a function or class is at the top level of its module."""
     blocks = (ast.ClassDef, *FUNCTIONS)
     return not isinstance(function[0], ast.Lambda) and not any(isinstance(a[0], blocks) for a in ancestors(function))
 
 
 def _class(link: Link) -> ast.ClassDef | None:
-    """The class around."""
+    """The class around a place."""
     return next((a[0] for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)

@@ -1,4 +1,4 @@
-"""The strings of a file that are devices, backends or tensor types: found by their text, judged by where they go."""
+"""Finds the strings of a file that are devices, backends or tensor types: first by their text, then by where they go."""
 
 from __future__ import annotations
 
@@ -19,35 +19,40 @@ if TYPE_CHECKING:
     from porter.python.source import Source
 
 
-# lines with a string that is a candidate, in lower case; plain letters come first, which is what makes a search fast
+# searches in lower-case text for lines with a candidate; a pattern is fast if it begins with plain letters
 _BEGINS_CUDA, _IS_NCCL = r"cuda(?<=[\"']cuda)(?=[\"':{\\\r\n])", r"nccl(?<=[\"'}\r\n]nccl)(?=[\"'{\\\r\n])"
 _TENSOR = r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor"
 BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
+# a string that may be one, a device, a tensor type, a backend
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
 BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
-HANDED = ("argument", "assigned", "mapped")
-PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
+HANDED = ("argument", "assigned", "mapped")  # roles of a value that may go to another library
+PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")  # keywords with text for people
 
 
 Kind: TypeAlias = typing.Literal["device", "backend", "tensor-type"]
 
 
 class Literal(NamedTuple):
-    link: Link  # of the string as a whole: a Constant, a JoinedStr
+    """A string that is a device, a backend or a tensor type."""
+
+    link: Link  # of the whole string: a Constant, or the JoinedStr of an f-string
     kind: Kind
+    # what the string is used as; the roles are described where Flow and Sinks give them
     role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | saved | case | member
     certain: bool
 
 
 def lines_to_look_at(source: Source) -> list[int]:
-    """Those of all named strings, which most files have none of: that is known before anything is parsed."""
+    """The lines that may hold a candidate. Most files have none, which is known before they are parsed."""
     return lines_with(source, *BYTES, lowered=True)
 
 
 def named_strings(file: Parsed) -> list[Link]:
-    """The strings with such a text. Costs a walk of its own, once, and only where the bytes hold such a word."""
+    """The strings that may be a device, a backend or a tensor type by their text. The tree is walked for them once, and only
+    if the text holds such a word."""
     known = file.answers["named strings"]
     if None not in known:
         lines = lines_to_look_at(file.source)
@@ -57,7 +62,7 @@ def named_strings(file: Parsed) -> list[Link]:
 
 
 def literals(file: Parsed) -> dict[int, Literal]:
-    """By offset."""
+    """The devices, backends and tensor types of a file, by offset."""
     by_offset: dict[int, Literal] = {}
     links = named_strings(file)
     if not links:
@@ -86,8 +91,8 @@ def literals(file: Parsed) -> dict[int, Literal]:
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:
-    """`"cuda:0"` that goes where nobody can follow it: hardly anything but a device, for a person to look at, unless it is
-    counted by torch itself."""
+    """The role of a string such as "cuda:0" that cannot be followed to a sink. By its text it is still a device, but for
+    review only, unless its number comes from torch.cuda."""
     if (
         not INDEXED.match(text)
         and text != "cuda:{}"
@@ -107,7 +112,7 @@ def _plain(flow: Flow, link: Link, text: str) -> Role | None:
 
 
 def _typed(flow: Flow, link: Link) -> Role | None:
-    """The name of a tensor type is one anywhere but in texts for people: `SIZES[x.type()]` has it as a key."""
+    """The role of the name of a tensor type. It counts everywhere but in texts for people: `SIZES[x.type()]` has it as a key."""
     above = link[1][0].__class__
     if above in (ast.Expr, ast.JoinedStr) or logged(link) and above is not ast.Compare:
         return None
@@ -115,7 +120,7 @@ def _typed(flow: Flow, link: Link) -> Role | None:
 
 
 def _pure(node: ast.JoinedStr) -> bool:
-    """`f"cuda:{x}"` and nothing behind it; `f"cuda"`, which needs no f."""
+    """Whether an f-string is just a device: `f"cuda:{x}"`, or `f"cuda"` without an expression."""
     if len(node.values) == 1:
         return bool(DEVICE.match(str(constant(node.values[0]))))
     return (

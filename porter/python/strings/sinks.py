@@ -1,6 +1,5 @@
-"""Where a string arrives: arguments, options, comparisons. `Flow` (flow.py) derives from `Sinks`.
-`Flow` knows the way there, and calls the handler named after the class of the parent. `up` is the parent's link.
-None means: nothing says that the string is a device, or a backend."""
+"""Says what a string is where it is used: in an argument, an option, a comparison. `Flow` (flow.py) derives from `Sinks`: it
+follows a string to such a place and calls the handler that is named after the class of the parent node, `_call` for ast.Call."""
 
 from __future__ import annotations
 
@@ -32,12 +31,14 @@ from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_na
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
 
+# names of variables that ask for NVIDIA's chips
 _VENDOR = lazy(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = lazy(r"cuda:\d+$")
 
-# what stands for any array library: `xp` of the array API standard, and who asks an array for its own
+# names for any array library: `xp` of the array API standard, and functions that return the library of an array
 _NAMESPACE = lazy(r"^_?xp(?:\d*$|_)|array_?(?:namespace|module)|get_namespace")
 
+# functions that add an option or a field with a default
 OPTIONS = {
     "add_argument",
     "option",
@@ -50,24 +51,27 @@ OPTIONS = {
     "Field",
     "field",
 }
-PUT = ("append", "add", "insert", "extend")  # into a list or a set
-ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # calls with the name of an attribute
+PUT = ("append", "add", "insert", "extend")  # methods that put a value into a list or a set
+ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # functions that take the name of an attribute
 PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
-# calls whose strings are names, paths or texts
+# functions whose strings are names, paths or texts
 _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS, *hints("takes-names-and-texts")}
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
-# libraries whose functions with a device are known, or that have none
+# libraries whose functions with a device are in rules/*.toml, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
-MOVED = "torch.distributed."  # where the same function goes by the names of several modules
+MOVED = "torch.distributed."  # a function under this prefix is found by its last word, as several modules have it
 
 
 class Role(NamedTuple):
-    role: str  # one of those that literals.py lists
-    certain: bool  # where not, rules never edit without a look
+    role: str  # see Literal.role in literals.py
+    certain: bool  # False: an edit is for review only
 
 
 class Sinks:
-    """Handlers by the type of the node around a value; each says what the value is there, or nothing."""
+    """Handlers for nodes around a value. None: nothing says that the value is a device, or a backend.
+
+    `node`: the value. `parent`: the node around it. `up`: the link of `parent`. `kind`: device | backend. `text`: the string.
+    `depth`: how many steps the string has been followed."""
 
     names: Names
     calls: dict[str, Sink]
@@ -107,7 +111,7 @@ class Sinks:
         if sink and sink.kind == kind and name in sink.keywords:
             return Role("argument", certain)
         if name and like(name, kind):
-            if other_library(resolved):  # HParams(dist_backend="nccl"): a bag of values is anybody's
+            if other_library(resolved):  # HParams(dist_backend="nccl"): a container of settings, for any program
                 return Role("argument", False) if kind == "backend" and "dist" in name else None
             return Role("argument", certain)
         if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
@@ -115,7 +119,7 @@ class Sinks:
         return None
 
     def _any_array(self, func: Node, link: Link) -> bool:
-        """`xp.zeros(..., device="cuda")`: a function of whatever array library `xp` stands for, of NumPy's as well."""
+        """Whether a function belongs to a name that may stand for any array library, such as NumPy: `xp.zeros(device="cuda")`."""
         root = func.value if func.__class__ is ast.Attribute else func
         while root.__class__ is ast.Attribute:
             root = root.value
@@ -162,7 +166,9 @@ class Sinks:
             return Role("choices", any(n and like(n, kind) for n in map(flag, getattr(outer, "args", ()))))
         if callee in ("startswith", "endswith", "__eq__") and func.__class__ is ast.Attribute:
             return (
-                Role("compared", True) if kind == "device" and self._asks(func.value, up, kind, text, depth) else None
+                Role("compared", True)
+                if kind == "device" and self._is_kind(func.value, up, kind, text, depth)
+                else None
             )
         if callee in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
             if index == 0:  # str(device).replace("cuda:", "")
@@ -214,7 +220,7 @@ class Sinks:
         if beside(sides.device if kind == "device" else sides.backend):
             return Role("compared", True)
         names = [side for side in sides.names if side is not node]
-        if any(self._asks(s, up, kind, text, depth) for s in names):
+        if any(self._is_kind(s, up, kind, text, depth) for s in names):
             return Role("compared", True)
         if kind == "device" and (
             beside(sides.other) or any(self._other_words(s, up) for s in (*names, *sides.members))
@@ -223,13 +229,13 @@ class Sinks:
         return Role("compared", False)
 
     def _other_words(self, node: Node, link: Link) -> bool:
-        """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
+        """Whether a compared name is also compared with strings that are no devices: `impl in ("ref", "cuda")`."""
         owner, base = (None, node) if node.__class__ is ast.Name else (_class_of(node, link), node.value)
         uses = self.names.spelled(base.id) if owner else self.names.readers(base.id, link)
         question = "other words", getattr(node, "attr", ""), owner
         return self.names.once(question, uses, lambda: any(map(has_other_words, _beside_uses(uses, node, owner))))
 
-    def _asks(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
+    def _is_kind(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
         if named(node, kind):
             return True
@@ -249,20 +255,20 @@ class Sinks:
     def _matchvalue(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         while up and up[0].__class__.__name__ != "Match":
             if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
-                return None  # a part of something larger
+                return None  # a part of a larger pattern
             up = up[1]
         return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
 
 
 def _class_of(member: Node, link: Link) -> ast.ClassDef | None:
-    """Of `self.x`, the class whose methods share it."""
+    """The class around, for `self.x`; None for other objects."""
     if member.value.id != "self":
         return None
     return next((above for above in parents(link) if above.__class__ is ast.ClassDef), None)
 
 
 def _beside_uses(uses: list[Link], node: Node, owner: ast.ClassDef | None) -> Iterator[ast.expr]:
-    """What a name, or a member of one, is compared with."""
+    """The sides of all comparisons with a name, or with an attribute of it."""
     for use in uses:
         if node.__class__ is ast.Attribute:
             if getattr(use[1][0], "attr", "") != node.attr or owner and _class_of(use[1][0], use) is not owner:
@@ -280,7 +286,7 @@ def _words(call: ast.Call) -> dict[str, tuple[ast.expr, ...]]:
 
 
 def _is_array_module(binding: Link) -> bool:
-    """`xp = get_namespace(x)`"""
+    """Whether a binding gives a name an array library: `xp = get_namespace(x)`."""
     up = binding[1]
     if up is not None and up[0].__class__ is ast.Tuple and up[1]:
         up = up[1]
@@ -289,5 +295,5 @@ def _is_array_module(binding: Link) -> bool:
 
 
 def _is_given(binding: Link, kind: str) -> bool:
-    """`b = dist.get_backend()`"""
+    """Whether a binding gives a name a device or a backend: `b = dist.get_backend()`."""
     return binding[1] is not None and binding[1][0].__class__ is ast.Assign and named(binding[1][0].value, kind)

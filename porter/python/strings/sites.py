@@ -1,6 +1,6 @@
-"""Where a file gives, lists, passes or compares a device or a backend, and which holders have the same value.
+"""Finds the sites of a file: places that give, list, pass or compare a device or a backend; and holders with the same value.
 
-"One value is one decision" is kept over all files (project/consistency.py); this is what one file adds to it.
+All places of one value must be edited alike, or none of them. project/consistency.py decides that over all files.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 _Home: TypeAlias = "tuple[str | None, str]"  # a holder and a role
-_Homes: TypeAlias = "Sequence[_Home] | bool | None"  # True: the value goes on as what stands around it
+_Homes: TypeAlias = "Sequence[_Home] | bool | None"  # True: the node around passes the value on
 
-_ASKED = ("startswith", "endswith", "__eq__")
-_OPTION = ("default", "choices", "const", "enum_values", "default_factory")
+_ASKED = ("startswith", "endswith", "__eq__")  # methods that compare
+_OPTION = ("default", "choices", "const", "enum_values", "default_factory")  # keywords of an option with its values
 _MOST = 200  # holders that are followed in one file
 
 
 def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
-    """The sites, whose status nobody knows yet, and pairs of holders with the same value."""
+    """The sites of a file, still without their status, and pairs of holders with the same value."""
     links = named_strings(file)
     if not links:
         return (), ()
@@ -57,12 +57,13 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 
 def _stays(file: File, link: Link) -> bool:
-    """What a program refuses, what only CuPy hears of, and what chooses a CUDA kernel stays whatever is ported: where the
-    answer is no, the program has another way."""
+    """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, or only chooses a CUDA
+    kernel. On an NPU it then takes its other way."""
     return refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link)
 
 
 def _chooses_kernel(file: File, link: Link) -> bool:
+    """Whether a comparison with the string chooses a CUDA kernel. An assert or a branch that raises does not count."""
     if link[1] is None or link[1][0].__class__ is not ast.Compare:
         return False
     around = next(node for node in parents(link) if isinstance(node, ast.stmt))
@@ -70,7 +71,7 @@ def _chooses_kernel(file: File, link: Link) -> bool:
     name = None if ends else kernel(file, link)
     return name is not None and name != file.path.rpartition("/")[2].removesuffix(
         ".py"
-    )  # of which the path alone speaks
+    )  # a name that is only that of the file does not count
 
 
 def with_status(
@@ -80,7 +81,7 @@ def with_status(
     suppressions: Suppressions,
     quiet: frozenset[str],
 ) -> tuple[Site, ...]:
-    """The sites with what becomes of them by the findings there: the status of their edit, or why they have none."""
+    """The sites with their status: that of the edit in the finding there, or why there is none."""
     by_place: dict[tuple[int, int], list[Finding]] = {}
     for finding in findings if sites else ():
         if finding.code in DECIDED:
@@ -102,6 +103,8 @@ def with_status(
 
 
 class _Sites:
+    """Collects the sites of one file. A handler is named after the class of the node around a value."""
+
     def __init__(self, file: File) -> None:
         self.file, self.names = file, file.names
         self.holders = Holders(file.names)
@@ -112,17 +115,19 @@ class _Sites:
         return tuple(sorted(self.sites.values())), ties
 
     def follow(self, link: Link) -> None:
-        """A string to what it is given to, or compared with."""
+        """Adds the sites of a string: the holders that it is given to, or compared with."""
         offset = self.file.source.span(link[0])[0]
         foreign = given_to(self.names, link) is not None
         for holder, role in self._homes(link):
-            # an attribute that goes to a library without NPUs is not what others of its name are: `device` of a simulator
+            # an attribute that goes to a library without NPUs, as the `device` of a simulator, is not the same value as
+            # others of its name
             if holder and not (foreign and role in ("used", "declared") and holder.startswith("field:")):
                 line = self.file.source.line(offset)
                 self.sites.setdefault((holder, offset), Site(holder, offset, line, role))
 
     def ask(self) -> None:
-        """`args.device if torch.cuda.is_available() else "cpu"`: the question goes with what it lets through."""
+        """Adds questions for a GPU that a device depends on: `args.device if torch.cuda.is_available() else "cpu"`. The question
+        must be edited together with that device."""
         for link in self.names.spelled("torch"):
             question = next(up for up in ancestors(link) if up[0].__class__ is not ast.Attribute)
             test = question
@@ -141,7 +146,7 @@ class _Sites:
                     self.sites.setdefault((holder, offset), Site(holder, offset, self.file.source.line(offset), "used"))
 
     def _homes(self, link: Link) -> Iterator[_Home]:
-        """(holder, role) pairs of the value at a link."""
+        """The (holder, role) pairs of the value at a link."""
         listed = False
         for _ in range(40):
             node, up = link[0], link[1]
@@ -158,7 +163,7 @@ class _Sites:
             listed |= above.__class__ in (ast.List, ast.Tuple, ast.Set, ast.Subscript)
             link = up
 
-    # ---- what passes the value on
+    # ---- nodes that pass the value on
 
     def _starred(self, node: Node, above: Node, up: Link) -> _Homes:
         return True
@@ -178,7 +183,7 @@ class _Sites:
         return isinstance(above.op, (ast.Add, ast.BitOr))
 
     def _attribute(self, node: Node, above: Node, up: Link) -> _Homes:
-        """`"cuda".lower()`."""
+        """Passes the value on if its method is called: `"cuda".lower()`."""
         return up[1] is not None and up[1][0].__class__ is ast.Call and up[1][0].func is above
 
     def _subscript(self, node: Node, above: Node, up: Link) -> _Homes:
@@ -193,7 +198,7 @@ class _Sites:
 
     _matchor = _matchas = _matchvalue = _match_case = _starred
 
-    # ---- where it is compared
+    # ---- nodes that compare the value
 
     def _compare(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(s, up), "used") for s in _holding(above) if s is not node]
@@ -201,7 +206,7 @@ class _Sites:
     def _match(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(above.subject, up), "used")]
 
-    # ---- where it is given
+    # ---- nodes that give the value to a holder
 
     def _assign(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(t, up), "declared") for t in above.targets]
@@ -233,7 +238,7 @@ class _Sites:
             key = constant(above.keys[index])
             if not isinstance(key, str):
                 return None
-            # {"--backend": "nccl"} becomes a command line, and says what a script would
+            # {"--backend": "nccl"} becomes a command line
             return [(field(key), "passed" if key.startswith("--") else "declared")]
         call = up[1]
         if call and call[0].__class__ is ast.Subscript and call[0].value is above:  # {"cuda": ...}[device]
@@ -274,5 +279,5 @@ class _Sites:
 
 @once
 def _holding(node: ast.Compare) -> tuple[ast.expr, ...]:
-    """The sides that may hold a value."""
+    """The sides of a comparison that are no constants."""
     return tuple(s for s in (node.left, *node.comparators) if s.__class__ is not ast.Constant)

@@ -1,4 +1,4 @@
-"""Which holders of a file have one value: what is assigned, compared, returned or passed as it is."""
+"""Finds ties: pairs of holders with the same value, because one is assigned, compared, returned or passed to the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ties:
         self._known: dict[str, dict[str | None, list[Link]]] = {}
 
     def of(self, holders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Pairs, from these holders on to those that they are handed to or come from."""
+        """All ties that can be reached from these holders. A tie is a pair in alphabetical order."""
         pairs: set[tuple[str, str]] = set()
         followed: set[str] = set()
         todo = sorted(holders)
@@ -41,6 +41,7 @@ class Ties:
         return tuple(sorted(pairs))
 
     def _beside(self, holder: str) -> Iterator[str | None]:
+        """The holders that have a tie with this one."""
         called, _, parameter = holder.rstrip(")").partition("(")
         for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
             if link[1] and link[1][0].__class__ is ast.Call:
@@ -51,7 +52,7 @@ class Ties:
                 yield from self._handed(link)
 
     def _read(self, word: str, holder: str) -> list[Link]:
-        """The expressions with a holder, of those that end in a word."""
+        """The expressions with this holder that end in this word."""
         if word not in self._known:
             known = self._known[word] = {}
             for link in self._mentions.get(word, ()):
@@ -59,7 +60,7 @@ class Ties:
         return self._known[word].get(holder, [])
 
     def _words(self, holder: str) -> set[str]:
-        """How an expression with this holder may end."""
+        """The words in which an expression with this holder may end."""
         word = re.split(r"[:.(]", holder.rstrip(")"))[-1]
         full = holder.partition(":")[2]
         return {word} | {
@@ -68,7 +69,7 @@ class Ties:
 
     @cached_property
     def _mentions(self) -> dict[str, list[Link]]:
-        """Expressions by the word they end in."""
+        """All expressions, by the word in which they end."""
         mentions: dict[str, list[Link]] = {}
         for link in self.names.uses:
             mentions.setdefault(link[0].id, []).append(link)
@@ -83,7 +84,7 @@ class Ties:
         return mentions
 
     def _handed(self, link: Link) -> Iterator[str | None]:
-        """The holders that have the value of the expression at `link`, too."""
+        """The holders that get the value of the expression at `link`, or give it."""
         node, up = link
         while (
             up is not None
@@ -113,7 +114,7 @@ class Ties:
         yield from self._spawned(node, up)
 
     def _spawned(self, node: Node, up: Link | None) -> Iterator[str | None]:
-        """`spawn(worker, args=(rank, device))`, `run(device)`: the parameter of the same name."""
+        """The holders of parameters with the same name as the argument: `spawn(worker, args=(rank, device))`, `run(device)`."""
         name = getattr(node, "id", "") or getattr(node, "attr", "")
         while up is not None and up[0].__class__ in (ast.Tuple, ast.List, ast.keyword):
             node, up = up

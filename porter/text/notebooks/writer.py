@@ -1,4 +1,4 @@
-"""Edits of the text of cells as edits of the JSON strings behind it: only the characters that change are written anew."""
+"""Turns edits of the text of cells into edits of the JSON strings that hold it. Only characters that change are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from porter.text.notebooks import magics
 from porter.text.notebooks.cells import HALF, Cell, Line, Notebook, pieces
 
 _WORD = lazy(r"\w+|[^\w]")
-_MOST = 250_000  # pairs of words to compare; larger replacements stand for themselves
+_MOST = 250_000  # pairs of words to compare; a larger replacement is written in one piece
 _COMMA = lazy(r"\s*,\s*")
 
 
@@ -29,7 +29,7 @@ class Edit(NamedTuple):
 
 
 class View:
-    """One view of a notebook as an engine got it, and the way from its bytes to the text of the cells.
+    """The text of a notebook as an engine got it, with the way from its bytes to the text of the cells.
 
     `shielded`: the Python view, where magics stand behind shields (cells.py). The shell view has none.
     """
@@ -37,18 +37,18 @@ class View:
     def __init__(self, book: Notebook, text: str, shielded: bool):
         self.book, self.text, self.shielded = book, text, shielded
         self.data = text.encode("utf-8")
-        # of every byte that is no letter's first: how far bytes and characters are apart
+        # the continuation bytes of UTF-8; their number before an offset is the distance of bytes and characters
         self._behind = [] if text.isascii() else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
 
     def edits(self, change: Change) -> tuple[Edit, ...] | None:
-        """None where it would touch what only a notebook understands, or where it reaches from one cell into the next.
+        """The edits of cells that a change of the view means. None where it would touch a magic, or reach into the next cell.
 
         `analysis/notebook.py` then leaves the finding to a person, with the reason "magic".
         """
         start, end = (offset - bisect_left(self._behind, offset) for offset in (change.start, change.end))
         edits, book = [], self.book
         old, new = self.text[start:end], change.new.decode("utf-8")
-        # the way JSON spells it now tells how it would be spelt anew
+        # if JSON spells the old text as it is, the new text can be written in one piece
         alike = old == book.document.text[book.file_offset(start) : book.file_offset(end, True)]
         for begin, stop, text in [(start, end, new)] if alike else _differences(start, old, new):
             if self._forbidden(begin, stop, text) or (edit := self._edit(begin, stop, text)) is None:
@@ -61,6 +61,7 @@ class View:
         first, last = book.line_at(start), book.line_at(end)
         for number in range(first, last + 1):
             line, begin, shield = book.lines[number], book.starts[number], book.shields[number]
+            # half of a surrogate pair stands in the view as \ufffd
             if HALF.search(line.body) and ("\ufffd" in new or "\ufffd" in self.text[start:end]):
                 return True
             if self.shielded and shield is not None and _touches(line, shield, start - begin, end - begin, new):
@@ -110,7 +111,7 @@ def _touches(line: Line, shield: int, start: int, end: int, new: str) -> bool:
 
 
 def _ended(line: Line, new: str) -> str:
-    """With the line ends of the cell."""
+    """The text with the line ends of the cell."""
     if "\n" not in new:
         return new
     end = line.end or (pieces(line.cell.text)[0][1] or "\n")
@@ -118,7 +119,7 @@ def _ended(line: Line, new: str) -> str:
 
 
 def _differences(start: int, old: str, new: str) -> Iterator[tuple[int, int, str]]:
-    """The words that differ, each for itself."""
+    """The words that differ, each as a replacement: (start, end, new)."""
     limit, head, tail = min(len(old), len(new)), 0, 0
     while head < limit and old[head] == new[head]:
         head += 1
@@ -148,7 +149,7 @@ def written(book: Notebook, edits: Iterable[Edit]) -> tuple[Change, ...]:
 
 
 def _joined(edits: list[Edit]) -> Iterator[Edit]:
-    """Lines that fall away beside each other fall away together."""
+    """Joins deletions that touch each other."""
     pending: Edit | None = None
     for edit in edits:
         if pending and pending.cell == edit.cell and pending.end == edit.start and not pending.new and not edit.new:
@@ -167,19 +168,22 @@ def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
     first, last = cell.literal_at(start), max(cell.literal_at(end - 1), 0)
     if start == end:
         if first and start == cell.starts[first] and not cell.bare and not new.endswith(("\n", "\r")):
-            first -= 1  # goes on where a string ends
+            first -= 1  # text that goes on behind the end of the string before
         last = first
     literals = cell.literals[first : last + 1]
     head, tail = start - cell.starts[first], min(end - cell.starts[last], len(literals[-1].text))
     whole = (not head, tail == len(literals[-1].text))
     begin, stop = literals[0].offset(min(head, len(literals[0].text))), literals[-1].offset(tail)
     escaped = all(literal.ascii for literal in literals) and any(literal.escaped for literal in literals)
+    # the source is one string, or a string holds several lines: the text changes within the string
     if not cell.listed or any(literal.many for literal in literals):
         return begin, stop, encode(new, escaped)[1:-1]
+    # whole strings are deleted, with what separates them from a neighbour
     if not new and all(whole) and len(cell.literals) > len(literals):
         if last + 1 < len(cell.literals):
             return literals[0].node.start, cell.literals[last + 1].node.start, ""
         return cell.literals[first - 1].node.end, literals[-1].node.end, ""
+    # each line of the new text becomes a string of its own
     between = f'"{_between(book, cell, first)}"'
     parts = [text if cell.bare else text + line_end for text, line_end in pieces(new)]
     spelt = between.join(encode(part, escaped)[1:-1] for part in parts)

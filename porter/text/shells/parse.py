@@ -102,6 +102,8 @@ def syntax(text: str) -> Node | None:
 
 
 class _Walk:
+    """Walks the tree of one text, which begins at `base` of the document, and puts what it finds into `script`."""
+
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
         self.data = _NOT_ASCII.sub("\x7f", text).encode()

@@ -1,1 +1,1 @@
-"""What a step runs in other files, followed along calls."""
+"""Follows calls from a training step into other files."""

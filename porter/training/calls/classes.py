@@ -1,4 +1,4 @@
-"""The classes of a project and what they derive from, by names alone: imports are not asked."""
+"""Finds the classes of a project and their bases, by names alone. Imports are not resolved."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Classes:
         )
 
     def _resolved(self, path: str, name: str, bases: tuple[str, ...]) -> list[Class]:
-        """A base is a class of the same file, or the only one of its name that the project has."""
+        """The bases of a class that are known: classes of the same file, or the only class of a name in the project."""
         outline, resolved = self._outlines[path], []
         for base in bases:
             if base in outline.classes and base != name:

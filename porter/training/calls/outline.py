@@ -1,6 +1,6 @@
-"""The functions and classes of a Python file by a scan of its bytes, which costs a hundredth of parsing it.
+"""Finds the functions, classes and calls of a Python file by a scan of its bytes. Parsing would take a hundred times as long.
 
-What looks like one in a text is taken for one: whoever builds on it parses the file in the end.
+Text in strings may look like a function and is taken for one. Who uses an outline parses the file in the end.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from typing import NamedTuple
 from porter.project.modules import IMPORTED
 from porter.regex import lazy
 
-# both begin with plain letters: a search for them takes a tenth of the time
+# both begin with plain letters, as such a search takes a tenth of the time
 _FUNCTION = lazy(rb"def[ \t]+(\w+)")
 _CLASS = lazy(rb"class[ \t]+(\w+)[ \t]*(?:\(([^()]*))?")
-_BEFORE = (b"", b"async")
-_LONGEST = 300  # bytes of a line before a name
+_BEFORE = (b"", b"async")  # text that may stand before `def` and `class`
+_LONGEST = 300  # bytes of a line before a name that are looked at
 _FROM = lazy(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
 _WORD = lazy(rb"\w+")
+# text right before a name: `def`, the receiver of a method, the target of an assignment; and `a as b` in an import
 _DEFINES = lazy(rb"\bdef[ \t]+$")
-_RECEIVER = lazy(rb"(\w+(?:\(\))?)?[ \t]*\.$")
-_AS = lazy(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")
-_SET = lazy(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
+_RECEIVER = lazy(rb"(\w+(?:\(\))?)?[ \t]*\.$")  # what stands before the dot of a method
+_AS = lazy(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")  # `name as other`
+_SET = lazy(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")  # `name = ` before a call
 
 
 class Defined(NamedTuple):
+    """The definition of a function or a class."""
+
     start: int
     indent: int
     name: str
@@ -47,7 +50,7 @@ class Outline:
 
     @cached_property
     def defined(self) -> list[Defined]:
-        """In the order of lines."""
+        """All definitions, in the order of the file."""
         functions = ((m, False) for m in _FUNCTION.finditer(self.text))
         classes = ((m, True) for m in _CLASS.finditer(self.text))
         definitions = []
@@ -63,8 +66,8 @@ class Outline:
         return [d.start for d in self.defined]
 
     def home(self, offset: int) -> str | None:
-        """The function of the module, or the method as "Class.method", that holds a place; "" for the module itself, None
-        for the body of a class."""
+        """The top-level function, or the method as "Class.method", around a place. "" for the top level itself; None for the body
+        of a class."""
         begin = self.text.rfind(b"\n", 0, offset) + 1
         line = self.text[begin:offset]
         limit, enclosing = len(line) - len(line.lstrip()), []
@@ -84,7 +87,7 @@ class Outline:
 
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
-        """The classes of the module, with the last words of what they derive from."""
+        """The top-level classes, each with the last words of its bases."""
         classes = {}
         for match in _CLASS.finditer(self.text):
             if match.start() == 0 or self.text[match.start() - 1] == 10:
@@ -98,7 +101,7 @@ class Outline:
 
     @cached_property
     def imported(self) -> frozenset[str]:
-        """All words of what the file imports."""
+        """All words in the imports of the file."""
         return frozenset(word.decode("utf-8", "replace") for word in _WORD.findall(self._imports))
 
     @cached_property
@@ -109,7 +112,7 @@ class Outline:
         return others
 
     def calls(self, name: str) -> frozenset[Call]:
-        """What may be calls of a function or a method of this name."""
+        """Possible calls of a function or method with this name."""
         if name not in self._calls:
             calls = set()
             for offset in chain.from_iterable(map(self._places, self._called(name))):
@@ -121,11 +124,11 @@ class Outline:
         return self._calls[name]
 
     def _line_start(self, offset: int) -> int:
-        """Where the line of a place begins, or what of it is looked at."""
+        """The begin of the line of a place, but at most _LONGEST bytes before it."""
         return max(self.text.rfind(b"\n", max(offset - _LONGEST, 0), offset) + 1, offset - _LONGEST, 0)
 
     def made(self, name: str) -> frozenset[str]:
-        """The last words of what is set to an object of a class."""
+        """The last words of names that are set to an object of a class: `net` of `self.net = Net()`."""
         if name not in self._made:
             places = chain.from_iterable(map(self._places, self._called(name)))
             before = (self.text[self._line_start(offset) : offset] for offset in places)
@@ -133,7 +136,7 @@ class Outline:
         return self._made[name]
 
     def _called(self, name: str) -> list[str]:
-        """What the file calls a name: `from x import name as other`."""
+        """The names that the file has for a name: `other` of `from x import name as other`."""
         return [name, *self._others.get(name, ())]
 
     def _places(self, name: str) -> Iterator[int]:

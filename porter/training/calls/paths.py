@@ -1,7 +1,7 @@
-"""The ways on which a step may come to a function of another file in which the host may wait, by names in the bytes alone.
+"""Finds ways: chains of calls on which a training step may reach a function of another file in which the host may wait.
 
-Each function that lies on a way is a node, (file, "function" or "Class.method"). Nothing is parsed here: propagate.py
-parses the files that lie on a way, and looks whether the calls are really there.
+A function on a way is a node, (file, "function" or "Class.method"). This module looks only at names in the bytes. propagate.py
+parses the files on a way and checks that the calls are really there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import BACKWARDS, STEPS, is_aside
 
+# texts at which the host may wait for the device; and an index by a mask
 _WAITS = tuple(
     word.encode()
     for word in (
@@ -28,20 +29,22 @@ _WAITS = tuple(
         *"torch.equal( .unique( .any( .all( .max()) .min()) .sum()) .mean()) .norm())".split(),
     )
 )
+# a selection by a mask or by indices
 _PICKS = lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
 _STEPS = STEPS | {"forward"}
+# a file with a step has one of these texts
 _STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), *(f".{word}(".encode() for word in sorted(BACKWARDS)))
-_NAMED = 2  # the last words of a file's path, one of which an import of what it defines names
+_NAMED = 2  # an import of a function names one of this many last words of its file's path
 
 Node = tuple[str, str]
 
 
 class Ways(NamedTuple):
-    """Which calls have to be looked for, and where."""
+    """The calls that have to be looked for, and the files to look in."""
 
-    # of a function, the other files that may call it: by a step, or by what a step there may call in its own file
+    # by function: the other files in which a step may call it, directly or through functions of its own file
     near: dict[Node, list[str]]
-    # of a function that another file may serve in this way, those that it may call in turn
+    # by function that may run for every batch: the functions that it may call in turn
     far: dict[Node, set[Node]]
 
     def wanted(self, path: str) -> set[Node]:
@@ -51,7 +54,7 @@ class Ways(NamedTuple):
 
 
 class Graph:
-    """Who may call whom in a project, followed upwards: from a function that may wait to those that may call it."""
+    """The possible calls of a project, followed upwards: from a function that may wait to functions that may call it."""
 
     def __init__(self, texts: Mapping[str, bytes]):
         self.outlines = {path: Outline(text) for path, text in texts.items()}
@@ -60,7 +63,7 @@ class Graph:
 
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
-        """The files that name a word in what they import."""
+        """By word, the files with this word in their imports."""
         importers: dict[str, list[str]] = {}
         for path, outline in self.outlines.items():
             for word in outline.imported:
@@ -68,7 +71,7 @@ class Graph:
         return importers
 
     def ways(self, asked: Iterable[str]) -> Ways:
-        """To the functions of these files in which the host may wait."""
+        """The ways to the functions of these files in which the host may wait."""
         callees: dict[Node, set[Node]] = {}
         steps: set[Node] = set()
         todo = deque(node for path in asked if path in self.outlines for node in self._waiting(path))
@@ -87,6 +90,7 @@ class Graph:
         return _between(callees, steps)
 
     def _waiting(self, path: str) -> list[Node]:
+        """The functions of a file in which the host may wait."""
         outline = self.outlines[path]
         text = outline.text
         places = [m.start() for word in _WAITS if word in text for m in re.finditer(re.escape(word), text)]
@@ -104,7 +108,7 @@ class Graph:
         return name.rpartition(".")[2] in _STEPS or name in self._steps[path]
 
     def _callers(self, node: Node) -> list[Node]:
-        """The functions that may call it, by names alone."""
+        """The functions that may call this one, by names alone."""
         path, name = node
         owner, _, function = name.rpartition(".")
         callers: set[Node] = set()
@@ -132,19 +136,19 @@ class Graph:
 
     @staticmethod
     def _objects(outline: Outline, names: set[str]) -> set[str]:
-        """What a file calls its objects of these classes."""
+        """The names that a file has for objects of these classes."""
         return {
             word for name in names if name in outline.imported or name in outline.classes for word in outline.made(name)
         }
 
 
 def has_steps(texts: Iterable[bytes]) -> bool:
+    """Whether any of these texts may have a training step."""
     return any(any(word in text for word in _STEP) for text in texts)
 
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
-    """The ways out of files. What a step calls in its own file, the look at that file knows; so only calls into other
-    files are left, and the functions that lead to one."""
+    """The ways from one file to another. Calls within the file of a step are left out: the analysis of that file finds them."""
     close = reached(steps, lambda caller: (node for node in ways.get(caller, ()) if node[0] == caller[0]))
     callers: dict[Node, set[Node]] = {}
     for caller, nodes in ways.items():
@@ -166,7 +170,7 @@ def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
 
 
 def _passes(node: Node) -> bool:
-    """Whether, by its name, a function may run for every batch."""
+    """Whether a function may run for every batch, by its name."""
     owner, _, name = node[1].rpartition(".")
     if name == "__call__":
         return not is_aside(owner)

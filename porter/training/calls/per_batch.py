@@ -1,7 +1,7 @@
-"""Which functions of a file run for every batch because a step, or a `forward`, in another file calls them.
+"""Finds functions that run for every batch because a step, or a `forward`, of another file calls them.
 
-Only files that lie on a way to one (training/calls/paths.py) are parsed, and of the steps that may call it one is enough. What is
-said of a function depends on those that may call it and on nothing else, so that a look at one file and a look at all agree.
+Only files on a way to such a function (training/calls/paths.py) are parsed, and one step that calls it is enough. The answer
+depends only on functions that may call it, so that an analysis of one file and one of all files agree.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from porter.native.kernels import Remember
 from porter.project.modules import module_of
 from porter.training.calls.rows import Row
 
-_LARGEST = 500_000
-Calls = Callable[[str, bytes, frozenset[str]], tuple[tuple[Any, ...], ...]]  # of a path, its text, and names: rows
+_LARGEST = 500_000  # bytes; larger files are left out
+# (path, text, names): the calls of functions with these names in a file, as rows
+Calls = Callable[[str, bytes, frozenset[str]], tuple[tuple[Any, ...], ...]]
 
 
 def served(
     texts: Mapping[str, bytes], remember: Remember, asked: Iterable[str] | None, calls: Calls
 ) -> tuple[Served, ...]:
-    """`asked`: the files that somebody wants to know it of; `calls`: what a file calls of some names."""
+    """All such functions in the files `asked`; None asks for all files."""
     modules = frozenset(map(module_of, texts))
     texts = {path: texts[path] for path in sorted(texts) if _may_train(path, texts[path])}
     asked = sorted(texts if asked is None else texts.keys() & asked)
     if not asked or len(texts) < 2:
         return ()
-    from porter.training.calls.paths import has_steps  # most looks are at one file that nothing else concerns
+    from porter.training.calls.paths import has_steps  # not needed for most runs on one file
 
     if not has_steps(texts.values()):
         return ()

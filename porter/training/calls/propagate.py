@@ -1,7 +1,7 @@
-"""From the steps to what they run in other files, along calls that are seen. `per_batch.py` asks.
+"""Walks from the steps along real calls to functions in other files. `per_batch.py` asks.
 
-paths.py has found by names alone which functions may be called from where. Here the files on these ways are parsed, and
-only a call that is really one of them counts.
+paths.py has found by names alone which functions may be called from where. Here the files on these ways are parsed, and only
+real calls count.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from porter.training.calls.rows import Row
 
 
 class Walk:
-    """`read`: the calls in a file of functions with one of these names, as rows."""
+    """`modules`: the modules of the project. `read`: the calls in a file of functions with one of these names, as rows."""
 
     def __init__(self, graph: Graph, modules: frozenset[str], read: Callable[[str, frozenset[str]], tuple[Row, ...]]):
         self._classes, self._modules, self._read = graph.classes, modules, read
-        self._calls: dict[str, list[tuple[Node, Row]]] = {}  # those of a file that has been looked at
+        self._calls: dict[str, list[tuple[Node, Row]]] = {}  # by file
 
     def over(self, ways: Ways) -> Iterator[Served]:
-        """The functions that run for every batch because a step of another file calls them, itself or by others."""
-        settled: set[Node] = set()  # called by a step itself: the first file where one does is enough
-        known: set[Node] = set()  # run for every batch
-        step_files: dict[Node, str] = {}  # of each, the file that is named to people
+        """The functions that run for every batch because a step of another file calls them, directly or through others."""
+        settled: set[Node] = set()  # functions that a step calls directly; the first such file is enough
+        known: set[Node] = set()  # functions that run for every batch
+        step_files: dict[Node, str] = {}  # by function, the file that a finding names
         for node, files in ways.near.items():
             for path in files:
                 if any(called == node and row.always for called, row in self._calls_in(path, ways)):
@@ -56,7 +56,7 @@ class Walk:
             yield Served(*node, path, tuple(h for h in reads[0] if all(h in read for read in reads)))
 
     def _calls_in(self, path: str, ways: Ways) -> list[tuple[Node, Row]]:
-        """The calls that stand in a file, each with the wanted function that it calls."""
+        """The calls in a file, each with the wanted function that it calls."""
         if path not in self._calls:
             wanted = ways.wanted(path)
             names = frozenset(name.rpartition(".")[2] for _, name in wanted)
@@ -66,7 +66,7 @@ class Walk:
         return self._calls[path]
 
     def _meant(self, path: str, row: Row, wanted: set[Node]) -> Iterator[Node]:
-        """Those of the wanted functions that a call calls."""
+        """The wanted functions that a call may mean."""
         for node in sorted(wanted):
             owner, _, function = node[1].rpartition(".")
             if function != row.name or node == (path, row.home):
@@ -85,7 +85,7 @@ class Walk:
                     yield node
 
     def _class(self, row: Row, path: str) -> Class | None:
-        """Whose method a call calls."""
+        """The class whose method is called."""
         if row.on_self or "." not in row.owner:
             return Class(path, row.owner)
         name = row.owner.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""The calls of a file, as the way from a step to what it runs in other files asks for them."""
+"""Describes a call in a file, as plain values that can be cached."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One call of a function by a name that is asked for."""
+    """One call of a function."""
 
-    home: str  # where it stands: "function" or "Class.method"
+    home: str  # the function around the call: "function" or "Class.method"
     name: str
-    full: str  # of a function that is imported
-    owner: str  # of a method: a class of the file, or the full name of another's
-    on_self: bool  # it is `self` whose method is called
-    always: bool  # a step calls it for every batch, whoever calls the function around
-    hosts: tuple[str, ...]  # what is handed over after it was read back: keywords, and places as numbers
+    full: str  # the full name of an imported function
+    owner: str  # of a method: a class of the file, or the full name of an imported class
+    on_self: bool  # a method of `self`
+    always: bool  # the call runs for every batch, whoever calls the function around
+    hosts: tuple[str, ...]  # arguments that were read back to the host: keywords, and positions as numbers
