@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from porter.files.errors import FilesError
 from porter.files.read import read
+from porter.files.witness import is_file, real
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -85,7 +86,7 @@ class Definitions:
         """What a link inside of the project stands for; one that leads out of it is what it is called."""
         if path in self.files:
             return path
-        inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
+        inside = os.path.relpath(real(self.root / path), real(self.root)).replace(os.sep, "/")
         return path if inside.startswith("../") else inside
 
     def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> _Module:
@@ -112,7 +113,7 @@ class Definitions:
         return None
 
     def _exists(self, path: str) -> bool:
-        return path in self.files or os.path.isfile(self.root / path)
+        return path in self.files or is_file(self.root / path)
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:

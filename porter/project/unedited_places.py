@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from porter.engine.facts import Options
 from porter.files.errors import FilesError
 from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
 from porter.files.read import read
+from porter.files.witness import ask, real
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
 from porter.project.imports import lines_of_cells
@@ -173,11 +173,10 @@ class Partners:
 
     @cached_property
     def _top(self) -> str:
-        return os.path.realpath(self.root)
+        return real(self.root)
 
     def _status(self, path: str) -> str:
-        real = os.path.realpath(self.root / path)
-        if os.path.commonpath([real, self._top]) != self._top:
+        if os.path.commonpath([real(self.root / path), self._top]) != self._top:
             return "outside"
         if path in self.named:
             return "refused"
@@ -208,17 +207,7 @@ class Partners:
         return importers
 
     def is_read_only(self, path: str) -> bool:
-        """As `write` will see it: the owner's wish counts, which root and a writable folder would not enforce."""
-        file = self.root / path
-        try:
-            mode = os.stat(file).st_mode
-        except OSError:
-            return False
-        return (
-            not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
-            or not os.access(file, os.W_OK)
-            or not os.access(file.parent, os.W_OK | os.X_OK)
-        )
+        return bool(ask(self.root / path, "read-only"))
 
 
 def _value(data: bytes) -> re.Match[bytes] | None:

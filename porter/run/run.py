@@ -16,7 +16,7 @@ from porter.engine.facts import Facts
 from porter.engine.refusals import refusal
 from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
-from porter.files.discover import MARKERS, Walk, discover
+from porter.files.discover import MARKERS, File, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import JSON, PYTHON, largest
 from porter.files.read import LIMIT, beginning, digest, read
@@ -33,6 +33,7 @@ from porter.project.unused import Uses
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
+from porter.run.said import Said, is_broken
 from porter.target import Target
 from porter.text.gate import KINDS
 
@@ -47,7 +48,6 @@ Progress = Callable[
     [str, int, int], None
 ]  # files | project | analysis | together; how many are done; of how many, or 0
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
-OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ class Run:
 
     @property
     def broken(self) -> bool:
-        """Did porter fail, or break a promise? Files that are odd do not count."""
-        return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
+        return is_broken(self.files)
 
     def data(self, path: str) -> bytes:
         """The bytes that were analysed. Raises FilesError where the file has changed since."""
@@ -84,65 +83,94 @@ def run(
     force_exclude: bool = False,
 ) -> Run:
     """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
-    tell = progress or _untold
-    left_out: list[str] = []
+    tell, left_out = progress or _untold, list[str]()
+    with tuned():
+        exclude, found = settings.exclude, list[File]()
+        if stdin is None:
+            found = discover(
+                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
+            )
+        look = partial(_look, root, paths, settings, session, found, stdin, cache, tell)
+        if cache and not cache.anew and not stdin and any(map(os.path.isdir, paths)) and root.is_absolute():
+            from porter.run.whole import said_before
+
+            # what is written or run is analysed anew, and a hook names other files the next time
+            about = found, _listed(root, paths, exclude), _listed(root, paths, ()) if exclude else (), exclude
+            said = said_before(cache, session, (root, *about, force_exclude), look)
+            tell("files", len(found), 0)
+        else:
+            said = look()
+    files = tuple(sorted(said.files, key=lambda result: result.path))
+    piped = stdin[1] if stdin else None
+    return Run(root, files, settings, session.target, said.facts, tuple(sorted(left_out)), piped)
+
+
+def _look(
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    session: Session,
+    found: Sequence[File],
+    stdin: tuple[str, bytes] | None,
+    cache: Cache | None,
+    tell: Progress,
+) -> Said:
+    """What porter says of the files that were found."""
+    done, gated = _gate(root, found, session, cache, tell)
+    named = {stdin[0]} if stdin else {file.path for file in found}
+    if gated or stdin:
+        tell("project", 0, 0)
+        asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
+        given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
+        listed, loose = _listed(root, paths, settings.exclude)
+        remember = cache.remember if cache else anew
+        session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose))
+    if stdin:
+        session.rules  # noqa: B018
+        done.append(analyse(*stdin, session))
+    done += _gated(root, gated, settings, session, cache, tell, len(done))
+    tell("together", 0, 0)
+    if any(result.sites for result in done):
+        if settings.exclude:
+            listed, _ = _listed(root, paths, ())
+        partners = _partners(root, listed, named, settings, session, cache)
+
+        def again(held: Sequence[Held]) -> list[FileResult]:
+            waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
+            if stdin:
+                return [analyse(*stdin, now)]
+            return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, _untold, 0)
+
+        done = consistent(done, partners, again)
+    if (gated or stdin) and not loose:
+        texts = _uses(root, paths, settings, listed, given)
+        done = rested(done, texts, session.rules.once)
+        done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
+        done = set_aside(told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay)
+    return Said(done, session.facts)
+
+
+def _gate(
+    root: Path, found: Sequence[File], session: Session, cache: Cache | None, tell: Progress
+) -> tuple[list[FileResult], list[Gated]]:
+    """Results of the files that nothing can concern, or that cannot be read; and those that have to be looked at."""
     done: list[FileResult] = []
     gated: list[Gated] = []
-    named = {stdin[0]} if stdin else set()
-    with tuned():
-        if stdin is None:
-            exclude = settings.exclude
-            for file in discover(
-                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
-            ):
-                named.add(file.path)
-                tell("files", len(named), 0)
-                try:
-                    if file.error:
-                        raise FilesError(file.error, path=file.path, error=file.detail, root="")
-                    data = _read(root, file.path)
-                except FilesError as error:
-                    if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
-                        done.append(_refused(file.path, error, session))
-                    continue
-                if may_concern(file.path, data, session):
-                    gated.append((len(data), file.path, digest(data) if cache else ""))
-                elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
-                    done.append(analyse(file.path, data, session))
-        if gated or stdin:
-            tell("project", 0, 0)
-            asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
-            given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
-            listed, loose = _listed(root, paths, settings.exclude)
-            remember = cache.remember if cache else anew
-            session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose))
-        if stdin:
-            session.rules  # noqa: B018
-            done.append(analyse(*stdin, session))
-        done += _gated(root, gated, settings, session, cache, tell, len(done))
-        tell("together", 0, 0)
-        if any(result.sites for result in done):
-            if settings.exclude:
-                listed, _ = _listed(root, paths, ())
-            partners = _partners(root, listed, named, settings, session, cache)
-
-            def again(held: Sequence[Held]) -> list[FileResult]:
-                waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
-                if stdin:
-                    return [analyse(*stdin, now)]
-                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, _untold, 0)
-
-            done = consistent(done, partners, again)
-        if (gated or stdin) and not loose:
-            texts = _uses(root, paths, settings, listed, given)
-            done = rested(done, texts, session.rules.once)
-            done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
-            done = set_aside(
-                told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay
-            )
-    files = tuple(sorted(done, key=lambda result: result.path))
-    piped = stdin[1] if stdin else None
-    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)
+    for count, file in enumerate(found, 1):
+        tell("files", count, 0)
+        try:
+            if file.error:
+                raise FilesError(file.error, path=file.path, error=file.detail, root="")
+            data = _read(root, file.path)
+        except FilesError as error:
+            if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
+                done.append(_refused(file.path, error, session))
+            continue
+        if may_concern(file.path, data, session):
+            gated.append((len(data), file.path, digest(data) if cache else ""))
+        elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
+            done.append(analyse(file.path, data, session))
+    return done, gated
 
 
 def _uses(
