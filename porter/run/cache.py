@@ -37,6 +37,8 @@ class Cache:
         """`anew`: no result is believed, and what is found instead is kept for others."""
         self.file = file or cache_dir() / "analyses.sqlite"
         self.anew = anew
+        self._base: sqlite3.Connection | None = None  # as long as a run asks for what is remembered
+        self._made: list[tuple[str, str, bytes]] = []
 
     @property
     def foreign(self) -> bool:
@@ -88,16 +90,30 @@ class Cache:
 
     def remember(self, key: str, make: Callable[[], Plain]) -> Plain:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
-        code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
-        with suppress(*TROUBLE):
-            if self._believed():
-                with closing(self._open()) as base:
-                    row = base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
-                if row and (known := _opened(row[0])) is not None:
-                    return known
+        code = _code()
+        if (known := self._remembered(code, key)) is not None:
+            return known
         made = make()
-        self._write([(code, key, _sealed(made))])
+        self._made.append((code, key, _sealed(made)))
         return made
+
+    def _remembered(self, code: str, key: str) -> Plain | None:
+        with suppress(*TROUBLE):
+            if self._base is None and self._believed():
+                self._base = self._open()
+            if self._base is not None:
+                row = self._base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
+                return _opened(row[0]) if row else None
+        return None
+
+    def close(self) -> None:
+        """What was made is kept from here on: at once, for a project may ask for thousands of things."""
+        made, self._made = self._made, []
+        if made:
+            self._write(made)
+        if self._base is not None:
+            self._base.close()
+            self._base = None
 
     def run(self, key: str) -> Plain | None:
         """What was kept of a whole run under a key that tells all but what it read."""
@@ -178,6 +194,12 @@ def run_key(session: Session) -> str:
         [(pattern, sorted(codes)) for pattern, codes in session.quiet.below],
     )
     return hashlib.sha256(repr(raw).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """All that what is remembered depends on besides its key."""
+    return hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from porter.files.errors import FilesError
 from porter.files.kinds import JSON, PYTHON, largest
 from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
-from porter.native.kernels import anew
 from porter.project.consistency import consistent
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
@@ -30,6 +29,7 @@ from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses
+from porter.python.kept import anew
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -84,7 +84,7 @@ def run(
 ) -> Run:
     """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
     tell, left_out = progress or _untold, list[str]()
-    with tuned():
+    with tuned(), closing(cache) if cache else nullcontext():
         exclude, found = settings.exclude, list[File]()
         if stdin is None:
             found = discover(
@@ -124,7 +124,8 @@ def _look(
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
         listed, loose = _listed(root, paths, settings.exclude)
         remember = cache.remember if cache else anew
-        session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose))
+        kept = anew if cache is None or cache.anew else cache.remember
+        session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose, kept=kept))
     if stdin:
         session.rules  # noqa: B018
         done.append(analyse(*stdin, session))
