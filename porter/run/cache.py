@@ -39,6 +39,7 @@ class Cache:
         self.anew = anew
         self._base: sqlite3.Connection | None = None  # as long as a run asks for what is remembered
         self._made: list[tuple[str, str, bytes]] = []
+        self._asking: tuple[Session, str] | None = None  # who asks for single files, and its key
 
     @property
     def foreign(self) -> bool:
@@ -77,6 +78,16 @@ class Cache:
             return [], wanted
         return results, missing
 
+    def found(self, path: str, digest: str, session: Session) -> FileResult | None:
+        """The result of a single file: of many that a run does not look at by itself."""
+        if self.anew:
+            return None
+        if self._asking is None or self._asking[0] is not session:
+            self._asking = session, run_key(session)
+        with suppress(*TROUBLE):
+            return _result(self._row(self._asking[1], _key(path, digest, session)), (0, path, digest))
+        return None
+
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         # a file that could not be read has no digest, and may be readable the next time
         key = run_key(session)
@@ -91,19 +102,20 @@ class Cache:
     def remember(self, key: str, make: Callable[[], Plain]) -> Plain:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
         code = _code()
-        if (known := self._remembered(code, key)) is not None:
-            return known
+        with suppress(*TROUBLE):
+            if (known := _opened(self._row(code, key))) is not None:
+                return known
         made = make()
         self._made.append((code, key, _sealed(made)))
         return made
 
-    def _remembered(self, code: str, key: str) -> Plain | None:
+    def _row(self, run: str, key: str) -> bytes | None:
         with suppress(*TROUBLE):
             if self._base is None and self._believed():
                 self._base = self._open()
             if self._base is not None:
-                row = self._base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
-                return _opened(row[0]) if row else None
+                row = self._base.execute("select data from results where run = ? and key = ?", (run, key)).fetchone()
+                return row[0] if row else None
         return None
 
     def close(self) -> None:

@@ -208,7 +208,10 @@ def _partners(
             result = sites(path, data, session)
             return tuple(map(tuple, result.sites)), result.ties
 
-        rows, ties = cache.remember("\0".join(("sites", path, digest(data), facts)), made) if cache else made()
+        file_digest = digest(data) if cache else ""
+        if cache and kind(path) == PYTHON and (known := cache.found(path, file_digest, session)):
+            return FileResult(path, sites=known.sites, ties=known.ties)  # the same, whatever their status
+        rows, ties = cache.remember("\0".join(("sites", path, file_digest, facts)), made) if cache else made()
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)

@@ -12,6 +12,7 @@ import pytest
 from command_line import write
 from files_world import POSIX
 
+from porter.analysis import analyse
 from porter.analysis.session import open_session
 from porter.files import read as files
 from porter.files import witness
@@ -198,6 +199,19 @@ def test_a_run_that_writes_believes_no_run(project, worked):
     worked()
     again(project, anew=True)
     assert "gather" in worked()
+
+
+def test_a_hook_takes_what_a_run_found_in_other_files(project, monkeypatch):
+    """The places of a value in files that it does not look at by itself."""
+    write(project, {"other.py": FILES["train.py"]})
+    paths = [str(project / "train.py")]
+    want = run(project, paths, Settings(jobs=1), open_session())
+    again(project)
+    looked = []
+    real = analyse.sites
+    monkeypatch.setattr("porter.run.run.sites", lambda path, *more: looked.append(path) or real(path, *more))
+    assert again(project, paths=("train.py",)) == want and not looked
+    assert run(project, paths, Settings(jobs=1), open_session()) == want and "other.py" in looked
 
 
 def test_everything_that_is_opened_was_seen(project, monkeypatch):
