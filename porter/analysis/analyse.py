@@ -8,8 +8,9 @@ from functools import partial
 from porter.analysis.python import analyse as analyse_python
 from porter.engine.refusals import guarded, unread
 from porter.engine.session import Session, concern
-from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.files.kinds import JSON, NOTEBOOK, PYTHON, YAML, kind_of
 from porter.finding import FileResult
+from porter.python.kept import Remember, anew, rows_of
 from porter.rulebook.gate import GATE
 from porter.text.gate import KINDS, concerns
 
@@ -20,9 +21,15 @@ def kind(path: str) -> str:
     return known if known in KINDS else PYTHON
 
 
-def may_concern(path: str, data: bytes, session: Session) -> bool:
+def may_concern(path: str, data: bytes, session: Session, kept: Remember = anew) -> bool:
+    """`kept`: what single files said in an earlier run; of settings there may be thousands, and hundreds of words are looked
+    for in each."""
     file_kind = kind(path)
-    return GATE.search(data) or concern(session, data) if file_kind == PYTHON else concerns(file_kind, data)
+    if file_kind == PYTHON:
+        return GATE.search(data) or concern(session, data)
+    if file_kind not in (JSON, YAML):
+        return concerns(file_kind, data)
+    return bool(rows_of(data, "gate", file_kind, lambda: (bool(concerns(file_kind, data)),), kept)[0])
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:

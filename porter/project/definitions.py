@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.files.witness import is_file, real
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -42,9 +43,10 @@ Table = tuple[dict[str, tuple[str, str]], list[str]]
 
 
 class Definitions:
-    def __init__(self, root: Path, files: Iterable[str]):
-        """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
-        self.root, self.files = root, frozenset(files)
+    def __init__(self, root: Path, files: Iterable[str], kept: Remember = anew):
+        """`files`: all of the project that are known, relative to its root; others are looked for on disk; `kept`: what
+        single files of Python said in an earlier run."""
+        self.root, self.files, self._kept = root, frozenset(files), kept
         self._modules: dict[tuple[str, str], _Module] = {}
         self._imports: dict[tuple[str, str], str | None] = {}
         self._tables: dict[str, Table] = {}
@@ -145,7 +147,8 @@ class Definitions:
 
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
-        wanted = (full for full in imported_names(data) if full[:1] == "." or full.partition(".")[0] in self._words)
+        names = rows_of(data, "imported", (), lambda: tuple(sorted(imported_names(data))), self._kept)
+        wanted = (full for full in names if full[:1] == "." or full.partition(".")[0] in self._words)
         return {file for full in wanted if (file := self._imported(full, path))} - {path}
 
     def _imported(self, full: str, path: str) -> str | None:

@@ -25,6 +25,7 @@ from porter.project.never_run import Methods, branches
 from porter.project.set_aside import RESTS
 from porter.project.unused import Uses
 from porter.python.graphs import reached
+from porter.python.kept import Rows
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -65,12 +66,14 @@ def _rested(result: FileResult, told: list[Finding], uses: Uses, once: Callable[
 def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     """With what is said of branches that are never taken, and of methods that nothing names."""
     told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
-    tree = parse(uses.text(result.path)) if told else None
-    if tree is None:
+    path = result.path
+    parsed, rows = uses.rows(path, "never", lambda: _branches(uses.text(path))) if told else (False, ())
+    if not parsed:
         return result
-    path, never = result.path, branches(tree)
+    never = {(first, last): condition for first, last, condition in rows}
     is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
-    methods = Methods(tree, uses.text(path), uses.is_own, lambda name: uses.says(name, path)) if is_closed else None
+    tree = parse(uses.text(path)) if is_closed else None
+    methods = Methods(tree, uses.text(path), uses.is_own, lambda name: uses.says(name, path)) if tree else None
 
     def why(line: int) -> tuple[str, str]:
         span = next((span for span in never if span[0] <= line <= span[1]), None)
@@ -82,6 +85,12 @@ def _never_run(result: FileResult, uses: Uses, once: Callable[[str, str], bool])
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
+
+
+def _branches(text: bytes) -> Rows:
+    """Whether a file is one of Python, and its branches that are never taken."""
+    tree = parse(text)
+    return tree is not None, tuple((*span, condition) for span, condition in (branches(tree) if tree else {}).items())
 
 
 def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:

@@ -17,6 +17,7 @@ from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
+from porter.python.kept import Remember, anew
 from porter.regex import lazy
 
 _VALUE = lazy(rb"\bcuda\b|nccl")
@@ -43,12 +44,13 @@ class Partners:
         takes: Options,
         glance: Glance,
         excluded: Excluded,
+        kept: Remember = anew,
     ) -> None:
         """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
-        `excluded` tells whether a run leaves a path out."""
+        `excluded` tells whether a run leaves a path out; `kept`: what single files said in an earlier run."""
         self.root, self.files, self.named = root, files, named
         self._takes, self._glance, self._excluded = takes, glance, excluded
-        self._definitions = Definitions(root, files)
+        self._definitions = Definitions(root, files, kept)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._looked: dict[
             str, FileResult | None

@@ -29,7 +29,7 @@ from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses
-from porter.python.kept import anew
+from porter.python.kept import Remember, anew
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -100,8 +100,7 @@ def run(
             tell("files", len(found), 0)
         else:
             said = look()
-    files = tuple(sorted(said.files, key=lambda result: result.path))
-    piped = stdin[1] if stdin else None
+    files, piped = tuple(sorted(said.files, key=lambda result: result.path)), stdin[1] if stdin else None
     return Run(root, files, settings, session.target, said.facts, tuple(sorted(left_out)), piped)
 
 
@@ -116,7 +115,8 @@ def _look(
     tell: Progress,
 ) -> Said:
     """What porter says of the files that were found."""
-    done, gated = _gate(root, found, session, cache, tell)
+    kept = anew if cache is None or cache.anew else cache.remember
+    done, gated = _gate(root, found, session, cache, tell, kept)
     named = {stdin[0]} if stdin else {file.path for file in found}
     if gated or stdin:
         tell("project", 0, 0)
@@ -124,7 +124,6 @@ def _look(
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
         listed, loose = _listed(root, paths, settings.exclude)
         remember = cache.remember if cache else anew
-        kept = anew if cache is None or cache.anew else cache.remember
         session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose, kept=kept))
     if stdin:
         session.rules  # noqa: B018
@@ -144,7 +143,7 @@ def _look(
 
         done = consistent(done, partners, again)
     if (gated or stdin) and not loose:
-        texts = _uses(root, paths, settings, listed, given)
+        texts = _uses(root, paths, settings, listed, given, kept)
         done = rested(done, texts, session.rules.once)
         done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
         done = set_aside(told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay)
@@ -152,7 +151,7 @@ def _look(
 
 
 def _gate(
-    root: Path, found: Sequence[File], session: Session, cache: Cache | None, tell: Progress
+    root: Path, found: Sequence[File], session: Session, cache: Cache | None, tell: Progress, kept: Remember
 ) -> tuple[list[FileResult], list[Gated]]:
     """Results of the files that nothing can concern, or that cannot be read; and those that have to be looked at."""
     done: list[FileResult] = []
@@ -167,7 +166,7 @@ def _gate(
             if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
                 done.append(_refused(file.path, error, session))
             continue
-        if may_concern(file.path, data, session):
+        if may_concern(file.path, data, session, kept):
             gated.append((len(data), file.path, digest(data) if cache else ""))
         elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
             done.append(analyse(file.path, data, session))
@@ -175,14 +174,19 @@ def _gate(
 
 
 def _uses(
-    root: Path, paths: Sequence[str], settings: Settings, listed: Sequence[str], given: Mapping[str, bytes]
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    listed: Sequence[str],
+    given: Mapping[str, bytes],
+    kept: Remember,
 ) -> Uses:
     """Of the whole project, with what a run leaves out."""
 
     def files() -> Sequence[str]:
         return _listed(root, paths, ())[0] if settings.exclude else listed
 
-    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"")
+    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"", kept)
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
@@ -215,7 +219,8 @@ def _partners(
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
-    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded)
+    options, kept = session.facts.launch.options, cache.remember if cache and not cache.anew else anew
+    return Partners(root, listed, frozenset(named), options, glance, excluded, kept)
 
 
 def _untold(phase: str, done: int, total: int) -> None:
