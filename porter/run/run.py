@@ -44,9 +44,8 @@ READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
 _LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
-Progress = Callable[
-    [str, int, int], None
-]  # files | project | analysis | together; how many are done; of how many, or 0
+# files | project | analysis | together; how many are done; of how many, or 0
+Progress = Callable[[str, int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
 
 
@@ -239,7 +238,9 @@ def _gated(
     known, missing = cache.known(gated, session) if cache else ([], gated)
     if missing:
         session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
-    names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
+    # the largest first; in this order, too, what is told of several names them, whoever was done first
+    order = {path: (-size, path) for size, path, _ in gated}
+    names = sorted((path for _, path, _ in missing), key=order.__getitem__)
     jobs = settings.jobs or _cores()
     if jobs > 1 and len(names) >= PARALLEL_FROM:
         from porter.run.pool import pooled
@@ -247,14 +248,13 @@ def _gated(
         results = pooled(root, names, session, jobs, analyse_file)
     else:
         results = (analyse_file(root, name, session) for name in names)
-    total = before + len(gated)
     new: list[FileResult] = []
     for result in results:
         new.append(result)
-        tell("analysis", before + len(known) + len(new), total)
+        tell("analysis", before + len(known) + len(new), before + len(gated))
     if cache and new:
         cache.keep(new, session)
-    return known + new
+    return sorted(known + new, key=lambda result: order[result.path])
 
 
 def analyse_file(root: Path, path: str, session: Session) -> FileResult:

@@ -17,6 +17,7 @@ from porter.analysis.session import open_session
 from porter.files import read as files
 from porter.files import witness
 from porter.files.witness import watching
+from porter.project import told_by_cause
 from porter.run import gather, plain
 from porter.run.cache import RUNS, Cache
 from porter.run.config import Settings
@@ -199,6 +200,24 @@ def test_a_run_that_writes_believes_no_run(project, worked):
     worked()
     again(project, anew=True)
     assert "gather" in worked()
+
+
+@pytest.mark.slow
+def test_files_are_told_together_in_one_order(project, monkeypatch):
+    """Whether they were known before, and whoever was done first: what is told of several names the others in it."""
+    write(project, {f"m{n}.py": DEVICE + "torch.cuda.synchronize()\n" + "x = 1\n" * (n % 5) for n in range(12)})
+    orders = []
+    real = told_by_cause.told_by_cause
+    monkeypatch.setattr(
+        "porter.run.run.told_by_cause", lambda done: orders.append([r.path for r in done]) or real(done)
+    )
+    plainly(project)
+    monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
+    run(project, [str(project)], Settings(jobs=2), open_session())
+    again(project)
+    write(project, {"m3.py": (project / "m3.py").read_text().replace("1", "2")})
+    again(project)
+    assert len(orders) == 4 and orders[0] == orders[1] == orders[2] == orders[3] != sorted(orders[0])
 
 
 def test_a_hook_takes_what_a_run_found_in_other_files(project, monkeypatch):
