@@ -27,7 +27,7 @@ Reads: TypeAlias = "list[tuple[str, int, Signs | None, int, str]]"
 def said_before(cache: Cache, session: Session, about: object, look: Callable[[], Said]) -> Said:
     """`about`: all that a run depends on beside its session and what `look` sees of the disk."""
     key = hashlib.sha256(repr((run_key(session), about)).encode("utf-8", "surrogatepass")).hexdigest()
-    with suppress(ValueError, TypeError, AttributeError, KeyError):  # of what no porter has written
+    with suppress(ValueError, TypeError, AttributeError, LookupError, OSError):  # of what no porter has written
         if (known := cache.run(key)) and (said := _said(cache, key, known)):
             return said
     with watching() as witness:

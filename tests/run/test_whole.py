@@ -170,7 +170,9 @@ def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch):
     assert again(project) == plainly(project)
 
 
-@pytest.mark.parametrize("row", [(), ((), (), ()), (1, 2, 3, 4), ([("", 1)], [], [], []), ([], [], [], ["run", 1])])
+@pytest.mark.parametrize(
+    "row", [(), ((), (), ()), (1, 2, 3, 4), ([("", 1)], [], [], []), ([], [], [], ["run", 1]), ([], [], [], [])]
+)
 def test_what_no_porter_has_written_is_not_believed(project, row):
     want, cache = again(project), Cache(project.parent / "c/c.sqlite")
     with sqlite3.connect(cache.file) as base:
