@@ -257,7 +257,7 @@ def shapes(folders: dict[str, Path], sample: int) -> str:
 def calls(folders: dict[str, Path], sample: int) -> str:
     """What it costs to find the functions that a step in another file calls: it is part of the facts of a project."""
     from porter.analysis.calls import calls as called
-    from porter.native.kernels import anew
+    from porter.python.kept import anew
     from porter.run.run import tuned
     from porter.training.calls.per_batch import served
 

@@ -8,8 +8,9 @@ from functools import partial
 from porter.analysis.python import analyse as analyse_python
 from porter.engine.refusals import guarded, unread
 from porter.engine.session import Session, concern
-from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.files.kinds import JSON, NOTEBOOK, PYTHON, YAML, kind_of
 from porter.finding import FileResult
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.shims import starts
 from porter.rulebook.gate import GATE
 from porter.text.gate import KINDS, concerns
@@ -21,12 +22,15 @@ def kind(path: str) -> str:
     return known if known in KINDS else PYTHON
 
 
-def may_concern(path: str, data: bytes, session: Session) -> bool:
-    """Whether a file has to be analysed: a quick search in its bytes."""
+def may_concern(path: str, data: bytes, session: Session, kept: Remember = anew) -> bool:
+    """Whether a file has to be analysed: a quick search in its bytes. `kept`: answers of an earlier run about settings files,
+    of which there may be thousands."""
     file_kind = kind(path)
     if file_kind == PYTHON:
         return bool(GATE.search(data) or concern(session, data) or session.target.shims and starts(data))
-    return concerns(file_kind, data)
+    if file_kind not in (JSON, YAML):
+        return concerns(file_kind, data)
+    return bool(rows_of(data, "gate", file_kind, lambda: (bool(concerns(file_kind, data)),), kept)[0])
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:

@@ -286,9 +286,8 @@ class Analysis:
 
     def _astray(self, outcome: Outcome, code: str, start: int) -> list[Finding]:
         """The finding for an edit that is not made, because no road leads to torch. There is none if the project has no torch."""
-        why = self._reason(code, outcome.hit, outcome.piece)
-        quiet = "PRT006" in self.session.quiet.codes(self.file.path)
-        if not self.session.facts.roads.torch or outcome.hit.optional or quiet:
+        why, quiet = self._reason(code, outcome.hit, outcome.piece), self.session.quiet.codes(self.file.path)
+        if not self.session.facts.roads.torch or outcome.hit.optional or "PRT006" in quiet:
             return []
         line, column = self._source.place(start)
         remark = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from porter.engine.bystanders import Bystanders
 from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.versions import allows, at_least, reaches
@@ -125,14 +126,6 @@ class Absent(NamedTuple):
     def is_named(self, data: bytes) -> bool:
         """Whether a file contains the name of the package."""
         return self.name.partition(".")[0].encode() in data
-
-
-class Bystanders(NamedTuple):
-    """Files that import a package for names, base classes and decorators alone. `speaker`: the file that reports it for all."""
-
-    package: str
-    speaker: str
-    paths: tuple[str, ...]
 
 
 class Lists(NamedTuple):

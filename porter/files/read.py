@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from porter.files.errors import FilesError, reason
+from porter.files.witness import note_answer, note_read
 
 # 400,000 lines of code; `ast` and LibCST need more than a hundred bytes of memory for each byte of a file
 LIMIT = 16_000_000
@@ -19,6 +20,7 @@ DOCUMENT = 256_000_000  # what porter itself wrote: reports, baselines, facts
 HEAD = 8000  # as far as git looks for a NUL
 SHEBANG_BYTES = 256
 _PIECE = 1 << 20
+UNREAD = "unread"  # what is asked of a file that cannot be read
 
 
 def digest(data: bytes) -> str:
@@ -56,12 +58,10 @@ def opened(
     name = os.fspath(path if path is not None else file)
     try:
         stream = open_regular(file, links=links, pipes=pipes)
-    except FileNotFoundError:
-        raise FilesError("missing", path=name) from None
-    except (IsADirectoryError, NotRegular):
-        raise FilesError("special", path=name) from None
-    except (OSError, ValueError) as error:  # a socket, a NUL in the name
-        raise FilesError("unreadable", path=name, error=reason(error)) from None
+    except (OSError, ValueError) as error:
+        refused = _refused(error, name)
+        note_answer(file, UNREAD, refused.key)
+        raise refused from None
     try:
         with stream:
             yield stream, os.fstat(stream.fileno()).st_size
@@ -69,6 +69,14 @@ def opened(
         if error.errno is None:  # no word of the operating system: gzip's, of what the file holds
             raise
         raise FilesError("unreadable", path=name, error=reason(error)) from None
+
+
+def _refused(error: OSError | ValueError, name: str) -> FilesError:
+    if isinstance(error, FileNotFoundError):
+        return FilesError("missing", path=name)
+    if isinstance(error, (IsADirectoryError, NotRegular)):
+        return FilesError("special", path=name)
+    return FilesError("unreadable", path=name, error=reason(error))  # a socket, a NUL in the name
 
 
 def digest_of(file: str | os.PathLike[str], into: BinaryIO | None = None) -> str:
@@ -89,6 +97,7 @@ def read(file: str | os.PathLike[str], path: str | None = None, *, limit: int = 
         data = stream.read(min(size, limit) + 1) or b"" if size <= limit else b""
         if len(data) > size:  # /proc says 0, and a log grows
             data += stream.read(limit + 1 - len(data)) or b""
+        note_read(file, limit if data else 0, data, stream.fileno())
     if b"\0" in data[:HEAD]:
         raise FilesError("binary", path=name)
     if (size := max(size, len(data))) > limit:
@@ -100,7 +109,9 @@ def beginning(file: str | os.PathLike[str], size: int, *, links: bool = True) ->
     """The first bytes of a regular file; None where there is nothing to read."""
     try:
         with opened(file, links=links) as (stream, length):
-            return stream.read(min(size, length) or size)  # /proc says 0
+            data = stream.read(min(size, length) or size)  # /proc says 0
+            note_read(file, size, data, stream.fileno())
+            return data
     except FilesError:
         return None
 

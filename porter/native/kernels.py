@@ -6,7 +6,8 @@ By name alone, within one extension: overloads are one function, and a macro is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from porter.native.bindings import LAUNCH
 from porter.native.extensions import FFI, Extension
 from porter.native.uses import OPS
 from porter.python.graphs import reached
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse
 from porter.regex import lazy
 
@@ -34,7 +36,6 @@ _OURS = lazy(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that th
 _CANN = lazy(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
-Remember = Callable[[str, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
 _PLAIN = "CppExtension"  # builds for the host alone
@@ -65,13 +66,22 @@ def binds(sources: Mapping[str, bytes], texts: Mapping[str, bytes]) -> bool:
     return any(map(_EXPORTS.search, sources.values())) or any(FFI.encode() in text for text in texts.values())
 
 
-def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
-    """The extensions that some Python files build."""
+def built_by(texts: Mapping[str, bytes], parse: Parse, kept: Remember = anew) -> list[Extension]:
+    """The extensions that some Python files build; `kept`: of single files."""
+
+    def in_file(path: str) -> tuple[tuple[Any, ...], ...]:
+        tree = parse(texts[path])
+        return (
+            ()
+            if tree is None
+            else (*map(tuple, extensions.in_file(path, tree)), *map(tuple, builders.named(path, tree)))
+        )
+
     built: list[Extension] = []
     for path in sorted(texts):
-        tree = parse(texts[path]) if extensions.mentioned(texts[path]) else None
-        if tree is not None:
-            built += [*extensions.in_file(path, tree), *builders.named(path, tree)]
+        if extensions.mentioned(texts[path]):
+            rows = rows_of(texts[path], "extensions", (), partial(in_file, path), kept, path)
+            built += [Extension(*row) for row in rows]
     return builders.with_heirs(built, texts, parse)
 
 
@@ -94,10 +104,6 @@ class _Read(Mapping[str, "Cpp"]):
 
     def __len__(self) -> int:
         return len(self._sources)
-
-
-def anew(key: str, make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    return make()
 
 
 def exported(sources: Mapping[str, bytes], built: Sequence[Extension], remember: Remember = anew) -> Exported:

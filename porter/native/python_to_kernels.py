@@ -9,10 +9,11 @@ from pathlib import Path
 from porter.engine.facts import Native, NativeCode
 from porter.files.paths import SIDE
 from porter.native import kernels
-from porter.native.kernels import Reached, Remember
+from porter.native.kernels import Reached
 from porter.native.other_ways import goes_on
 from porter.native.unbuilt import unbuilt
 from porter.native.uses import OPS, uses
+from porter.python.kept import Remember, anew
 from porter.python.trees import Parse
 from porter.python.walks import children
 
@@ -20,14 +21,19 @@ _SHOWN, _PLACES = 3, 5
 
 
 def gather(
-    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, remember: Remember = kernels.anew
+    root: Path,
+    files: Sequence[str],
+    texts: Mapping[str, bytes],
+    parse: Parse,
+    remember: Remember = anew,
+    kept: Remember = anew,
 ) -> NativeCode:
-    """What the project exports to Python, and what becomes of the Python that calls it."""
+    """What the project exports to Python, and what becomes of the Python that calls it; `kept`: of single files of Python."""
     sources = kernels.sources_of(root, files)
     exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources, texts)
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return NativeCode()
-    built = kernels.built_by(texts, parse)
+    built = kernels.built_by(texts, parse, kept)
     reached = kernels.exported(sources, built, remember).reached if exported else {}
     for extension in built:
         for name, ends in kernels.inline(extension).items():

@@ -6,7 +6,6 @@ CUDA kernels.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from porter.engine.facts import Absent
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import beginning
+from porter.files.witness import ask
 from porter.project.imports import Project
 from porter.regex import lazy
 from porter.rulebook.table import load, package_row
@@ -64,11 +64,7 @@ def _is_empty(root: Path, folder: str) -> bool:
     """Whether a folder does not exist, or has nothing in it."""
     if ".." in folder.split("/") or "\0" in folder:
         return False
-    place = root / folder
-    try:
-        return not any(os.scandir(place)) if place.is_dir() else not os.path.lexists(place)
-    except OSError:
-        return False
+    return bool(ask(root / folder, "empty"))
 
 
 def _imported(folders: Mapping[str, tuple[str, ...]], texts: Mapping[str, bytes], project: Project) -> Iterator[Absent]:

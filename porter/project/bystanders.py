@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from porter.engine.facts import Bystanders
+from porter.engine.bystanders import Bystanders
 from porter.engine.suppress import SPOKEN
 from porter.files.paths import is_test
 from porter.project.imports import Import

@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeAlias
 
 from porter.files.errors import FilesError
 from porter.files.read import read
+from porter.files.witness import is_file, real
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -41,9 +43,10 @@ Table = tuple[dict[str, tuple[str, str]], list[str]]
 
 
 class Definitions:
-    def __init__(self, root: Path, files: Iterable[str]):
-        """`files`: the known files of the project, relative to its root. Other files are looked for on disk."""
-        self.root, self.files = root, frozenset(files)
+    def __init__(self, root: Path, files: Iterable[str], kept: Remember = anew):
+        """`files`: all of the project that are known, relative to its root; others are looked for on disk; `kept`: what
+        single files of Python said in an earlier run."""
+        self.root, self.files, self._kept = root, frozenset(files), kept
         self._modules: dict[tuple[str, str], _Module] = {}
         self._imports: dict[tuple[str, str], str | None] = {}
         self._tables: dict[str, Table] = {}
@@ -85,7 +88,7 @@ class Definitions:
         """The path without symbolic links; the path itself if a link leads out of the project."""
         if path in self.files:
             return path
-        inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
+        inside = os.path.relpath(real(self.root / path), real(self.root)).replace(os.sep, "/")
         return path if inside.startswith("../") else inside
 
     def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> _Module:
@@ -112,7 +115,7 @@ class Definitions:
         return None
 
     def _exists(self, path: str) -> bool:
-        return path in self.files or os.path.isfile(self.root / path)
+        return path in self.files or is_file(self.root / path)
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
@@ -144,7 +147,8 @@ class Definitions:
 
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
-        wanted = (full for full in imported_names(data) if full[:1] == "." or full.partition(".")[0] in self._words)
+        names = rows_of(data, "imported", (), lambda: tuple(sorted(imported_names(data))), self._kept)
+        wanted = (full for full in names if full[:1] == "." or full.partition(".")[0] in self._words)
         return {file for full in wanted if (file := self._imported(full, path))} - {path}
 
     def _imported(self, full: str, path: str) -> str | None:

@@ -8,26 +8,34 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.walks import walk
 
 _MAKER = b"new_group("
 _PLACE = 2  # the position of `backend` in new_group
 
 
-def gloo_groups(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> tuple[str, ...]:
-    """The names of groups that always use gloo, without underscores at their begin."""
+def gloo_groups(
+    texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None], kept: Remember = anew
+) -> tuple[str, ...]:
+    """The names of those that gloo alone makes, without the underscores before them; `kept`: of single files."""
+
+    def rows(data: bytes) -> tuple[tuple[str, bool], ...]:
+        tree = parse(data)
+        scopes = [] if tree is None else _scopes(tree)
+        return tuple(row for scope in scopes for row in (*_named(scope), *_returned(scope)))
+
     with_group = [data for data in texts.values() if _MAKER in data]
     if not any(b"gloo" in data for data in with_group):
         return ()
     made: dict[str, bool] = {}
     for data in with_group:
-        tree = parse(data)
-        for scope in _scopes(tree) if tree is not None else ():
-            for name, is_gloo in (*_named(scope), *_returned(scope)):
-                made[name] = made.get(name, True) and is_gloo
+        for name, is_gloo in rows_of(data, "gloo", (), partial(rows, data), kept):
+            made[name] = made.get(name, True) and is_gloo
     return tuple(sorted(name for name, is_gloo in made.items() if is_gloo))
 
 

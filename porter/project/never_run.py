@@ -18,7 +18,7 @@ from porter.regex import lazy
 from porter.spans import Span, span_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# decorators that call nothing
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # of a statement, in the order of its fields
 _PLAIN = frozenset(
     {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
 )
@@ -38,10 +38,14 @@ _LOOKED_UP = lazy(
 def branches(tree: ast.Module) -> dict[Span, str]:
     """The lines of branches that are never taken, with the text of their condition."""
     found: dict[Span, str] = {}
-    for scope in (tree, *(node for node in walk(tree) if isinstance(node, _DEFINITIONS))):
+    statements: list[ast.AST] = [tree]
+    for node in statements:  # which grow as they are gone over
+        statements += _inside(node)
+    for scope in (tree, *(node for node in statements if isinstance(node, _DEFINITIONS))):
         inside = [*_of_scope(scope)]
         asked = [node for node in inside if isinstance(node, ast.If)]
-        known = _constants(scope, inside) if asked and scope is not tree else {}
+        names = {name for node in asked for name in _names(node.test)} if scope is not tree else set()
+        known = _constants(scope, inside, names) if names else {}
         for node in asked:
             value = _value(node.test, known)
             block = None if value is None else node.orelse if value else node.body
@@ -51,19 +55,47 @@ def branches(tree: ast.Module) -> dict[Span, str]:
 
 
 def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function or a module, without those inside of functions and classes in it."""
-    stack = [*ast.iter_child_nodes(scope)]
+    """The statements of a function, without those of functions and classes in it."""
+    stack = _inside(scope)
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, (*_DEFINITIONS, ast.ClassDef, ast.Lambda)):
-            stack += ast.iter_child_nodes(node)
+        if not isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+            stack += _inside(node)
 
 
-def _constants(scope: ast.AST, inside: Iterable[ast.AST]) -> dict[str, bool]:
-    """The names that a function sets only once, to True or False."""
+def _inside(node: ast.AST) -> list[ast.AST]:
+    """The statements, handlers and cases right inside of one."""
+    return [inner for name in _BLOCKS for inner in getattr(node, name, ())]
+
+
+def _names(test: ast.expr) -> Iterator[str]:
+    """The names by which alone a condition may be decided."""
+    if isinstance(test, ast.Name):
+        yield test.id
+    elif isinstance(test, ast.UnaryOp):
+        yield from _names(test.operand)
+    elif isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _names(value)
+
+
+def _constants(scope: ast.AST, inside: Iterable[ast.AST], names: set[str]) -> dict[str, bool]:
+    """Those of some names that a function sets once, at its top, to True or False."""
+    known = {}
+    for node in inside:
+        if isinstance(node, ast.Assign) and isinstance(constant(node.value), bool) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id in names:
+                known[target.id] = target, bool(constant(node.value))
+    set_here = _set_in(scope) if known else {}
+    return {name: value for name, (target, value) in known.items() if set_here[name] == [target]}
+
+
+def _set_in(scope: ast.AST) -> dict[str, list[ast.AST]]:
+    """Where a function, or one inside of it, sets its names."""
     set_here: dict[str, list[ast.AST]] = {}
-    for node in walk(scope):  # a function inside may set it as well
+    for node in walk(scope):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             set_here.setdefault(node.id, []).append(node)
         elif isinstance(node, ast.arg):
@@ -71,13 +103,7 @@ def _constants(scope: ast.AST, inside: Iterable[ast.AST]) -> dict[str, bool]:
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             for name in node.names:
                 set_here.setdefault(name, []).append(node)
-    known = {}
-    for node in inside:
-        if isinstance(node, ast.Assign) and isinstance(constant(node.value), bool) and len(node.targets) == 1:
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and set_here[target.id] == [target]:
-                known[target.id] = bool(constant(node.value))
-    return known
+    return set_here
 
 
 def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:

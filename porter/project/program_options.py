@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from porter.engine.facts import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -53,19 +54,18 @@ def by_module(
     return tuple(sorted({match[2].decode() for match in found if not _WITHOUT_OPTION.search(match[1])}))
 
 
-def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse) -> Options:
-    """(option, kind, file that declares it) of each option that scripts pass a device or a backend to. An option does not count
-    if the project declares the name with another meaning as well."""
+def takes(
+    passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse, kept: Remember = anew
+) -> Options:
+    """(option, kind, file that declares it), where no declaration of the name in the project means something else;
+    `kept`: of single files."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}
     files: dict[str, set[str]] = {}
     other: set[str] = set()
+    about = sorted(wanted.items())
     for path, data in sorted(texts.items()) if wanted else ():
-        names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
-        by_name = bool(names) and _is_by_name(data)
-        if not names or not by_name and not _may_declare(frozenset(names), data):
-            continue
-        for name, good in _declared(parse(data), {n: wanted[n] for n in names}, by_name):
+        for name, good in rows_of(data, "options", about, partial(_options, data, wanted, parse), kept):
             if good:
                 files.setdefault(name, set()).add(path)
             else:
@@ -73,6 +73,15 @@ def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse
     return tuple(
         sorted((name, wanted[name], path) for name, paths in files.items() if name not in other for path in paths)
     )
+
+
+def _options(data: bytes, wanted: dict[str, str], parse: Parse) -> tuple[tuple[str, bool], ...]:
+    """The declarations of a file, and whether each is what it is wanted for."""
+    names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
+    by_name = bool(names) and _is_by_name(data)
+    if not names or not by_name and not _may_declare(frozenset(names), data):
+        return ()
+    return tuple(_declared(parse(data), {n: wanted[n] for n in names}, by_name))
 
 
 def _is_by_name(data: bytes) -> bool:

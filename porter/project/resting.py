@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from porter.engine.together import is_only_told, lines_of
 from porter.files.kinds import PYTHON, kind_of
@@ -26,6 +27,7 @@ from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
 from porter.project.unused import Uses
 from porter.python.graphs import reached
+from porter.python.kept import Rows
 from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -73,28 +75,44 @@ def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callab
     """The result with notes for methods that nothing names, and for branches that are never taken, or with no setting of the
     project."""
     told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
-    tree = parse(uses.text(result.path)) if told else None
-    if tree is None:
+    path = result.path
+    parsed, rows = uses.rows(path, "never", lambda: _branches(uses.text(path))) if told else (False, ())
+    if not parsed:
         return result
-    path, never = result.path, branches(tree)
+    never = {(first, last): condition for first, last, condition in rows}
     is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
-    text, is_own = uses.text(path), uses.is_own
-    by_name = Methods(tree, text, is_own, lambda name: uses.says(name, path))
-    by_option = Methods(
-        tree, text, is_own, lambda name: uses.says(name, path), lambda line: bool(options.at(tree, line))
-    )
+    tree = parse(uses.text(path)) if is_closed else None
+    methods = _methods(tree, path, uses, options) if tree else None
 
     def why(line: int) -> tuple[str, str]:
         if span := next((span for span in never if span[0] <= line <= span[1]), None):
             return ("never", never[span])
-        if not is_closed or (idle := by_name.idle(line)):
-            return ("unused", idle if is_closed else "")
+        if tree is None or methods is None:
+            return ("unused", "")
+        by_name, by_option = methods
+        if idle := by_name.idle(line):
+            return ("unused", idle)
         return ("off", options.at(tree, line) or by_option.idle(line))
 
     reasons = {f: [*map(why, lines_of(f))] for f in told}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
+
+
+def _methods(tree: ast.Module, path: str, uses: Uses, options: OffOptions) -> tuple[Methods, Methods]:
+    """The methods of a file that nothing names, and those that no setting of the project leads to either."""
+    text, is_own = uses.text(path), uses.is_own
+    says = partial(uses.says, home=path)
+    return Methods(tree, text, is_own, says), Methods(
+        tree, text, is_own, says, lambda line: bool(options.at(tree, line))
+    )
+
+
+def _branches(text: bytes) -> Rows:
+    """Whether a file is one of Python, and its branches that are never taken."""
+    tree = parse(text)
+    return tree is not None, tuple((*span, condition) for span, condition in (branches(tree) if tree else {}).items())
 
 
 def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:

@@ -22,7 +22,6 @@ A project in which nothing mentions a device runs on the CPU. There, slow or imp
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -31,6 +30,7 @@ from porter.engine.facts import Roads
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.files.paths import is_test
 from porter.files.read import beginning
+from porter.files.witness import is_file
 from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
@@ -248,6 +248,6 @@ class Survey:
 
     def _load(self, paths: Iterable[str]) -> Iterator[str]:
         for path in paths:
-            if path not in self.texts and os.path.isfile(self.root / path) and len(self.texts) <= _FOLLOWED:
+            if path not in self.texts and is_file(self.root / path) and len(self.texts) <= _FOLLOWED:
                 self.texts[path] = self._bytes(path, _SCRIPT)
                 yield path

@@ -51,9 +51,10 @@ def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]
     paths = tuple(paths)
     own = frozenset(word for path in paths for word in path.removesuffix(".py").split("/"))
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
+    words = {name: [word.encode() for word in signal.get("words", ())] for name, signal in signals.items()}
     for path in paths:
         if (text := data(path)) is not None:
-            for name, line in _present(path, text, signals, own):
+            for name, line in _present(path, text, signals, words, own):
                 places[name].append((path, line))
     return tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
 
@@ -84,9 +85,9 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
 
 
 def _present(
-    path: str, text: bytes, signals: dict[str, dict[str, Any]], own: frozenset[str]
+    path: str, text: bytes, signals: dict[str, dict[str, Any]], words: dict[str, list[bytes]], own: frozenset[str]
 ) -> Iterator[tuple[str, int]]:
-    """The signals of a file, each with its first line. `own`: the words of the paths of the project."""
+    """The signals of a file, each with its first line; `words`: one of which each needs; `own`: of the project's paths."""
     offsets: dict[str, int] = {}
     for statement in imports(text):
         for module in statement.modules:
@@ -98,7 +99,7 @@ def _present(
             found = [offsets[package] for package in signal["import"] if package in offsets]
             if found:
                 yield name, _line(text, min(found))
-        elif signal.get("imports", "") in ("", *offsets) and any(word.encode() in text for word in signal["words"]):
+        elif signal.get("imports", "") in ("", *offsets) and any(word in text for word in words[name]):
             package = signal.get("imports", "")
             strangers = _strangers(text, own | {package}) if package else frozenset()
             if line := _first(_pattern(signal["pattern"]), text, strangers):

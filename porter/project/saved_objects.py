@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from porter.engine.facts import Saved
 from porter.files.paths import is_test
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node, on_lines
+from porter.python.kept import Remember, anew, rows_of
 from porter.python.walks import children
 from porter.regex import lazy
 
@@ -49,8 +51,10 @@ _COMMON = frozenset(
 Parse = Callable[[bytes], "ast.Module | None"]
 
 
-def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[Saved, ...]:
-    """The dictionaries that the project saves; () where none of them holds an object. `files`: all files of the project."""
+def saved_objects(
+    texts: Mapping[str, bytes], parse: Parse, files: Iterable[str], kept: Remember = anew
+) -> tuple[Saved, ...]:
+    """What the project saves as dictionaries, if any of them holds an object; `files`: all of it; `kept`: of single ones."""
     naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
     saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
     if not any(map(_MAY_HOLD.search, saving.values())):
@@ -62,16 +66,10 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]
     homes = Homes(files)
 
     def rows(path: str) -> list[Saved]:
-        data = saving[path]
-        tree = parse(data)
-        if tree is None:
-            return []
-        names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
-        names |= _CONFIGURED if _CONFIGURES.search(data) else set()
-        return [
-            Saved(path, homes.of(path), tuple(entries), _held(entries, names, states))
-            for entries in _dictionaries(tree, data)
-        ]
+        data, home = saving[path], homes.of(path)
+        make = partial(_saved, data, parse, is_parsed, states)
+        saved = rows_of(data, "saved", (is_parsed, sorted(states)), make, kept)
+        return [Saved(path, home, keys, held) for keys, held in saved]
 
     # the other files matter only if one of these dictionaries holds an object, which is rare
     found = {path: rows(path) for path, data in saving.items() if _may_hold(data, states)}
@@ -79,6 +77,18 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]
         return ()
     found |= {path: rows(path) for path in saving if path not in found}
     return tuple(dict.fromkeys(row for path in sorted(found) for row in found[path]))
+
+
+def _saved(
+    data: bytes, parse: Parse, is_parsed: bool, states: frozenset[str]
+) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Of each dictionary that a file saves, its keys and the first of an object."""
+    tree = parse(data)
+    if tree is None:
+        return ()
+    names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
+    names |= _CONFIGURED if _CONFIGURES.search(data) else set()
+    return tuple((tuple(entries), _held(entries, names, states)) for entries in _dictionaries(tree, data))
 
 
 def _may_hold(data: bytes, states: frozenset[str]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +12,12 @@ from porter.engine.facts import Options
 from porter.files.errors import FilesError
 from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
 from porter.files.read import read
+from porter.files.witness import ask, real
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
+from porter.python.kept import Remember, anew
 from porter.regex import lazy
 
 _VALUE = lazy(rb"\bcuda\b|nccl")  # only a file with one of these words has places
@@ -41,12 +42,13 @@ class Partners:
         takes: Options,
         glance: Glance,
         excluded: Excluded,
+        kept: Remember = anew,
     ) -> None:
-        """`files`: all files of the project. `named`: the files of the run. `takes`: options of its programs. `glance`: finds the
-        sites of a file. `excluded`: whether a run leaves a path out."""
+        """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
+        `excluded` tells whether a run leaves a path out; `kept`: what single files said in an earlier run."""
         self.root, self.files, self.named = root, files, named
         self._takes, self._glance, self._excluded = takes, glance, excluded
-        self._definitions = Definitions(root, files)
+        self._definitions = Definitions(root, files, kept)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._looked: dict[str, FileResult | None] = {}  # kept, as no file changes during a run
 
@@ -169,11 +171,10 @@ class Partners:
 
     @cached_property
     def _top(self) -> str:
-        return os.path.realpath(self.root)
+        return real(self.root)
 
     def _status(self, path: str) -> str:
-        real = os.path.realpath(self.root / path)
-        if os.path.commonpath([real, self._top]) != self._top:
+        if os.path.commonpath([real(self.root / path), self._top]) != self._top:
             return "outside"
         if path in self.named:
             return "refused"
@@ -204,17 +205,7 @@ class Partners:
         return importers
 
     def is_read_only(self, path: str) -> bool:
-        """Whether a file is read-only, as `write` decides it. Its mode counts even where root could write it."""
-        file = self.root / path
-        try:
-            mode = os.stat(file).st_mode
-        except OSError:
-            return False
-        return (
-            not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
-            or not os.access(file, os.W_OK)
-            or not os.access(file.parent, os.W_OK | os.X_OK)
-        )
+        return bool(ask(self.root / path, "read-only"))
 
 
 def _value(data: bytes) -> re.Match[bytes] | None:

@@ -12,6 +12,7 @@ from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, imports
 from porter.project.meant_names import MeantNames, is_comment, whole_word
 from porter.project.said_words import SaidWords
+from porter.python.kept import Remember, Rows, anew, rows_of
 from porter.regex import lazy
 
 Read = Callable[[str], bytes]
@@ -49,10 +50,11 @@ class Uses:
     Where a project has too many files that are no Python (_TEXTS_AT_MOST), answers are those that set nothing aside.
     """
 
-    def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
-        self._list, self._read, self._known = files, read, dict[str, bytes]()
-        self._programs: dict[tuple[str, str], bool] = {}  # by a folder and a package in it
-        self._sorted: dict[str, list[str]] = {}  # of the last folder that was asked for
+    def __init__(self, files: Callable[[], Sequence[str]], read: Read, kept: Remember = anew) -> None:
+        """`kept`: what single files said in an earlier run."""
+        self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
+        self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
+        self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
         self._read_imports: dict[str, list[Import]] = {}
         self._said = SaidWords(self.text)
 
@@ -110,6 +112,10 @@ class Uses:
             if len(known) <= _SHORT or kind_of(path) == PYTHON:
                 self._known[path] = known
         return known
+
+    def rows(self, path: str, question: str, make: Callable[[], Rows]) -> Rows:
+        """What the bytes of a file say, and they alone."""
+        return rows_of(self.text(path), question, (), make, self._kept)
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install the package of a file, and use any part of it."""

@@ -40,8 +40,7 @@ _ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # every match of _AS
 _LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # searches in lower-case text for lines that may match _NPU; patterns that begin with plain letters are twenty times as fast
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
-# the same for other accelerators, in a project that supports several
-_OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
+_OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))  # the same for _OTHERS
 
 
 def _as_npu(text: bytes) -> bytes:
@@ -286,12 +285,11 @@ def _ladder(node: ast.If) -> Iterator[tuple[ast.expr | None, list[ast.stmt]]]:
     """(test, body) of `if`, each `elif`, and (None, body) of `else`."""
     while True:
         yield node.test, node.body
-        if len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ast.If):
-            node = inner
-            continue
-        if node.orelse:
-            yield None, node.orelse
-        return
+        if len(node.orelse) != 1 or not isinstance(inner := node.orelse[0], ast.If):
+            break
+        node = inner
+    if node.orelse:
+        yield None, node.orelse
 
 
 def _choices(node: Node) -> Iterator[tuple[ast.expr | None, ast.expr]]:

@@ -17,19 +17,18 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
 from zlib import adler32
 
 from porter import __version__
 from porter.engine.session import Session
-from porter.finding import Change, FileResult, Finding, Site
+from porter.finding import FileResult
 from porter.resources import cache_dir, is_ours, make_ours, rules_dir
+from porter.run.plain import Plain, result_of, row_of
 
-Plain: TypeAlias = tuple[Any, ...]  # values that marshal can write
-LAYOUT = 3  # goes up when rows are packed in another way
-MOST = 200_000_000  # bytes; a larger cache is removed and begun anew
-JOURNALS = ("-journal", "-wal", "-shm")  # the ends of the names of SQLite's further files
-# what reading or writing the cache may raise; then porter goes on without it
+LAYOUT = 3
+RUNS = 8  # whole runs that are kept, the latest
+MOST = 200_000_000  # bytes; a larger cache is begun anew
+JOURNALS = ("-journal", "-wal", "-shm")
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
 
@@ -40,6 +39,9 @@ class Cache:
         """`anew`: kept results of files are not used, and the new ones take their place."""
         self.file = file or cache_dir() / "analyses.sqlite"
         self.anew = anew
+        self._base: sqlite3.Connection | None = None  # as long as a run asks for what is remembered
+        self._made: list[tuple[str, str, bytes]] = []
+        self._asking: tuple[Session, str] | None = None  # who asks for single files, and its key
 
     @property
     def foreign(self) -> bool:
@@ -78,29 +80,68 @@ class Cache:
             return [], wanted
         return results, missing
 
+    def found(self, path: str, digest: str, session: Session) -> FileResult | None:
+        """The result of a single file: of many that a run does not look at by itself."""
+        if self.anew:
+            return None
+        if self._asking is None or self._asking[0] is not session:
+            self._asking = session, run_key(session)
+        with suppress(*TROUBLE):
+            return _result(self._row(self._asking[1], _key(path, digest, session)), (0, path, digest))
+        return None
+
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         """Keeps results, but not of files that could not be read (they have no digest) or that made porter crash."""
         key = run_key(session)
         self._write(
-            [(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)]
+            [
+                (key, _key(r.path, r.digest, session), _sealed(row_of(r)))
+                for r in results
+                if r.digest and not _crashed(r)
+            ]
         )
 
     def remember(self, key: str, make: Callable[[], Plain]) -> Plain:
-        """The result of `make()`, or that of an earlier run with the same `key`. `key` names all that the result depends on,
-        besides porter itself."""
-        code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
+        """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
+        code = _code()
         with suppress(*TROUBLE):
-            if self._believed():
-                with closing(self._open()) as base:
-                    row = base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
-                if row and _is_whole(row[0]):
-                    known: Plain = marshal.loads(row[0][4:])
-                    return known
+            if (known := _opened(self._row(code, key))) is not None:
+                return known
         made = make()
-        self._write([(code, key, _sealed(made))])
+        self._made.append((code, key, _sealed(made)))
         return made
 
-    def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
+    def _row(self, run: str, key: str) -> bytes | None:
+        with suppress(*TROUBLE):
+            if self._base is None and self._believed():
+                self._base = self._open()
+            if self._base is not None:
+                row = self._base.execute("select data from results where run = ? and key = ?", (run, key)).fetchone()
+                return row[0] if row else None
+        return None
+
+    def close(self) -> None:
+        """What was made is kept from here on: at once, for a project may ask for thousands of things."""
+        made, self._made = self._made, []
+        if made:
+            self._write(made)
+        if self._base is not None:
+            self._base.close()
+            self._base = None
+
+    def run(self, key: str) -> Plain | None:
+        """What was kept of a whole run under a key that tells all but what it read."""
+        with suppress(*TROUBLE):
+            if not self.anew and self._believed():
+                with closing(self._open()) as base:
+                    row = base.execute("select data from runs where key = ?", (key,)).fetchone()
+                return _opened(row[0]) if row else None
+        return None
+
+    def keep_run(self, key: str, row: Plain) -> None:
+        self._write([], (key, _sealed(row)))
+
+    def _write(self, rows: list[tuple[str, str, bytes]], run: tuple[str, bytes] | None = None) -> None:
         try:
             if not make_ours(self.file.parent):
                 return
@@ -111,6 +152,10 @@ class Cache:
                 os.close(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(self._open()) as base, base:
                 base.executemany("insert or replace into results values (?, ?, ?)", rows)
+                if run:
+                    base.execute("insert or replace into runs values (?, ?)", run)
+                    latest = "select rowid from runs order by rowid desc limit ?"
+                    base.execute(f"delete from runs where rowid not in ({latest})", (RUNS,))
         except sqlite3.DatabaseError as error:
             if not isinstance(error, sqlite3.OperationalError):  # the file is damaged, and not only busy
                 with suppress(OSError):
@@ -135,6 +180,7 @@ class Cache:
             base.execute("pragma trusted_schema = off")
             base.execute("pragma synchronous = off")
             base.execute("create table if not exists results (run text, key text, data blob, primary key (run, key))")
+            base.execute("create table if not exists runs (key text primary key, data blob)")
         except BaseException:
             base.close()
             raise
@@ -165,6 +211,12 @@ def run_key(session: Session) -> str:
 
 
 @lru_cache(maxsize=1)
+def _code() -> str:
+    """All that what is remembered depends on besides its key."""
+    return hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
 def _rules() -> str:
     """A hash of the files of porter's code and rules, by size and time. After a change of them, old results do not count."""
     rows = []
@@ -181,53 +233,21 @@ def _crashed(result: FileResult) -> bool:
     return any(f.code == "PRT003" for f in result.findings)
 
 
-def _packed(result: FileResult) -> bytes:
-    findings = [
-        (
-            f.path, f.line, f.column, f.code, f.why, f.values, f.end_line, f.end_column, f.severity, f.status, f.effort,
-            _plain(f.edit), f.suppressed, f.optional,
-        )
-        for f in result.findings
-    ]  # fmt: skip
-    row = (
-        result.path, findings, _plain(result.auto), _plain(result.review), result.lines, result.parsed, result.digest,
-        result.apis, result.observed, tuple(map(tuple, result.sites)), result.ties,
-    )  # fmt: skip
-    return _sealed(row)
-
-
 def _sealed(row: Plain) -> bytes:
     """The bytes of a row, with a checksum in front."""
     data = marshal.dumps(row)
     return adler32(data).to_bytes(4, "big") + data
 
 
-def _is_whole(data: bytes) -> bool:
-    return adler32(data[4:]).to_bytes(4, "big") == data[:4]
+def _opened(data: bytes | None) -> Plain | None:
+    """What was sealed; None where it is not what it was."""
+    if data is None or adler32(data[4:]).to_bytes(4, "big") != data[:4]:
+        return None
+    row: Plain = marshal.loads(data[4:])
+    return row
 
 
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
-    """The result in these bytes; None if they are damaged, or of another file than `item`."""
-    if data is None or not _is_whole(data):
-        return None
-    path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])
-    if (path, digest) != item[1:]:
-        return None
-    restored = tuple(map(_finding, findings))
-    sites = tuple(Site(*row) for row in sites)
-    return FileResult(
-        path, restored, _changes(auto), _changes(review), lines, parsed, digest, apis, observed, sites, ties
-    )
-
-
-def _finding(row: Plain) -> Finding:
-    fields: Plain = (*row[:11], _changes(row[11]), *row[12:])
-    return Finding(*fields)
-
-
-def _plain(changes: Iterable[Change]) -> Plain:
-    return tuple((c.start, c.end, c.new) for c in changes)
-
-
-def _changes(rows: Iterable[Plain]) -> tuple[Change, ...]:
-    return tuple(Change(*row) for row in rows)
+    row = _opened(data)
+    result = result_of(row) if row else None
+    return result if result and (result.path, result.digest) == item[1:] else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,13 +12,11 @@ from porter.analysis.calls import calls
 from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
-from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
-from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -31,9 +28,10 @@ from porter.project.said_once import first_attention, first_readers, jit_compile
 from porter.project.saved_objects import saved_objects
 from porter.project.shim_programs import shimmed, under_shims
 from porter.project.unmoved import unmoved_places
+from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
+from porter.python.kept import Remember, anew
 from porter.python.trees import Parse, parse, shallow
-from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -77,14 +75,15 @@ def gather(
     given: Mapping[str, bytes] = MappingProxyType({}),
     loose: bool = False,
     shim: bool = False,
+    kept: Remember = anew,
 ) -> Facts:
     """The facts of a project. `files`: all its files, relative to its root. `asked`: the files that the run analyses, if not
     all. `given`: bytes that replace those on disk. `loose`: the files are no project, but were named one by one. `shim`:
-    find the programs that the style shim is for."""
+    find the programs that the style shim is for. `kept`: what an earlier run found in single Python files."""
     try:
-        facts, survey = _gather(root, files, remember, asked, given, loose, parse)
+        facts, survey = _gather(root, files, remember, asked, given, loose, parse, kept)
     except (RecursionError, MemoryError):  # one file is too deep; its analysis says so
-        facts, survey = _gather(root, files, anew, asked, given, loose, shallow)
+        facts, survey = _gather(root, files, anew, asked, given, loose, shallow, anew)
     known = facts.accelerators
     return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
 
@@ -97,6 +96,7 @@ def _gather(
     given: Mapping[str, bytes],
     loose: bool,
     parse: Parse,
+    kept: Remember,
 ) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
     for path in files:
@@ -104,11 +104,11 @@ def _gather(
             if (data := _read(root / path)) is not None:
                 gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    native = gather_natives(root, files, gathered.texts, parse, remember)
+    native = gather_natives(root, files, gathered.texts, parse, remember, kept)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             gathered.asks[path] = True
-    constants = tuple(sorted(_used(gathered.defined, gathered.texts, parse)))
+    constants = tuple(sorted(used_constants(gathered.defined, gathered.texts, parse)))
     # files that are too long for the facts, or that the project leaves out and the user named
     for path in sorted(set(asked or ()) - gathered.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
@@ -127,12 +127,12 @@ def _gather(
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
-        gloo_groups=gloo_groups(gathered.texts, parse),
+        gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
     facts = Facts(
-        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse), started),
+        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
@@ -150,7 +150,7 @@ def _gather(
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),
-        saved=saved_objects(gathered.texts, parse, files),
+        saved=saved_objects(gathered.texts, parse, files, kept),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
     return facts, survey
@@ -251,47 +251,3 @@ def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:
     data = beginning(path, most + 1)
     return None if data is None or len(data) > most else data
-
-
-def _used(
-    defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
-) -> Iterable[tuple[str, str, str, str]]:
-    """Constants that another file imports by name and passes to something that takes a device or a backend."""
-    if not defined:
-        return
-    modules = frozenset(map(module_of, texts))
-    for path, data in texts.items():
-        imported = b" ".join(IMPORTED.findall(data)).decode("utf-8", "replace")
-        tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
-        if tree is None:
-            continue
-        for node in walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                base = "." * node.level + (f"{node.module}." if node.module else "")
-                for alias in node.names:
-                    for defined_in, kind in defined.get(alias.name, ()):
-                        meant = defined_in != path and may_be(base + alias.name, path, defined_in, alias.name, modules)
-                        if meant and _handed_over(tree, alias.asname or alias.name, kind):
-                            yield defined_in, alias.name, kind, path
-
-
-def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
-    from porter.python.evidence import call_name, like, named
-
-    for node in walk(tree):
-        if isinstance(node, ast.Call):
-            for k in node.keywords:
-                if k.arg and like(k.arg, kind) and getattr(k.value, "id", "") == name:
-                    return True
-            if any(getattr(a, "id", "") == name for a in node.args):
-                callee = call_name(node.func)
-                if callee in ("to", "device", "init_process_group", "autocast") or like(callee, kind):
-                    return True
-        elif isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-            if any(getattr(s, "id", "") == name for s in sides) and any(named(s, kind) for s in sides):
-                return True
-        elif isinstance(node, ast.Assign) and getattr(node.value, "id", "") == name:
-            if any(named(t, kind) for t in node.targets):
-                return True
-    return False

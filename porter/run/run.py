@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.analysis.analyse import analyse, kind, may_concern, sites
 from porter.engine.facts import Facts
-from porter.engine.refusals import refusal
 from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
-from porter.files.discover import MARKERS, Walk, discover
+from porter.files.discover import MARKERS, File, Walk, discover
 from porter.files.errors import FilesError
-from porter.files.kinds import JSON, PYTHON, largest
+from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
-from porter.native.kernels import anew
 from porter.project.consistency import consistent
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
@@ -31,9 +29,11 @@ from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses
-from porter.regex import lazy
+from porter.python.kept import Remember, anew
 from porter.run.config import Settings
 from porter.run.gather import gather
+from porter.run.said import Said, is_broken
+from porter.run.unread import is_data, unread
 from porter.target import Target
 from porter.text.gate import KINDS
 
@@ -42,14 +42,9 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}  # the kinds of files that porter reads
 PARALLEL_FROM = 200  # files that pass the gate; with fewer, one process is done before others have started
-_UNREAD = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
-_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what is searched in the first bytes of such a file
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 # gets (phase, done, total). The phase is files, project, analysis or together; total is 0 if it is not known
 Progress = Callable[[str, int, int], None]
-REFUSALS = {"missing": "vanished", "large": "too-large"}  # keys of FilesError -> keys of PRT003, if they differ
-# messages of PRT003 about a file that cannot be read; the others are about faults of porter
-OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
 
 
 @dataclass(frozen=True)
@@ -66,8 +61,7 @@ class Run:
 
     @property
     def broken(self) -> bool:
-        """Whether porter crashed or broke a promise. Files that cannot be read do not count."""
-        return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
+        return is_broken(self.files)
 
     def data(self, path: str) -> bytes:
         """The bytes of a file of the run. Raises FilesError if it cannot be read."""
@@ -88,79 +82,112 @@ def run(
     force_exclude: bool = False,
 ) -> Run:
     """Analyses `paths`, or `stdin` (its name relative to the root, its bytes)."""
-    tell = progress or _untold
-    left_out: list[str] = []
+    tell, left_out = progress or _untold, list[str]()
+    with tuned(), closing(cache) if cache else nullcontext():
+        exclude, found = settings.exclude, list[File]()
+        if stdin is None:
+            found = discover(
+                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
+            )
+        look = partial(_look, root, paths, settings, session, found, stdin, cache, tell)
+        if cache and not cache.anew and not stdin and any(map(os.path.isdir, paths)) and root.is_absolute():
+            from porter.run.whole import said_before
+
+            # what is written or run is analysed anew, and a hook names other files the next time
+            about = found, _listed(root, paths, exclude), _listed(root, paths, ()) if exclude else (), exclude
+            said = said_before(cache, session, (root, *about, force_exclude), look)
+            tell("files", len(found), 0)
+        else:
+            said = look()
+    files, piped = tuple(sorted(said.files, key=lambda result: result.path)), stdin[1] if stdin else None
+    return Run(root, files, settings, session.target, said.facts, tuple(sorted(left_out)), piped)
+
+
+def _look(
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    session: Session,
+    found: Sequence[File],
+    stdin: tuple[str, bytes] | None,
+    cache: Cache | None,
+    tell: Progress,
+) -> Said:
+    """What porter says of the files that were found."""
+    kept = anew if cache is None or cache.anew else cache.remember
+    done, gated = _gate(root, found, session, cache, tell, kept)
+    named = {stdin[0]} if stdin else {file.path for file in found}
+    if gated or stdin:
+        tell("project", 0, 0)
+        asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
+        given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
+        listed, loose = _listed(root, paths, settings.exclude)
+        remember = cache.remember if cache else anew
+        shim = session.target.shims
+        facts = gather(root, listed, remember, asked, given=given, loose=loose, shim=shim, kept=kept)
+        session = knowing(session, facts)
+    if stdin:
+        session.rules  # noqa: B018
+        done.append(analyse(*stdin, session))
+    done += _gated(root, gated, settings, session, cache, tell, len(done))
+    tell("together", 0, 0)
+    if any(result.sites for result in done):
+        if settings.exclude:
+            listed, _ = _listed(root, paths, ())
+        partners = _partners(root, listed, named, settings, session, cache)
+
+        def again(held: Sequence[Held]) -> list[FileResult]:
+            waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
+            if stdin:
+                return [analyse(*stdin, now)]
+            return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, _untold, 0)
+
+        done = consistent(done, partners, again)
+    if (gated or stdin) and not loose:
+        texts = _uses(root, paths, settings, listed, given, kept)
+        done = rested(done, texts, session.rules.once)
+        done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
+        done = set_aside(told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay)
+    return Said(done, session.facts)
+
+
+def _gate(
+    root: Path, found: Sequence[File], session: Session, cache: Cache | None, tell: Progress, kept: Remember
+) -> tuple[list[FileResult], list[Gated]]:
+    """Results of the files that nothing can concern, or that cannot be read; and those that have to be looked at."""
     done: list[FileResult] = []
     gated: list[Gated] = []
-    named = {stdin[0]} if stdin else set()
-    with tuned():
-        if stdin is None:
-            exclude = settings.exclude
-            for file in discover(
-                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
-            ):
-                named.add(file.path)
-                tell("files", len(named), 0)
-                try:
-                    if file.error:
-                        raise FilesError(file.error, path=file.path, error=file.detail, root="")
-                    data = _read(root, file.path)
-                except FilesError as error:
-                    if error.key not in _UNREAD or kind(file.path) != JSON or _begins_like_settings(root / file.path):
-                        done.append(_refused(file.path, error, session))
-                    continue
-                if may_concern(file.path, data, session):
-                    gated.append((len(data), file.path, digest(data) if cache else ""))
-                elif kind(file.path) == PYTHON:  # other files are counted only if they pass the gate
-                    done.append(analyse(file.path, data, session))
-        if gated or stdin:
-            tell("project", 0, 0)
-            asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
-            given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
-            listed, loose = _listed(root, paths, settings.exclude)
-            remember = cache.remember if cache else anew
-            session = knowing(
-                session, gather(root, listed, remember, asked, given=given, loose=loose, shim=session.target.shims)
-            )
-        if stdin:
-            session.rules  # noqa: B018  loads the rules now, so that a mistake in them is reported once
-            done.append(analyse(*stdin, session))
-        done += _gated(root, gated, settings, session, cache, tell, len(done))
-        tell("together", 0, 0)
-        if any(result.sites for result in done):
-            if settings.exclude:
-                listed, _ = _listed(root, paths, ())
-            partners = _partners(root, listed, named, settings, session, cache)
-
-            # analyses files again in which edits are held, because of other places of the same value
-            def again(held: Sequence[Held]) -> list[FileResult]:
-                waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
-                if stdin:
-                    return [analyse(*stdin, now)]
-                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, _untold, 0)
-
-            done = consistent(done, partners, again)
-        if (gated or stdin) and not loose:
-            texts = _uses(root, paths, settings, listed, given)
-            done = rested(done, texts, session.rules.once)
-            done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
-            done = set_aside(
-                told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay
-            )
-    files = tuple(sorted(done, key=lambda result: result.path))
-    piped = stdin[1] if stdin else None
-    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)
+    for count, file in enumerate(found, 1):
+        tell("files", count, 0)
+        try:
+            if file.error:
+                raise FilesError(file.error, path=file.path, error=file.detail, root="")
+            data = _read(root, file.path)
+        except FilesError as error:
+            if not is_data(root / file.path, kind(file.path), error):
+                done.append(unread(file.path, kind(file.path), error, session))
+            continue
+        if may_concern(file.path, data, session, kept):
+            gated.append((len(data), file.path, digest(data) if cache else ""))
+        elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
+            done.append(analyse(file.path, data, session))
+    return done, gated
 
 
 def _uses(
-    root: Path, paths: Sequence[str], settings: Settings, listed: Sequence[str], given: Mapping[str, bytes]
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    listed: Sequence[str],
+    given: Mapping[str, bytes],
+    kept: Remember,
 ) -> Uses:
     """The uses of definitions in the whole project, also in files that the settings exclude."""
 
     def files() -> Sequence[str]:
         return _listed(root, paths, ())[0] if settings.exclude else listed
 
-    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"")
+    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"", kept)
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
@@ -187,11 +214,15 @@ def _partners(
             result = sites(path, data, session)
             return tuple(map(tuple, result.sites)), result.ties
 
-        rows, ties = cache.remember("\0".join(("sites", path, digest(data), facts)), made) if cache else made()
+        file_digest = digest(data) if cache else ""
+        if cache and kind(path) == PYTHON and (known := cache.found(path, file_digest, session)):
+            return FileResult(path, sites=known.sites, ties=known.ties)  # the same, whatever their status
+        rows, ties = cache.remember("\0".join(("sites", path, file_digest, facts)), made) if cache else made()
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
-    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded)
+    options, kept = session.facts.launch.options, cache.remember if cache and not cache.anew else anew
+    return Partners(root, listed, frozenset(named), options, glance, excluded, kept)
 
 
 def _untold(phase: str, done: int, total: int) -> None:
@@ -209,8 +240,10 @@ def _gated(
 ) -> list[FileResult]:
     known, missing = cache.known(gated, session) if cache else ([], gated)
     if missing:
-        session.rules  # noqa: B018  loads the rules now, so that a mistake in them is reported once
-    names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
+        session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
+    # the largest first; in this order, too, what is told of several names them, whoever was done first
+    order = {path: (-size, path) for size, path, _ in gated}
+    names = sorted((path for _, path, _ in missing), key=order.__getitem__)
     jobs = settings.jobs or _cores()
     if jobs > 1 and len(names) >= PARALLEL_FROM:
         from porter.run.pool import pooled
@@ -218,14 +251,13 @@ def _gated(
         results = pooled(root, names, session, jobs, analyse_file)
     else:
         results = (analyse_file(root, name, session) for name in names)
-    total = before + len(gated)
     new: list[FileResult] = []
     for result in results:
         new.append(result)
-        tell("analysis", before + len(known) + len(new), total)
+        tell("analysis", before + len(known) + len(new), before + len(gated))
     if cache and new:
         cache.keep(new, session)
-    return known + new
+    return sorted(known + new, key=lambda result: order[result.path])
 
 
 def analyse_file(root: Path, path: str, session: Session) -> FileResult:
@@ -233,27 +265,13 @@ def analyse_file(root: Path, path: str, session: Session) -> FileResult:
     try:
         data = _read(root, path)
     except FilesError as error:
-        return _refused(path, error, session)
+        return unread(path, kind(path), error, session)
     return analyse(path, data, session)
 
 
 def _read(root: Path, path: str) -> bytes:
     file_kind = kind(path)
     return read(root / path, path, limit=LIMIT if file_kind == PYTHON else largest(file_kind))
-
-
-def _begins_like_settings(path: Path) -> bool:
-    """Whether a JSON file that is not read may be settings. Only such files are reported: others that are long, or in UTF-16,
-    are vocabularies and annotations, which are data."""
-    return _DEVICE.search((beginning(path, _LOOK) or b"").replace(b"\0", b"")) is not None
-
-
-def _refused(path: str, error: FilesError, session: Session) -> FileResult:
-    values = {key: value for key, value in error.message.values.items() if key != "path"}
-    key = REFUSALS.get(error.key, error.key)
-    if kind(path) != PYTHON and key in ("too-large", "binary"):
-        key, values["size"] = "data", values.get("size", "0.0")  # such a file holds no settings
-    return refusal(path, key, session, **values)
 
 
 def _cores() -> int:

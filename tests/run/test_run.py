@@ -205,7 +205,8 @@ def test_a_cache_that_cannot_be_used_is_not_there(many, tmp_path, damage):
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     elif damage == "flipped":
         base = sqlite3.connect(file)
-        base.execute("update results set data = substr(data, 1, length(data) - 5) || x'0102030405'")
+        for table in ("results", "runs"):
+            base.execute(f"update {table} set data = substr(data, 1, length(data) - 5) || x'0102030405'")
         base.commit()
         base.close()
     elif damage == "folder":

@@ -11,8 +11,8 @@ from porter.analysis.python import analyse
 from porter.analysis.session import open_session
 from porter.engine.facts import Facts
 from porter.finding import FileResult
-from porter.native.kernels import anew
 from porter.project.modules import may_be
+from porter.python.kept import anew
 from porter.rulebook.texts import Texts
 from porter.run.cache import Cache
 from porter.run.gather import gather

@@ -12,8 +12,8 @@ from typing import Any
 
 from porter.engine.facts import Served
 from porter.files.paths import never_trains
-from porter.native.kernels import Remember
 from porter.project.modules import module_of
+from porter.python.kept import Remember
 from porter.training.calls.rows import Row
 
 _LARGEST = 500_000  # bytes; larger files are left out

@@ -1,0 +1,21 @@
+"""What a run over many files says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from porter.engine.facts import Facts
+from porter.finding import FileResult
+
+OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
+
+
+class Said(NamedTuple):
+    files: list[FileResult]
+    facts: Facts
+
+
+def is_broken(files: Iterable[FileResult]) -> bool:
+    """Did porter fail, or break a promise? Files that are odd do not count."""
+    return any(f.code == "PRT003" and f.why not in OUTSIDE for file in files for f in file.findings)
