@@ -14,7 +14,11 @@ from porter.engine.facts import Facts
 from porter.finding import Change, FileResult, Finding, Site
 
 Plain: TypeAlias = tuple[Any, ...]  # of what marshal writes
-_RECORDS = {kind.__name__: kind for kind in vars(facts).values() if getattr(kind, "__module__", "") == facts.__name__}
+_RECORDS = {  # the classes of facts, and those that facts are made of
+    kind.__name__: kind
+    for kind in vars(facts).values()
+    if isinstance(kind, type) and kind.__module__.startswith("porter.engine.")
+}
 
 
 def row_of(result: FileResult) -> Plain:
