@@ -14,7 +14,7 @@ torch.manual_seed(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 who, what = ["The film", "This book", "A play", "Her song"], ["was", "is", "seemed", "stays"]
-good, bad = ["great", "Fine", "warm", "witty"], ["dull", "Flat", "weak", "loud"]
+good, bad = ["great", "Fine", "fine", "witty"], ["dull", "Flat", "flat", "loud"]
 pick = random.Random(3)
 sentences = []
 for number in range(800):
