@@ -17,7 +17,7 @@ DEMO = build/demo
 LINTER = $(VENV)/layers
 
 ifeq ($(PORTER_REQUIRE),all)
-EXTRAS = dev,verify,compare
+EXTRAS = dev,verify,compare,fleet
 STAMP = $(VENV)/.with-dev-verify
 LAYERS = $(LINTER)/.with-linter
 else
