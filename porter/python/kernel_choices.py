@@ -96,7 +96,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := _lightning_by(file, above.targets[0], up):
                 return "together", accelerator
-            return ("kernel", target) if _CHOSEN.search(target) else None
+            return ("kernel", target) if _CHOSEN.search(target) else _kept_for_parallel(file, up, child)
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
         # `if not torch.cuda.is_available(): return`, and what follows
@@ -161,6 +161,24 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
         elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
             return None
     return ("one-device", name) if name else None
+
+
+def _kept_for_parallel(file: File, link: Link, child: Node | None) -> Choice | None:
+    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone."""
+    target: Node = link[0].targets[0]
+    if target.__class__ is not ast.Name or link[0].value is not child or not file.source.says(b"DataParallel"):
+        return None
+    choice, uses = None, file.names.readers(target.id, (target, link))
+    spans = set[tuple[int, int]]()
+    for use in uses:
+        test = next(
+            (up for up in ancestors(use) if up[0].__class__ in (ast.If, ast.IfExp) or isinstance(up[0], ast.stmt)), None
+        )
+        if test and test[0].__class__ is ast.If and (found := _parallel(file, test[0], test)) and not test[0].orelse:
+            choice = found
+            spans.add((test[0].lineno, test[0].end_lineno))
+    told = all(any(first <= use[0].lineno <= last for first, last in spans) for use in uses)
+    return choice if told else None
 
 
 def one_device(file: RuleFile, link: Link | None) -> str | None:

@@ -12,7 +12,7 @@ from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
-from porter.text import first_versions
+from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import companion, fits_its_torch_npu, obstacles, off_linux
 from porter.versions import allows, base, canonical, release
@@ -40,7 +40,6 @@ _ELSEWHERE = (
     r"(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
 )
 _INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
-_DOCUMENTS = lazy(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
 # a package by the name of its repository
 CLONED = lazy(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
@@ -98,7 +97,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     wheels = session.rules.tables.wheels
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels))
     yield from held_back
-    for hit in _hits(document, requirements):
+    for hit in for_pages.set_aside(document, _hits(document, requirements)):
         yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit
 
 
@@ -193,7 +192,7 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     """torch_npu belongs beside torch, or beside what brings it."""
     target = document.session.target
     facts, path = document.session.facts, document.path
-    if facts.accelerators.also_npu(path) or path in facts.lists.plain or _DOCUMENTS.search(path):
+    if facts.accelerators.also_npu(path) or path in facts.lists.plain:
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome

@@ -1,4 +1,4 @@
-"""Finds copies of a module that are made before the module is moved to the device. They stay on the host."""
+"""Finds values that stay on the host: copies of a module made before the module is moved, and what a dataset answers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 from porter.training.loops import loops_around
 from porter.training.transfers import moves
 from porter.training.value_uses import is_on_host
@@ -14,12 +15,31 @@ from porter.training.value_uses import is_on_host
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
 
+_DATASET = lazy(r"(?i)(?:^|_)dataset$")
 _COPIES = frozenset({"deepcopy", "clone"})
 
 
 def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value is on the host, or is such a copy."""
-    return is_on_host(scene, node, link) or _is_copy(scene, node, link)
+    """Whether a value is on the host, is such a copy, or is what a dataset answers."""
+    return is_on_host(scene, node, link) or _is_copy(scene, node, link) or _is_of_dataset(scene, node, link)
+
+
+def _is_of_dataset(scene: AnyScene, node: Node, link: Link) -> bool:
+    """`poses[:, :3]` after `poses = eval_dataset.get_poses()`: what is loaded lies on the host until it is moved."""
+    while node.__class__ in (ast.Attribute, ast.Subscript):
+        node = node.value
+    if node.__class__ is not ast.Name or any(_moves_of(scene, node.id)):
+        return False
+    bound = [binding[1] and binding[1][0] for binding in scene.names.bindings(node.id, link)]
+    return bool(bound) and all(above.__class__ is ast.Assign and _asks_dataset(above.value) for above in bound)
+
+
+def _asks_dataset(value: Node) -> bool:
+    return value.__class__ is ast.Call and value.func.__class__ is ast.Attribute and _is_dataset(value.func.value)
+
+
+def _is_dataset(node: Node) -> bool:
+    return bool(_DATASET.search(getattr(node, "id", "") or getattr(node, "attr", "")))
 
 
 def _is_copy(scene: AnyScene, node: Node, link: Link) -> bool:

@@ -6,11 +6,12 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.training import sizes
 from porter.training.context import Context
 from porter.training.dynamic_sizes import Flows
+from porter.training.loaders import called_by_items, is_dataset
+from porter.training.transfers import dataset_moves
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -53,8 +54,16 @@ class Scene(Context):
             return False
         owner = self.owner(link)
         if dataset and function[0].name in ("__getitem__", "__iter__"):
-            return owner is not None and any(call_name(b).endswith(("Dataset", "dataset")) for b in owner.bases)
+            return owner is not None and is_dataset(owner)
         return bool(pattern.search(function[0].name) or owner is not None and pattern.search(owner.name))
+
+    def makes_items(self, call: cst.Call) -> bool:
+        """Whether a call stands in a method of a dataset that its items are made by, on the CPU."""
+        link = self.link(call)
+        function, owner = (self.function(link), self.owner(link)) if link is not None else (None, None)
+        if function is None or owner is None or not is_dataset(owner) or dataset_moves(self.file):
+            return False
+        return function[0].name in called_by_items(owner)
 
     @cached_property
     def flows(self) -> Flows:

@@ -72,7 +72,19 @@ def _look_at(scene: AnyScene, link: Link) -> _Misfits:
     rows = misfits({key: node.value for key, node in sizes.items()}, of_model)
     if any(row.why == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
         rows = {key: row for key, row in rows.items() if row.why != "vocab"}
+    rows = {key: row for key, row in rows.items() if row.why != "vocab" or not _is_never_default(scene, link, key)}
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
+
+
+def _is_never_default(scene: AnyScene, link: Link, key: str) -> bool:
+    """Whether all calls of the class whose field this is give it, and one a number that fits: `GPTConfig(vocab_size=50304)`."""
+    owner = link[1] and link[1][0]
+    if link[0].__class__ not in (ast.Assign, ast.AnnAssign) or owner.__class__ is not ast.ClassDef:
+        return False
+    calls = [use[1][0] for use in scene.names.spelled(owner.name) if getattr(use[1][0], "func", None) is use[0]]
+    given = [[k.value for k in call.keywords if k.arg in (key, None)] for call in calls]
+    numbers = [value.value for values in given for value in values if constant(value).__class__ is int]
+    return all(given) and bool(numbers) and not any(misfits({key: number}, True) for number in numbers)
 
 
 def _sizes(scene: AnyScene, link: Link) -> dict[str, Node]:

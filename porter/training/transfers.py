@@ -11,6 +11,7 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
+    from porter.training.protocols import File
 
 # names of objects whose `device` is a setting, not the place of a tensor
 _HOLDERS = lazy(
@@ -28,7 +29,7 @@ def moves(call: ast.Call) -> bool:
     return any(_is_device(v) for v in given)
 
 
-def dataset_moves(file: RuleFile) -> bool:
+def dataset_moves(file: RuleFile | File) -> bool:
     """Whether a `__getitem__` of the file puts its samples on the device."""
     for link in file.buckets[ast.FunctionDef]:
         if link[0].name == "__getitem__":

@@ -44,9 +44,9 @@ class LoadWithoutMapLocation(Rule):
             return None
         if saved_here.is_written_before(loaded[1], file) or link and is_never_reached(file, link):
             return None
-        if SCHEDULER.search(about) and loaded_uses.is_copied(value, file):
-            return None  # numbers alone
         is_copied = loaded_uses.is_copied(value, file)
+        if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
+            return None  # numbers alone
         fate = "" if is_copied or STATE.search(key) else loaded_uses.fate(value, file)
         names_whole = MODULE.search(target) and not STATE.search(key) and not is_copied
         if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU
@@ -70,6 +70,12 @@ def _with(call: cst.Call, place: tuple[int | None, cst.Arg | None], device: cst.
     args = list(call.args)
     args[index] = args[index].with_changes(value=device)
     return call.with_changes(args=args)
+
+
+def _is_of_schedulers(value: Link, file: RuleFile) -> bool:
+    """`scheduler.load_state_dict(loaded["state"])`, and nobody else gets any of it."""
+    takers = loaded_uses.takers(value, file)
+    return bool(takers) and all(SCHEDULER.search(taker) for taker in takers)
 
 
 def _keys(value: Link, file: RuleFile) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from porter.checks.export.loaded_objects import is_foreign
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import once_for_file
+from porter.python.blocks import once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
@@ -18,6 +18,7 @@ _COPYING = frozenset({"load_state_dict"})  # copies to where the parameters lie
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
+_PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
 
 
@@ -57,6 +58,36 @@ def is_copied(value: Link, file: RuleFile) -> bool:
     """Whether `load_state_dict` gets it, at once or through its name."""
     uses = [value, *(use for uses in named(value, file) for use in uses)]
     return any(handed_to(use) in _COPYING for use in uses)
+
+
+def takers(value: Link, file: RuleFile) -> list[str]:
+    """Whose `load_state_dict` gets it or a part of it, as `self.scheduler`; also "", where something else gets some."""
+    uses = [use for uses in named(value, file) for use in _until_set_again(value, uses)] or [value]
+    whole = [part(use)[0] for use in uses]
+    calls: list[Any] = [use[1] and use[1][0] for use in whole if handed_to(use) in _COPYING]
+    names = [ast.unparse(call.func.value) for call in calls if isinstance(getattr(call, "func", None), ast.Attribute)]
+    return names if len(names) == len(whole) else ["", *names]
+
+
+def _until_set_again(value: Link, uses: list[Link]) -> list[Link]:
+    """The uses of a name that come after this assignment, and not after another one to it that stands above them."""
+    first = value[1] and value[1][0]
+    if first.__class__ is not ast.Assign:
+        return uses
+    targets = [ast.unparse(target) for target in first.targets]
+    return [use for use in uses if use[0].lineno > first.end_lineno and not _is_set_since(use, first, targets)]
+
+
+def _is_set_since(use: Link, first: Node, targets: list[str]) -> bool:
+    child = use[0]
+    for above in ancestors(use):
+        field, index = place(above[0], child)
+        before: list[Node] = getattr(above[0], field)[:index] if field else []
+        since = (s for s in before if s.__class__ is ast.Assign and s.lineno > first.lineno)
+        if any([ast.unparse(target) for target in statement.targets] == targets for statement in since):
+            return True
+        child = above[0]
+    return False
 
 
 def fate(value: Link, file: RuleFile) -> str:
@@ -115,21 +146,43 @@ def _moved_in(file: RuleFile, name: str) -> frozenset[str]:
 
 
 def is_put_in_place(value: Link, file: RuleFile) -> bool:
-    """Whether `layer.weight.data` becomes what was loaded, or what the function that loads it gives back: it lies where it
-    was loaded."""
+    """Whether `layer.weight.data` or `layer.weight` becomes what was loaded, or what the function that loads it gives back:
+    it lies where it was loaded."""
     uses = [value, *(use for uses in named(value, file) for use in uses)]
     function = next((above[0] for above in ancestors(value) if above[0].__class__ is ast.FunctionDef), None)
     if function is not None and any(use[1][0].__class__ is ast.Return for use in uses):
         calls = [link[1] for link in file.names.spelled(function.name) if getattr(link[1][0], "func", None) is link[0]]
         taken = [part(call)[0] for call in calls]
         uses = [*uses, *taken, *(use for whole in taken for several in named(whole, file) for use in several)]
-    return any(map(_becomes_data, uses))
+    return any(map(_becomes_data, uses)) or _becomes_parameter(uses, file)
 
 
 def _becomes_data(use: Link) -> bool:
     above = part(use)[0][1]
     targets = above[0].targets if above is not None and above[0].__class__ is ast.Assign else []
     return any(getattr(target, "attr", "") == "data" for target in targets)
+
+
+def _becomes_parameter(uses: list[Link], file: RuleFile) -> bool:
+    """`layer.weight = Parameter(loaded[key])`, at once or through a name: not while a module is made, which is moved later."""
+    parts = [part(use)[0] for use in uses]
+    for whole in [*parts, *(use for one in parts for several in named(one, file) for use in several)]:
+        call = whole[1]
+        if (
+            call is None
+            or call[0].__class__ is not ast.Call
+            or file.names.resolve(call[0].func, call) not in _PARAMETERS
+        ):
+            continue
+        targets = call[1][0].targets if call[1][0].__class__ is ast.Assign else []
+        if any(target.__class__ is ast.Attribute for target in targets) and not _makes(call):
+            return True
+    return False
+
+
+def _makes(link: Link) -> bool:
+    inside = (above[0] for above in ancestors(link) if above[0].__class__ is ast.FunctionDef)
+    return getattr(next(inside, None), "name", "") == "__init__"
 
 
 def is_taken_apart(value: Link, file: RuleFile) -> bool:

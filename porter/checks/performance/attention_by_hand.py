@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from porter.checks.performance.opportunity import FUSING, Opportunity
-from porter.checks.performance.other_attention import chooses
+from porter.checks.performance.other_attention import chooses, only_for_weights
 from porter.engine.rule_file import RuleFile
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class AttentionByHand(Opportunity):
     patterns = {"attention"}
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
-        if match.why == "unfit" or chooses(file, file.scene.link_to(match.anchor)):
+        link = file.scene.link_to(match.anchor)
+        if match.why == "unfit" or chooses(file, link) or only_for_weights(link):
             return None
         return FUSION if match.why == "biased" else SDPA

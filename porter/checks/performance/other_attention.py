@@ -6,11 +6,13 @@ import ast
 from collections import defaultdict
 
 from porter.engine.rule_file import Link, RuleFile
-from porter.python.blocks import once_for_file
+from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name
-from porter.python.index import walk
+from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.regex import lazy
 
 _WORD = b"scaled_dot_product_attention"
+_WEIGHTS = lazy(r"^(?:output|return|need|get)_(?:attn|attentions?|attn_weights|attention_weights|weights)$")
 _CHOICES = (b"ALL_ATTENTION_FUNCTIONS", b"_supports_sdpa = True", b'"sdpa"', b"'sdpa'")
 
 
@@ -22,6 +24,23 @@ def chooses(file: RuleFile, link: Link | None) -> bool:
         return False
     owner = file.scene.owner(link) if link is not None else None
     return owner is None or _has_another(file, owner)
+
+
+def only_for_weights(link: Link | None) -> bool:
+    """Whether what stands at `link` runs only where the caller asks for the weights, which a fused form does not give."""
+    child = link and link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if isinstance(node, FUNCTIONS):
+            return False
+        if node.__class__ is ast.If and child is not node.test:
+            test, asked = node.test, within(node, child, "body")
+            if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+                test, asked = test.operand, not asked
+            if asked and _WEIGHTS.search(getattr(test, "id", "") or getattr(test, "attr", "")):
+                return True
+        child = node
+    return False
 
 
 @once_for_file

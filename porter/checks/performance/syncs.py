@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training import host_values, read_again, value_uses, waits_in_a_row
 from porter.training.chances import is_seldom
@@ -109,10 +109,27 @@ def _is_no_wait(scene: Scene, link: Link) -> bool:
 
 
 def is_answer(scene: Scene, link: Link) -> bool:
-    """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
+    """`return loss.item()` of a function that takes one step, `return x.detach().cpu().numpy()` of a `forward` that gives
+    nothing else, so that nothing learns from it: how often it runs, its callers know."""
     function = scene.function(link)
     returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
-    return returned and function is not None and function[0] in scene.steps
+    return returned and function is not None and (function[0] in scene.steps or _gives_arrays(function[0]))
+
+
+@once
+def _gives_arrays(function: ast.FunctionDef) -> bool:
+    returns = [node.value for node in walk(function) if node.__class__ is ast.Return]
+    calls = [value.func for value in returns if isinstance(value, ast.Call)]
+    return function.name == "forward" and len(calls) == len(returns) and all(map(_is_array_of_detached, calls))
+
+
+def _is_array_of_detached(function: Node) -> bool:
+    """`x.detach().cpu().numpy`"""
+    words = list[str]()
+    while function.__class__ in (ast.Attribute, ast.Call):
+        words += [function.attr] if function.__class__ is ast.Attribute else []
+        function = function.value if function.__class__ is ast.Attribute else function.func
+    return words[:1] == ["numpy"] and "detach" in words
 
 
 def check(link: Link) -> str:

@@ -18,7 +18,7 @@ from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
 CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
-_DEVICES = lazy(rb"cuda|device|(?<!i)npu")  # `input` is none
+_DEVICES = lazy(rb"cuda|device|(?<![Ii])npu")  # `input` is none
 MOVES = frozenset({"cuda", "npu", "to"})
 
 

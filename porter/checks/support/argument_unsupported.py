@@ -31,6 +31,8 @@ class ArgumentUnsupported(Rule):
             name = _OF_TENSORS.get(original.func.attr.value, "")
         if name not in LIMITS or file.tested or file.scene.inside(original, _WORKERS, dataset=True):
             return None
+        if file.scene.makes_items(original):
+            return None
         argument, covered = LIMITS[name]
         given = next((a for a in original.args if a.keyword is not None and a.keyword.value == argument), None)
         if given is None or file.text(given.value) in covered:

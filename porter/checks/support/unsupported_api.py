@@ -28,7 +28,9 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ONCE = lazy(
     r"(?i)^_*(?:init|reset|build|make|create|setup|load|save|plot|visual|show|prepare|test|check)|_init$|init_?weights"
 )
-_SAMPLES = lazy(r"(?i)dataset|transform|augment|collat|sampler|token|metric|evaluat|reader|loader|dataproc|preproc")
+_SAMPLES = lazy(
+    r"(?i)dataset|transform|augment|collat|sampler|token|metric|accuracy|evaluat|reader|loader|dataproc|preproc"
+)
 _HOST = COPIES | {"from_numpy"}
 _CASTS = {
     "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "long": "int64", "bool": "bool", "half": "float16",
