@@ -13,6 +13,7 @@ from porter.compare.evidence import Evidence, ranks_of
 from porter.compare.later import later
 from porter.compare.pair import Pair, is_alike, relative, resolution
 from porter.compare.partings import Parting
+from porter.compare.seeds import seed_of
 from porter.compare.tolerance import tolerance
 from porter.compare.verdict import DIFFERENCE, UNSURE, Fact, Verdict, shown, some
 from porter.logs.records import SCALE
@@ -28,7 +29,7 @@ def judge(pair: Pair) -> Verdict:
 
 def _seed(e: Evidence) -> Verdict | None:
     """Another seed is no fault: such runs cannot be compared step by step."""
-    seeds = [run.first.header.get("seed") for run in (e.pair.baseline, e.pair.candidate)]
+    seeds = [seed_of(run.first.header) for run in (e.pair.baseline, e.pair.candidate)]
     is_other = None not in seeds and seeds[0] != seeds[1]
     reseeded = e.weights.is_all and not (e.weights.missing or e.weights.added or e.weights.shapes)
     begins = e.data.step is not None and e.pair.loss.steps and e.data.step <= e.pair.loss.steps[0]

@@ -76,6 +76,17 @@ def test_another_seed_is_not_comparable(tmp_path, seeds):
     assert told(judged(tmp_path, one, other)) == ("unsure", "", "seed")
 
 
+@pytest.mark.parametrize("option", [["--seed", "{}"], ["--random-seed={}"], ["train.seed={}"]])
+def test_another_seed_of_the_command_line_is_not_comparable(tmp_path, option):
+    """The data are in another order, and so many weights differ as the program draws itself: the rest is loaded."""
+    one, other = ([word.format(number) for word in option] for number in (600, 601))
+    given = records(header={"seed": None, "arguments": ["--lr", "3", *one]})
+    other = records(rounded(0.3), header={"seed": None, "arguments": other}, weights=everywhere(1.01))
+    assert told(judged(tmp_path, given, other)) == ("unsure", "", "seed")
+    other[0]["arguments"] = given[0]["arguments"]
+    assert told(judged(tmp_path, given, other)) == ("difference", "weights", "weights")
+
+
 def test_another_seed_that_draws_the_data_alone(tmp_path):
     other = records(rounded(0.1), header={"seed": 2}, data="other")
     assert told(judged(tmp_path, records(), other)) == ("unsure", "", "seed")
