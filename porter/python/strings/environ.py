@@ -13,6 +13,7 @@ from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
+from porter.python.strings.listed_variables import doubted
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Variable(NamedTuple):
 def variables(file: Parsed) -> dict[int, Variable]:
     """The variables of a file, by offset. The tree is walked only if the text holds such a name."""
     lines = lines_with(file.source, *_BYTES)
-    return Environment(file, lines).variables if lines else {}
+    return doubted(file, strings(file.tree, lines, _NAME), Environment(file, lines).variables) if lines else {}
 
 
 class Environment:
@@ -288,9 +289,8 @@ class Environment:
             return self._certainty(func.value, link)
         if func.__class__ is ast.Attribute and callee == "dict" and call.args:
             return KNOWN if constant(call.args[0]) == "os.environ" else self._certainty(call.args[0], link)
-        if func.__class__ is ast.Name and callee == "dict":
-            return self._made(call, link, 0) or self._mapping(link, 0)
-        return None
+        is_dict = func.__class__ is ast.Name and callee == "dict"
+        return (self._made(call, link, 0) or self._mapping(link, 0)) if is_dict else None
 
 
 @once
