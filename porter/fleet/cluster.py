@@ -4,6 +4,7 @@ node dies, and starts those of another; porter holds no more than a row of each.
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ def rows(tasks: Sequence[Task], address: str) -> Iterator[tuple[str, Json]]:
     with redirect_stdout(sys.stderr):  # where Ray says that a node died; standard output is porter's
         try:
             _call(address)
-            ray.init(address=address, log_to_driver=False, logging_level="error")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             why = str(error).strip().partition("\n")[0]
             raise UserError(f"--ray {address}: no cluster: {why}", f"--ray {address}：没有集群：{why}") from None

@@ -131,7 +131,7 @@ def _offered(name: str) -> re.Pattern[bytes]:
 def _value(match: re.Match[bytes], is_python: bool) -> bytes | None:
     """The constant that an option is set to; None if the value is computed."""
     how, value = match["how"], (match["value"] or b"").strip()
-    if how is None or how[:1] in b"-+*/|&^@" or not value:
+    if not how or how[0] in b"-+*/|&^@" or not value:
         return _HANDED_ON if how == b":" and is_python else None  # `if cfg.fused:`, and a mapping of YAML
     if _OFF.match(value):
         return value

@@ -90,7 +90,7 @@ MUTANTS = [
     Mutant(
         "links lead nowhere",
         "project/definitions.py",
-        "path in self.files or os.path.isfile(self.root / path)",
+        "path in self.files or is_file(self.root / path)",
         "path in self.files",
         JOINED,
         "comparison_stays and link",

@@ -179,7 +179,7 @@ MUTANTS = [
     ),
     Mutant(
         "trim a byte too much",
-        "python/rewrite.py",
+        "finding.py",
         "return Change(change.start + head, change.end - tail, after[head : len(after) - tail])",
         "return Change(change.start + head, change.end - tail, after[head + 1 : len(after) - tail])",
         CASES,
