@@ -12,7 +12,7 @@ from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.regex import lazy
 
 if TYPE_CHECKING:
-    from porter.training.scene import Scene
+    from porter.training.protocols import AnyScene
 
 # functions that make tensors and lists in memory; a mapped file is not in memory
 _MAKERS = frozenset(
@@ -21,7 +21,7 @@ _MAKERS = frozenset(
 _BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 
 
-def is_left(scene: Scene, link: Link) -> bool:
+def is_left(scene: AnyScene, link: Link) -> bool:
     """Whether no code takes a batch from a loader. That is known in a function, and in a notebook, as no file imports from one.
     `link`: of the function that makes it."""
     above = link[1][1]
@@ -42,7 +42,7 @@ def _is_counted(reader: Link) -> bool:
     return above.__class__ is ast.Call and getattr(above.func, "id", "") == "len"
 
 
-def is_in_memory(scene: Scene, link: Link) -> bool:
+def is_in_memory(scene: AnyScene, link: Link) -> bool:
     """Whether the dataset is made from a buffer, or belongs to a class of this file that keeps all items in memory."""
     dataset = _dataset(link)
     if dataset is None:
@@ -50,7 +50,7 @@ def is_in_memory(scene: Scene, link: Link) -> bool:
     return _BUFFER.search(_made_from(scene, dataset, link)) is not None or _lies_in_memory(scene, dataset, link)
 
 
-def is_read_by_each_worker(scene: Scene, link: Link) -> bool:
+def is_read_by_each_worker(scene: AnyScene, link: Link) -> bool:
     """Whether each worker would read the whole dataset: an IterableDataset of this file that does not ask for its worker."""
     dataset = _dataset(link)
     values = [] if dataset is None else _values(scene, dataset, link)
@@ -69,18 +69,18 @@ def _dataset(link: Link) -> Node:
     return named or next(iter(call.args), None)
 
 
-def _values(scene: Scene, dataset: Node, link: Link) -> list[Node]:
+def _values(scene: AnyScene, dataset: Node, link: Link) -> list[Node]:
     return values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else [dataset]
 
 
-def _made_from(scene: Scene, dataset: Node, link: Link) -> str:
+def _made_from(scene: AnyScene, dataset: Node, link: Link) -> str:
     """The text of the arguments of the calls that make a dataset, if a name holds it."""
     values = values_of(scene.names, dataset, link) if isinstance(dataset, ast.Name) else []
     calls = [value for value in values if isinstance(value, ast.Call)]
     return " ".join(ast.unparse(part) for call in calls for part in (*call.args, *(k.value for k in call.keywords)))
 
 
-def _lies_in_memory(scene: Scene, dataset: Node, link: Link) -> bool:
+def _lies_in_memory(scene: AnyScene, dataset: Node, link: Link) -> bool:
     """Whether `__getitem__` of a class of this file only takes items of attributes that its `__init__` fills."""
     values = _values(scene, dataset, link)
     names = [value.func.id for value in values if isinstance(value, ast.Call) and isinstance(value.func, ast.Name)]

@@ -13,7 +13,7 @@ from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
-from porter.python.strings.listed_variables import doubted
+from porter.python.strings.listed_variables import listed
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _FUNCTIONS = frozenset({"os.getenv", "os.putenv", "os.unsetenv"})
 _METHODS = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__delitem__", "__contains__"})
 _READS = frozenset({"get", "pop", "getenv"})  # the value beside the name is a default
 _COPIES = frozenset({"dict", "copy", "deepcopy", "ChainMap", "OrderedDict"})  # functions that copy a mapping
-
 KNOWN, NAMED = "known", "named"  # how sure it is: by what the code does, or only by a name
 
 
@@ -56,7 +55,7 @@ class Variable(NamedTuple):
 def variables(file: Parsed) -> dict[int, Variable]:
     """The variables of a file, by offset. The tree is walked only if the text holds such a name."""
     lines = lines_with(file.source, *_BYTES)
-    return doubted(file, strings(file.tree, lines, _NAME), Environment(file, lines).variables) if lines else {}
+    return Environment(file, lines).variables if lines else {}
 
 
 class Environment:
@@ -64,6 +63,7 @@ class Environment:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
         self.variables: dict[int, Variable] = {}
+        self._listed = listed(file, strings(file.tree, lines, _NAME))
         self._known: dict[ast.AST, frozenset[bytes]] = {}
         self._mappings: dict[tuple[ast.AST, int], str | None] = {}
         for link in strings(file.tree, lines, _NAME):
@@ -81,10 +81,10 @@ class Environment:
     def _take(self, link: Link, role: str, name: str, certainty: str, value: Node) -> None:
         row = self.wanted.get(name)
         if row is None or row.to is None or not self._paired(link, name, row.to):
-            text = constant(value)
-            text = str(text) if type(text) in (str, int) else None
+            text = str(constant(value)) if type(constant(value)) in (str, int) else None
             read = value is None or call_name(getattr(link[1][0], "func", value)) in _READS
-            variable = Variable(link, "variable", role, certainty == KNOWN, name, not read, text)
+            sure = certainty == KNOWN and name not in self._listed
+            variable = Variable(link, "variable", role, sure, name, not read, text)
             self.variables[self.file.source.span(link[0])[0]] = variable
 
     def _paired(self, link: Link, name: str, to: str) -> bool:

@@ -12,17 +12,12 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
-    from porter.python.strings.environ import Variable
 
 _SET_BY_NAME = lazy(rb"\benviron\[[A-Za-z_]\w*\][ \t]*=(?!=)")
 
 
-def doubted(file: Parsed, texts: Iterable[Link], variables: dict[int, Variable]) -> dict[int, Variable]:
+def listed(file: Parsed, texts: Iterable[Link]) -> frozenset[str]:
     """`texts`: all strings of the file that are names of variables."""
-    if not variables or not file.source.says(_SET_BY_NAME):
-        return variables
-    listed = {link[0].value for link in texts if link[1][0].__class__ in (ast.List, ast.Tuple, ast.Set)}
-    return {
-        offset: variable._replace(certain=variable.certain and variable.name not in listed)
-        for offset, variable in variables.items()
-    }
+    if not file.source.says(_SET_BY_NAME):
+        return frozenset()
+    return frozenset(link[0].value for link in texts if link[1][0].__class__ in (ast.List, ast.Tuple, ast.Set))
