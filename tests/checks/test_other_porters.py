@@ -233,6 +233,7 @@ def test_what_others_leave_is_reported(line, code):
 CALLED = ("recbole.", "mmcv.parallel.", "torchpack.")
 
 
+@pytest.mark.slow
 def test_every_package_that_only_runs_on_gpus_is_reported():
     packages = [name for name, row in SESSION.rules.tables.packages.items() if row.why and row.code == "PRT401"]
     assert len(packages) > 30

@@ -85,6 +85,7 @@ def test_links_inside_and_modes_stay(tmp_path):
     assert os.readlink(f"{top}/l") == "x" and open(f"{top}/l").read() == "zip"
 
 
+@pytest.mark.slow
 def test_what_no_rule_reads_is_a_hole_of_the_same_size(tmp_path):
     size = 80_000_000
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as made:

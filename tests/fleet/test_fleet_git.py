@@ -30,6 +30,7 @@ def fetched(tmp_path: Path, where: Path, revision: str = "", name: str = "r") ->
     return Path(top, "train.py").read_text(), commit
 
 
+@pytest.mark.slow
 def test_revisions(origin, tmp_path):
     folder, first, second = origin
     for n, (revision, text, commit) in enumerate([

@@ -109,6 +109,7 @@ def test_bytes_do_not_depend_on_the_order_in_which_rows_came():
     assert as_json(document(listed, ids[0], "en", None)) == as_json(document(listed, ids[1], "en", None))
 
 
+@pytest.mark.slow
 def test_json_holds_its_schema():
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
     schema = json.loads((Path(summary.__file__).parent / "schema.json").read_text("utf-8"))

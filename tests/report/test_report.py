@@ -150,6 +150,7 @@ def test_numbers_of_text_and_json_agree_with_the_findings(porter):
             assert [int(c.replace("-", "0")) for c in cells[:3]] == [summary["findings"][name][s] for s in STATUSES]
 
 
+@pytest.mark.slow
 def test_json_holds_its_schema(porter):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
     schema = json.loads((Path(__file__).parents[2] / "porter/report/schema.json").read_text("utf-8"))

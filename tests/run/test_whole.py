@@ -260,6 +260,7 @@ ASKS = (
 )
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_of_the_disk_unseen():
     """By the rooms that a run over a project goes through; versions that a project pins are part of its target."""
     top = Path(plain.__file__).parents[1]
