@@ -20,6 +20,7 @@ from porter.files.discover import MARKERS, File, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, beginning, digest, read
+from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
 from porter.project.resting import rested
@@ -246,8 +247,11 @@ def _gated(
         results = pooled(root, names, session, jobs, analyse_file)
     else:
         results = (analyse_file(root, name, session) for name in names)
+    digests = {path: at_first for _, path, at_first in missing if at_first}
     new: list[FileResult] = []
     for result in results:
+        if result.digest != digests.get(result.path, result.digest):
+            note_change()
         new.append(result)
         tell("analysis", before + len(known) + len(new), before + len(gated))
     if cache and new:

@@ -154,20 +154,29 @@ def test_a_file_that_became_read_only_is_noticed(project):
     assert again(project) == plainly(project)
 
 
-def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch):
-    """Nobody knows then of which bytes what was said is true."""
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("meanwhile", [DEVICE + "torch.cuda.synchronize()\n", None])
+def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch, jobs, meanwhile):
+    """Nobody knows then of which bytes what was said is true, even where another process saw it alone."""
+    file = project / "device.py"
     real = gather.gather
 
     def changing(*given, **more):
         facts = real(*given, **more)
-        write(project, {"device.py": DEVICE + "x = 1\n"})
+        file.write_text(meanwhile) if meanwhile else file.unlink()
         return facts
+
+    def restoring(phase, *_):
+        if phase == "together":
+            file.write_text(DEVICE)
 
     with monkeypatch.context() as patch:
         patch.setattr("porter.run.run.gather", changing)
-        again(project)
-    write(project, {"device.py": DEVICE})
-    assert again(project) == plainly(project)
+        patch.setattr("porter.run.run.PARALLEL_FROM", 2)
+        cache = Cache(project.parent / "c/c.sqlite")
+        wrong = run(project, [str(project)], Settings(jobs=jobs), open_session(), cache=cache, progress=restoring)
+    assert again(project) == plainly(project) != wrong
 
 
 @pytest.mark.parametrize(
