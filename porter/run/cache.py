@@ -24,6 +24,7 @@ from porter.engine.session import Session
 from porter.finding import FileResult
 from porter.resources import cache_dir, is_ours, make_ours, rules_dir
 from porter.run.plain import Plain, result_of, row_of
+from porter.run.said import may_pass
 
 LAYOUT = 3
 RUNS = 8  # whole runs that are kept, the latest
@@ -97,7 +98,7 @@ class Cache:
             [
                 (key, _key(r.path, r.digest, session), _sealed(row_of(r)))
                 for r in results
-                if r.digest and not _crashed(r)
+                if r.digest and not may_pass((r,))
             ]
         )
 
@@ -227,10 +228,6 @@ def _rules() -> str:
                 status = os.stat(os.path.join(folder, name))
                 rows.append((name, status.st_size, status.st_mtime_ns))
     return hashlib.sha256(repr(rows).encode()).hexdigest()
-
-
-def _crashed(result: FileResult) -> bool:
-    return any(f.code == "PRT003" for f in result.findings)
 
 
 def _sealed(row: Plain) -> bytes:

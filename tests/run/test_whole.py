@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import errno
+import io
 import marshal
 import os
 import sqlite3
@@ -177,6 +179,34 @@ def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch, jobs, m
         cache = Cache(project.parent / "c/c.sqlite")
         wrong = run(project, [str(project)], Settings(jobs=jobs), open_session(), cache=cache, progress=restoring)
     assert again(project) == plainly(project) != wrong
+
+
+def test_a_file_that_could_not_be_read_to_its_end(project, monkeypatch):
+    """It could be opened, and can be the next time."""
+    real = files.open_regular
+
+    class Failing(io.BytesIO):
+        def read(self, *size):
+            raise OSError(errno.EIO, "Input/output error")
+
+        def fileno(self):
+            return 0
+
+    with monkeypatch.context() as patch:
+        failing = str(project / "device.py")
+        patch.setattr(files, "open_regular", lambda f, **more: Failing() if str(f) == failing else real(f, **more))
+        assert "PRT003" in {f.code for result in again(project).files for f in result.findings}
+    assert again(project) == plainly(project)
+
+
+def test_a_file_that_memory_was_too_short_for(project, monkeypatch):
+    def short(*given):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("porter.analysis.text.examine", short)
+        assert "memory" in {f.why for result in again(project).files for f in result.findings}
+    assert again(project) == plainly(project)
 
 
 @pytest.mark.parametrize(
