@@ -135,7 +135,7 @@ def _look(
     done += _gated(root, gated, settings, session, cache, tell, len(done))
     tell("together", 0, 0)
     if any(result.sites for result in done):
-        partners = _partners(root, listing(())[0], named, settings, session, cache)
+        partners = _partners(root, listing(())[0], named, settings, session, cache, kept)
 
         def again(held: Sequence[Held]) -> list[FileResult]:
             waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
@@ -199,12 +199,18 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 
 
 def _partners(
-    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
+    root: Path,
+    listed: Sequence[str],
+    named: set[str],
+    settings: Settings,
+    session: Session,
+    cache: Cache | None,
+    kept: Remember,
 ) -> Partners:
     """Finds places of the same values in files that the run does not edit."""
     walk, facts = Walk(root, settings.exclude), session.facts.digest() if cache else ""
 
-    # the places of devices and backends in a file; `remember` keeps them
+    # the places of devices and backends in a file; `kept` may know them
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
             result = sites(path, data, session)
@@ -213,12 +219,11 @@ def _partners(
         file_digest = digest(data) if cache else ""
         if cache and kind(path) == PYTHON and (known := cache.found(path, file_digest, session)):
             return FileResult(path, sites=known.sites, ties=known.ties)  # the same, whatever their status
-        rows, ties = cache.remember("\0".join(("sites", path, file_digest, facts)), made) if cache else made()
+        rows, ties = kept("\0".join(("sites", path, file_digest, facts)), made)
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
-    options, kept = session.facts.launch.options, cache.remember if cache and not cache.anew else anew
-    return Partners(root, listed, frozenset(named), options, glance, excluded, kept)
+    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded, kept)
 
 
 def _untold(phase: str, done: int, total: int) -> None:

@@ -70,6 +70,17 @@ def test_a_forged_row_is_never_written(porter, tmp_path, change, how):
     assert "npu" in (written / "b.py").read_text() and "os.system" not in (written / "b.py").read_text()
 
 
+@pytest.mark.slow
+def test_a_forged_place_of_another_file_lets_nothing_be_written(porter):
+    """One file is ported alone: the value that it has from another stays, whatever the cache says of that one."""
+    asks = "import torch\nfrom b import KIND\n\nx = torch.ones(1, device=KIND)\nif KIND == 'cuda':\n    x += 1\n"
+    write(porter.folder, {"a.py": asks, "b.py": "KIND = 'cuda'\n", "porter.toml": ""})
+    porter("analyze", "a.py")
+    assert forge(base(porter), lambda row: ((), ()) if len(row) == 2 else row)
+    porter("migrate", "a.py", "--inplace", "--unsafe")
+    assert (porter.folder / "a.py").read_text() == asks
+
+
 def test_a_run_that_writes_leaves_what_it_found_for_others(porter):
     porter("migrate", ".", "--check")
     seen = []
