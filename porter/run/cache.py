@@ -1,8 +1,7 @@
 """Keeps results of analyses in the user's cache directory. A cache that cannot be used counts as empty.
 
-Commands that only report use these results. Commands that write or run edits analyse their files anew, because the analysis
-keeps the promises, and a cached file cannot. Even they use what `remember` keeps of other files, such as CUDA sources: this
-may remove edits, but makes none.
+Commands that only report use it. Commands that write or run edits find everything anew, because the analysis keeps the
+promises, and a cached file cannot: a kept fact of another file may be why a place has to stay as it is.
 """
 
 from __future__ import annotations

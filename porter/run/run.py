@@ -125,9 +125,8 @@ def _look(
         asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
         listed, loose = listing(settings.exclude)
-        remember = cache.remember if cache else anew
         shim = session.target.shims
-        facts = gather(root, listed, remember, asked, given=given, loose=loose, shim=shim, kept=kept)
+        facts = gather(root, listed, kept, asked, given=given, loose=loose, shim=shim)
         session = knowing(session, facts)
     if stdin:
         session.rules  # noqa: B018
