@@ -28,6 +28,7 @@ from porter.run.said import may_pass
 LAYOUT = 3
 RUNS = 8  # whole runs that are kept, the latest
 MOST = 200_000_000  # bytes; a larger cache is begun anew
+MOST_OF_RUNS = MOST // 4  # bytes of whole runs: eight of a huge project must not end the cache
 JOURNALS = ("-journal", "-wal", "-shm")
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
@@ -139,7 +140,8 @@ class Cache:
         return None
 
     def keep_run(self, key: str, row: Plain) -> None:
-        self._write([], (key, _sealed(row)))
+        if len(sealed := _sealed(row)) <= MOST_OF_RUNS:
+            self._write([], (key, sealed))
 
     def _write(self, rows: list[tuple[str, str, bytes]], run: tuple[str, bytes] | None = None) -> None:
         try:
@@ -154,8 +156,9 @@ class Cache:
                 base.executemany("insert or replace into results values (?, ?, ?)", rows)
                 if run:
                     base.execute("insert or replace into runs values (?, ?)", run)
-                    latest = "select rowid from runs order by rowid desc limit ?"
-                    base.execute(f"delete from runs where rowid not in ({latest})", (RUNS,))
+                    sizes = "select rowid, sum(length(data)) over (order by rowid desc) as size from runs"
+                    latest = f"select rowid from ({sizes}) where size <= ? order by rowid desc limit ?"
+                    base.execute(f"delete from runs where rowid not in ({latest})", (MOST_OF_RUNS, RUNS))
         except sqlite3.DatabaseError as error:
             if not isinstance(error, sqlite3.OperationalError):  # the file is damaged, and not only busy
                 with suppress(OSError):

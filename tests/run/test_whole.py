@@ -228,6 +228,16 @@ def test_only_the_latest_are_kept(project):
     assert [cache.run(str(n)) for n in (0, 2, 3, RUNS + 2)] == [None, None, (3,), (RUNS + 2,)]
 
 
+def test_large_runs_leave_room_for_other_results(project, monkeypatch):
+    cache = Cache(project.parent / "c/c.sqlite")
+    monkeypatch.setattr("porter.run.cache.MOST_OF_RUNS", 1000)
+    for n in range(4):
+        cache.keep_run(str(n), (n, "x" * 400))
+    assert [bool(cache.run(str(n))) for n in range(4)] == [False, False, True, True]
+    cache.keep_run("huge", ("x" * 2000,))
+    assert cache.run("huge") is None and cache.run("3")
+
+
 def test_files_that_a_hook_names_and_runs_that_write_keep_no_run(project):
     again(project, paths=("train.py", "device.py"))
     again(project, anew=True)
