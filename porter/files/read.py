@@ -59,16 +59,32 @@ def opened(
     try:
         stream = open_regular(file, links=links, pipes=pipes)
     except (OSError, ValueError) as error:
-        refused = _refused(error, name)
-        note_answer(file, UNREAD, refused.key)
-        raise refused from None
+        raise _noted(file, _refused(error, name)) from None
     try:
         with stream:
             yield stream, os.fstat(stream.fileno()).st_size
     except OSError as error:
         if error.errno is None:  # no word of the operating system: gzip's, of what the file holds
             raise
-        raise FilesError("unreadable", path=name, error=reason(error)) from None
+        raise _noted(file, FilesError("unreadable", path=name, error=reason(error))) from None
+
+
+def why_unread(file: str | os.PathLike[str]) -> str:
+    """The reason that was noted of a file that cannot be opened; empty where it can."""
+    try:
+        with opened(file):
+            return ""
+    except FilesError as error:
+        return _reason(error)
+
+
+def _noted(file: str | os.PathLike[str], refused: FilesError) -> FilesError:
+    note_answer(file, UNREAD, _reason(refused))
+    return refused
+
+
+def _reason(error: FilesError) -> str:
+    return f"{error.key} {error.message.values.get('error', '')}".rstrip()
 
 
 def _refused(error: OSError | ValueError, name: str) -> FilesError:

@@ -78,6 +78,12 @@ def note_answer(path: str | os.PathLike[str], question: str, answer: Answer) -> 
         witness.answer(os.fspath(path), question, answer)
 
 
+def note_change() -> None:
+    """A file was another one than before when another process looked at it."""
+    for witness in _watching:
+        witness.is_steady = False
+
+
 def signs_of(status: os.stat_result) -> Signs:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 

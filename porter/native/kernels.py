@@ -106,13 +106,13 @@ class _Read(Mapping[str, "Cpp"]):
         return len(self._sources)
 
 
-def exported(sources: Mapping[str, bytes], built: Sequence[Extension], remember: Remember = anew) -> Exported:
-    """`remember` may know what was made of the same sources before."""
+def exported(sources: Mapping[str, bytes], built: Sequence[Extension], kept: Remember = anew) -> Exported:
+    """`kept` may know what was made of the same sources before."""
     digest = hashlib.sha256(repr(built).encode())
     for path, data in sources.items():
         digest.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
         digest.update(data)
-    return Exported(*remember(f"exported\0{digest.hexdigest()}", lambda: tuple(_exported(sources, built))))
+    return Exported(*kept(f"exported\0{digest.hexdigest()}", lambda: tuple(_exported(sources, built))))
 
 
 def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:

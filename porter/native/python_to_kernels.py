@@ -25,16 +25,16 @@ def gather(
     files: Sequence[str],
     texts: Mapping[str, bytes],
     parse: Parse,
-    remember: Remember = anew,
     kept: Remember = anew,
 ) -> NativeCode:
-    """What the project exports to Python, and what becomes of the Python that calls it; `kept`: of single files of Python."""
+    """What the project exports to Python, and what becomes of the Python that calls it. `kept`: what an earlier run made of the
+    same bytes."""
     sources = kernels.sources_of(root, files)
     exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources, texts)
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return NativeCode()
     built = kernels.built_by(texts, parse, kept)
-    reached = kernels.exported(sources, built, remember).reached if exported else {}
+    reached = kernels.exported(sources, built, kept).reached if exported else {}
     for extension in built:
         for name, ends in kernels.inline(extension).items():
             reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)

@@ -21,7 +21,7 @@ from porter.spans import Span
 # gives the files that contain a word, and their texts; None if that is not known
 Texts = Callable[[bytes], "Iterable[tuple[str, bytes]] | None"]
 _OFF = lazy(rb"(?i)(?:False|off|no|None|null|0|~)\s*$")  # a value that switches an option off
-_STRING = lazy(rb"[rbuf]?([\"'])(.*)\1$", re.DOTALL)
+_STRING = lazy(rb"[rbu]?([\"'])((?:(?!\1).)*)\1$", re.DOTALL)  # one alone: of two, a program chooses
 _PLAIN = lazy(rb"[\w.+-]+$")  # a string of YAML, without quotes
 
 

@@ -91,7 +91,7 @@ def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
     is_shim = b"transfer_to_npu" in text
     for match in _NPU.finditer(text):
         start = text.rfind(b"\n", 0, match.start()) + 1
-        line = text[start : text.find(b"\n", match.start())]
+        line = text[start:].partition(b"\n")[0]
         if not (is_shim and _SHIM.match(line)) and not line.lstrip().startswith(b"#"):
             line_number = text.count(b"\n", 0, start) + 1
             return f"{path}:{line_number}"

@@ -1,8 +1,7 @@
 """Keeps results of analyses in the user's cache directory. A cache that cannot be used counts as empty.
 
-Commands that only report use these results. Commands that write or run edits analyse their files anew, because the analysis
-keeps the promises, and a cached file cannot. Even they use what `remember` keeps of other files, such as CUDA sources: this
-may remove edits, but makes none.
+Commands that only report use it. Commands that write or run edits find everything anew, because the analysis keeps the
+promises, and a cached file cannot: a kept fact of another file may be why a place has to stay as it is.
 """
 
 from __future__ import annotations
@@ -24,10 +23,12 @@ from porter.engine.session import Session
 from porter.finding import FileResult
 from porter.resources import cache_dir, is_ours, make_ours, rules_dir
 from porter.run.plain import Plain, result_of, row_of
+from porter.run.said import may_pass
 
 LAYOUT = 3
 RUNS = 8  # whole runs that are kept, the latest
 MOST = 200_000_000  # bytes; a larger cache is begun anew
+MOST_OF_RUNS = MOST // 4  # bytes of whole runs: eight of a huge project must not end the cache
 JOURNALS = ("-journal", "-wal", "-shm")
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
@@ -97,7 +98,7 @@ class Cache:
             [
                 (key, _key(r.path, r.digest, session), _sealed(row_of(r)))
                 for r in results
-                if r.digest and not _crashed(r)
+                if r.digest and not may_pass((r,))
             ]
         )
 
@@ -139,7 +140,8 @@ class Cache:
         return None
 
     def keep_run(self, key: str, row: Plain) -> None:
-        self._write([], (key, _sealed(row)))
+        if len(sealed := _sealed(row)) <= MOST_OF_RUNS:
+            self._write([], (key, sealed))
 
     def _write(self, rows: list[tuple[str, str, bytes]], run: tuple[str, bytes] | None = None) -> None:
         try:
@@ -154,8 +156,9 @@ class Cache:
                 base.executemany("insert or replace into results values (?, ?, ?)", rows)
                 if run:
                     base.execute("insert or replace into runs values (?, ?)", run)
-                    latest = "select rowid from runs order by rowid desc limit ?"
-                    base.execute(f"delete from runs where rowid not in ({latest})", (RUNS,))
+                    sizes = "select rowid, sum(length(data)) over (order by rowid desc) as size from runs"
+                    latest = f"select rowid from ({sizes}) where size <= ? order by rowid desc limit ?"
+                    base.execute(f"delete from runs where rowid not in ({latest})", (MOST_OF_RUNS, RUNS))
         except sqlite3.DatabaseError as error:
             if not isinstance(error, sqlite3.OperationalError):  # the file is damaged, and not only busy
                 with suppress(OSError):
@@ -227,10 +230,6 @@ def _rules() -> str:
                 status = os.stat(os.path.join(folder, name))
                 rows.append((name, status.st_size, status.st_mtime_ns))
     return hashlib.sha256(repr(rows).encode()).hexdigest()
-
-
-def _crashed(result: FileResult) -> bool:
-    return any(f.code == "PRT003" for f in result.findings)
 
 
 def _sealed(row: Plain) -> bytes:

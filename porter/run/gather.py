@@ -69,21 +69,20 @@ _LARGEST = 2_000_000  # a script with more bytes is data
 def gather(
     root: Path,
     files: Sequence[str],
-    remember: Remember = anew,
+    kept: Remember = anew,
     asked: Iterable[str] | None = None,
     *,
     given: Mapping[str, bytes] = MappingProxyType({}),
     loose: bool = False,
     shim: bool = False,
-    kept: Remember = anew,
 ) -> Facts:
-    """The facts of a project. `files`: all its files, relative to its root. `asked`: the files that the run analyses, if not
-    all. `given`: bytes that replace those on disk. `loose`: the files are no project, but were named one by one. `shim`:
-    find the programs that the style shim is for. `kept`: what an earlier run found in single Python files."""
+    """The facts of a project. `files`: all its files, relative to its root. `kept`: what an earlier run found in the same
+    bytes. `asked`: the files that the run analyses, if not all. `given`: bytes that replace those on disk. `loose`: the files
+    are no project, but were named one by one. `shim`: find the programs that the style shim is for."""
     try:
-        facts, survey = _gather(root, files, remember, asked, given, loose, parse, kept)
+        facts, survey = _gather(root, files, kept, asked, given, loose, parse)
     except (RecursionError, MemoryError):  # one file is too deep; its analysis says so
-        facts, survey = _gather(root, files, anew, asked, given, loose, shallow, anew)
+        facts, survey = _gather(root, files, anew, asked, given, loose, shallow)
     known = facts.accelerators
     return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
 
@@ -91,12 +90,11 @@ def gather(
 def _gather(
     root: Path,
     files: Sequence[str],
-    remember: Remember,
+    kept: Remember,
     asked: Iterable[str] | None,
     given: Mapping[str, bytes],
     loose: bool,
     parse: Parse,
-    kept: Remember,
 ) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
     for path in files:
@@ -104,7 +102,7 @@ def _gather(
             if (data := _read(root / path)) is not None:
                 gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    native = gather_natives(root, files, gathered.texts, parse, remember, kept)
+    native = gather_natives(root, files, gathered.texts, parse, kept)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             gathered.asks[path] = True
@@ -149,7 +147,7 @@ def _gather(
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
-        served=served(gathered.texts, remember, asked, calls),
+        served=served(gathered.texts, kept, asked, calls),
         saved=saved_objects(gathered.texts, parse, files, kept),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )

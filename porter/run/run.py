@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +20,7 @@ from porter.files.discover import MARKERS, File, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, beginning, digest, read
+from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
 from porter.project.resting import rested
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 READ = KINDS | {PYTHON}  # the kinds of files that porter reads
 PARALLEL_FROM = 200  # files that pass the gate; with fewer, one process is done before others have started
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
+Listing = Callable[[tuple[str, ...]], tuple[list[str], bool]]  # of what is excluded: (files, loose), see `_listed`
 # gets (phase, done, total). The phase is files, project, analysis or together; total is 0 if it is not known
 Progress = Callable[[str, int, int], None]
 
@@ -89,13 +91,14 @@ def run(
             found = discover(
                 paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
             )
-        look = partial(_look, root, paths, settings, session, found, stdin, cache, tell)
+        listing = lru_cache(partial(_listed, root, paths))  # one look, so that a key tells what a run has seen
+        look = partial(_look, root, listing, settings, session, found, stdin, cache, tell)
         if cache and not cache.anew and not stdin and any(map(os.path.isdir, paths)) and root.is_absolute():
             from porter.run.whole import said_before
 
             # what is written or run is analysed anew, and a hook names other files the next time
-            about = found, _listed(root, paths, exclude), _listed(root, paths, ()) if exclude else (), exclude
-            said = said_before(cache, session, (root, *about, force_exclude), look)
+            about = root, found, listing(exclude), listing(()), exclude, force_exclude
+            said = said_before(cache, session, about, look)
             tell("files", len(found), 0)
         else:
             said = look()
@@ -105,7 +108,7 @@ def run(
 
 def _look(
     root: Path,
-    paths: Sequence[str],
+    listing: Listing,
     settings: Settings,
     session: Session,
     found: Sequence[File],
@@ -121,10 +124,9 @@ def _look(
         tell("project", 0, 0)
         asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
-        listed, loose = _listed(root, paths, settings.exclude)
-        remember = cache.remember if cache else anew
+        listed, loose = listing(settings.exclude)
         shim = session.target.shims
-        facts = gather(root, listed, remember, asked, given=given, loose=loose, shim=shim, kept=kept)
+        facts = gather(root, listed, kept, asked, given=given, loose=loose, shim=shim)
         session = knowing(session, facts)
     if stdin:
         session.rules  # noqa: B018
@@ -132,9 +134,7 @@ def _look(
     done += _gated(root, gated, settings, session, cache, tell, len(done))
     tell("together", 0, 0)
     if any(result.sites for result in done):
-        if settings.exclude:
-            listed, _ = _listed(root, paths, ())
-        partners = _partners(root, listed, named, settings, session, cache)
+        partners = _partners(root, listing(())[0], named, settings, session, cache, kept)
 
         def again(held: Sequence[Held]) -> list[FileResult]:
             waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
@@ -144,10 +144,12 @@ def _look(
 
         done = consistent(done, partners, again)
     if (gated or stdin) and not loose:
-        texts = _uses(root, paths, settings, listed, given, kept)
+        texts = _uses(root, listing, given, kept)
         done = rested(done, texts, session.rules.once)
         done = told_by_cause(told_by_function(done, texts.text, session.rules.thought))
-        done = set_aside(told_together(done, lambda: listed, session.rules.across, texts.text), session.rules.may_stay)
+        done = set_aside(
+            told_together(done, lambda: listing(())[0], session.rules.across, texts.text), session.rules.may_stay
+        )
     return Said(done, session.facts)
 
 
@@ -174,20 +176,13 @@ def _gate(
     return done, gated
 
 
-def _uses(
-    root: Path,
-    paths: Sequence[str],
-    settings: Settings,
-    listed: Sequence[str],
-    given: Mapping[str, bytes],
-    kept: Remember,
-) -> Uses:
+def _uses(root: Path, listing: Listing, given: Mapping[str, bytes], kept: Remember) -> Uses:
     """The uses of definitions in the whole project, also in files that the settings exclude."""
 
-    def files() -> Sequence[str]:
-        return _listed(root, paths, ())[0] if settings.exclude else listed
+    def data(path: str) -> bytes:
+        return given.get(path) or beginning(root / path, largest(kind(path))) or b""
 
-    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"", kept)
+    return Uses(lambda: listing(())[0], data, kept)
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
@@ -203,12 +198,18 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 
 
 def _partners(
-    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
+    root: Path,
+    listed: Sequence[str],
+    named: set[str],
+    settings: Settings,
+    session: Session,
+    cache: Cache | None,
+    kept: Remember,
 ) -> Partners:
     """Finds places of the same values in files that the run does not edit."""
     walk, facts = Walk(root, settings.exclude), session.facts.digest() if cache else ""
 
-    # the places of devices and backends in a file; `remember` keeps them
+    # the places of devices and backends in a file; `kept` may know them
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
             result = sites(path, data, session)
@@ -217,12 +218,11 @@ def _partners(
         file_digest = digest(data) if cache else ""
         if cache and kind(path) == PYTHON and (known := cache.found(path, file_digest, session)):
             return FileResult(path, sites=known.sites, ties=known.ties)  # the same, whatever their status
-        rows, ties = cache.remember("\0".join(("sites", path, file_digest, facts)), made) if cache else made()
+        rows, ties = kept("\0".join(("sites", path, file_digest, facts)), made)
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
-    options, kept = session.facts.launch.options, cache.remember if cache and not cache.anew else anew
-    return Partners(root, listed, frozenset(named), options, glance, excluded, kept)
+    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded, kept)
 
 
 def _untold(phase: str, done: int, total: int) -> None:
@@ -251,8 +251,11 @@ def _gated(
         results = pooled(root, names, session, jobs, analyse_file)
     else:
         results = (analyse_file(root, name, session) for name in names)
+    digests = {path: at_first for _, path, at_first in missing if at_first}
     new: list[FileResult] = []
     for result in results:
+        if result.digest != digests.get(result.path, result.digest):
+            note_change()
         new.append(result)
         tell("analysis", before + len(known) + len(new), before + len(gated))
     if cache and new:

@@ -14,12 +14,11 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from porter.engine.session import Session
-from porter.files.errors import FilesError
-from porter.files.read import UNREAD, beginning, opened
+from porter.files.read import UNREAD, beginning, why_unread
 from porter.files.witness import QUESTIONS, WHOLE, Signs, has_rested, signs_of, watching
 from porter.run.cache import Cache, run_key
 from porter.run.plain import Plain, facts_of, facts_row, result_of, row_of
-from porter.run.said import Said, is_broken
+from porter.run.said import Said, may_pass
 
 Reads: TypeAlias = "list[tuple[str, int, Signs | None, int, str]]"
 
@@ -32,7 +31,7 @@ def said_before(cache: Cache, session: Session, about: object, look: Callable[[]
             return said
     with watching() as witness:
         said = look()
-    if witness.is_steady and not is_broken(said.files):
+    if witness.is_steady and not may_pass(said.files):
         reads = [(*place, *seen) for place, seen in witness.reads.items()]
         answers = [(*place, answer) for place, answer in witness.answers.items()]
         cache.keep_run(key, (reads, answers, [*map(row_of, said.files)], facts_row(said.facts)))
@@ -75,10 +74,4 @@ def _has_digest(path: str, most: int, digest: str) -> bool:
 
 
 def _answer(path: str, question: str) -> object:
-    if question != UNREAD:
-        return QUESTIONS[question](path)
-    try:
-        with opened(path):
-            return ""
-    except FilesError as error:
-        return error.key
+    return why_unread(path) if question == UNREAD else QUESTIONS[question](path)

@@ -285,6 +285,12 @@ def test_a_program_that_chooses_its_npus_gets_none(tmp_path: Path, text: str) ->
     assert {("train.py", "PRT152", "chosen"), ("net.py", "PRT150", "chosen")} <= done.told
 
 
+def test_a_module_that_brings_the_shim_chooses_nothing(tmp_path: Path) -> None:
+    start = "from torch_npu.contrib import transfer_to_npu\nimport torch_npu"  # no newline at its end
+    files = {"train.py": f"import torch\nimport start\nfrom net import net\n{MAIN}", "net.py": NET, "start.py": start}
+    assert ("train.py", "PRT152", "chosen") not in port(tmp_path, files).told
+
+
 def test_of_several_programs_one_may_choose_and_the_other_not(tmp_path: Path) -> None:
     files = {
         "a/train.py": f"import torch\nfrom anet import net\n{MAIN}", "a/anet.py": NET,

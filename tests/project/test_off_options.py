@@ -70,6 +70,7 @@ def test_an_option_that_is_off_in_all_settings(tmp_path: Path, monkeypatch: pyte
         ('self.kind == "l2"', {"configs/l2.yaml": "loss:\n  kind: l2\n"}),
         ('self.kind == "l2"', {"configs/l2.py": "cfg.loss['kind'] = 'l2'\n"}),
         ('self.kind == "l2"', {"configs/chosen.py": "cfg.loss.kind = chosen()\n"}),
+        ('self.kind == "l2"', {"configs/chosen.py": 'cfg.loss.kind = "l1" if cfg.small else "l2"\n'}),
         ('self.kind == "l2"', {"run.sh": "python train.py --kind l2\n"}),
         ('self.kind == "l2"', {"README.md": "Set `loss.kind=l2` to train without deviations.\n"}),
         ('self.kind == "l2_with_std"', {}),

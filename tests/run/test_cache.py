@@ -19,6 +19,9 @@ BODY = "import torch\n\ntorch.cuda.synchronize()\n"
 PORTED = "import torch\nimport torch_npu  # noqa: F401\n\ntorch.npu.synchronize()\n"
 CLEAN = "import torch\n\ntorch.ones(3, device='cuda')\n"
 
+SETUP = "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('pkg._C', ['run.cu'])\n"
+KERNEL = '__global__ void k(int) {}\nvoid go(int a) { k<<<1, 1>>>(a); }\nPYBIND11_MODULE(_C, m) { m.def("go", &go); }\n'
+
 
 @pytest.fixture
 def porter(tmp_path, monkeypatch) -> Porter:
@@ -68,6 +71,33 @@ def test_a_forged_row_is_never_written(porter, tmp_path, change, how):
     written = porter.folder if how == "--inplace" else tmp_path / "o"
     assert (written / "a.py").read_text() == PORTED
     assert "npu" in (written / "b.py").read_text() and "os.system" not in (written / "b.py").read_text()
+
+
+@pytest.mark.slow
+def test_a_forged_place_of_another_file_lets_nothing_be_written(porter):
+    """One file is ported alone: the value that it has from another stays, whatever the cache says of that one."""
+    asks = "import torch\nfrom b import KIND\n\nx = torch.ones(1, device=KIND)\nif KIND == 'cuda':\n    x += 1\n"
+    write(porter.folder, {"a.py": asks, "b.py": "KIND = 'cuda'\n", "porter.toml": ""})
+    porter("analyze", "a.py")
+    assert forge(base(porter), lambda row: ((), ()) if len(row) == 2 else row)
+    porter("migrate", "a.py", "--inplace", "--unsafe")
+    assert (porter.folder / "a.py").read_text() == asks
+
+
+def test_a_run_that_writes_reads_nothing_of_the_cache(porter):
+    """Of CUDA sources, too: a kernel that the cache hides would let its guard be edited."""
+    write(
+        porter.folder, {"setup.py": SETUP, "run.cu": KERNEL, "net.py": "import torch\nfrom pkg import _C\n\n_C.go(1)\n"}
+    )
+    porter("analyze", ".")
+    porter("analyze", "a.py")
+    seen = []
+    porter.patch.setattr("porter.run.cache._opened", seen.append)
+    porter("migrate", "a.py", "--check")
+    porter("migrate", ".", "--check")
+    assert not seen
+    porter("analyze", ".")
+    assert seen
 
 
 def test_a_run_that_writes_leaves_what_it_found_for_others(porter):

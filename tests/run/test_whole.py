@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import errno
+import io
 import marshal
 import os
 import sqlite3
@@ -154,19 +156,56 @@ def test_a_file_that_became_read_only_is_noticed(project):
     assert again(project) == plainly(project)
 
 
-def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch):
-    """Nobody knows then of which bytes what was said is true."""
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("meanwhile", [DEVICE + "torch.cuda.synchronize()\n", None])
+def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch, jobs, meanwhile):
+    """Nobody knows then of which bytes what was said is true, even where another process saw it alone."""
+    file = project / "device.py"
     real = gather.gather
 
     def changing(*given, **more):
         facts = real(*given, **more)
-        write(project, {"device.py": DEVICE + "x = 1\n"})
+        file.write_text(meanwhile) if meanwhile else file.unlink()
         return facts
+
+    def restoring(phase, *_):
+        if phase == "together":
+            file.write_text(DEVICE)
 
     with monkeypatch.context() as patch:
         patch.setattr("porter.run.run.gather", changing)
-        again(project)
-    write(project, {"device.py": DEVICE})
+        patch.setattr("porter.run.run.PARALLEL_FROM", 2)
+        cache = Cache(project.parent / "c/c.sqlite")
+        wrong = run(project, [str(project)], Settings(jobs=jobs), open_session(), cache=cache, progress=restoring)
+    assert again(project) == plainly(project) != wrong
+
+
+def test_a_file_that_could_not_be_read_to_its_end(project, monkeypatch):
+    """It could be opened, and can be the next time."""
+    real = files.open_regular
+
+    class Failing(io.BytesIO):
+        def read(self, *size):
+            raise OSError(errno.EIO, "Input/output error")
+
+        def fileno(self):
+            return 0
+
+    with monkeypatch.context() as patch:
+        failing = str(project / "device.py")
+        patch.setattr(files, "open_regular", lambda f, **more: Failing() if str(f) == failing else real(f, **more))
+        assert "PRT003" in {f.code for result in again(project).files for f in result.findings}
+    assert again(project) == plainly(project)
+
+
+def test_a_file_that_memory_was_too_short_for(project, monkeypatch):
+    def short(*given):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("porter.analysis.text.examine", short)
+        assert "memory" in {f.why for result in again(project).files for f in result.findings}
     assert again(project) == plainly(project)
 
 
@@ -187,6 +226,16 @@ def test_only_the_latest_are_kept(project):
     for n in range(RUNS + 3):
         cache.keep_run(str(n), (n,))
     assert [cache.run(str(n)) for n in (0, 2, 3, RUNS + 2)] == [None, None, (3,), (RUNS + 2,)]
+
+
+def test_large_runs_leave_room_for_other_results(project, monkeypatch):
+    cache = Cache(project.parent / "c/c.sqlite")
+    monkeypatch.setattr("porter.run.cache.MOST_OF_RUNS", 1000)
+    for n in range(4):
+        cache.keep_run(str(n), (n, "x" * 400))
+    assert [bool(cache.run(str(n))) for n in range(4)] == [False, False, True, True]
+    cache.keep_run("huge", ("x" * 2000,))
+    assert cache.run("huge") is None and cache.run("3")
 
 
 def test_files_that_a_hook_names_and_runs_that_write_keep_no_run(project):
