@@ -68,7 +68,7 @@ def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) 
 
 
 def _calls(scene: Scene, place: Link) -> Iterator[Link]:
-    """The calls of the function around a place, by its name; of `forward`, by the names of objects of its class."""
+    """The calls of the function around a place, by its name; of `forward` and `__call__`, by the names of objects."""
     function = scene.function(place)
     if function is None:
         return
