@@ -1,7 +1,7 @@
 """What a version is, wherever one is written: `packaging` reads it, imported only where there is one to read.
 
 What it does not know stands here: 2.7.* and 8.3.RC1.alpha003, which are read as far as they are versions, poetry's `^` and `~`, conda's
-`=`. No function raises, whatever the text is. Only `sure` does.
+`=`. No function but `sure` raises, whatever the text is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def release(text: str, width: int = 0) -> tuple[int, ...]:
 
 
 def base(text: str) -> str:
-    """The version without post, dev and local part; of a torch_npu, the torch it is made for. What is no version stays as it is."""
+    """The numbers alone: 2.7.1 of 2.7.1rc1, 2.7.1.post2 and 2.7.1+cpu. Of a torch_npu, they are the torch that it is made for. What is
+    no version stays as it is."""
     version = parse(text)
     return version.base_version if version else text
 

@@ -26,7 +26,7 @@ def write_text(file: str, text: str) -> None:
 
 
 def output_kind(output: str | None) -> str:
-    """Of what `--output` of a comparison names, by its suffix; nothing where it names nothing."""
+    """The format of the file that `--output` of a comparison names, by its suffix; "" without `--output`."""
     if output is None:
         return ""
     kinds = {"json": "json", "html": "html", "htm": "html", "txt": "text"}

@@ -27,7 +27,7 @@ class _Commented(Protocol):
 
 def comments(utf8: bytes) -> list[tuple[int, int, str]]:
     """(line, column in characters, text) of each comment. After a place that the tokenizer of this Python cannot read, every
-    # counts as the begin of a comment."""
+    number sign counts as the begin of a comment."""
     text, comments, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # the tokenizer does not know a lone \r
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -15,7 +15,7 @@ def only_on_host(tree: ast.Module, package: str, rows: Mapping[str, Package], *,
     """Whether a file uses a package only on the host: names that its row lists as `on_host`, and names in decorators,
     annotations and `isinstance`. None where the file uses nothing of it.
 
-    `hands_on`: other files import from this one, so that an imported name counts as used even if the file does not use it.
+    `hands_on`: other files import from this one, so that its imports count as used if the file itself uses none of them.
     """
     row, nodes = rows[package], list(walk(tree))
     bound, starred = _bound(nodes, package, rows)

@@ -20,7 +20,7 @@ from porter.engine.rule_file import Source
 from porter.python.blocks import once, within
 from porter.python.walks import walk as walk
 
-# types of values that the walk does not visit, fields without nodes, and the only field of interest of some types
+# types of values that the walk does not visit
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
     + [k for base in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for k in base.__subclasses__()]

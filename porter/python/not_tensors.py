@@ -54,7 +54,7 @@ def has_other_methods(file: File, name: str, link: Link) -> bool:
     if function is None or len(file.names.bindings(name, link)) != 1:
         return False
     surface = file.session.support.catalogue.surface
-    methods = (method for method in _called(function).get(name, ()) if "npu" not in method)  # torch_npu adds npu
+    methods = (method for method in _called(function).get(name, ()) if "npu" not in method)  # torch_npu adds such
     return any(surface.has(f"torch.Tensor.{method}") is False for method in methods)
 
 

@@ -28,6 +28,11 @@ def positional(a: ast.arguments, index: int) -> ast.arg | None:
     return a.args[index - len(a.posonlyargs)] if index - len(a.posonlyargs) < len(a.args) else None
 
 
+def is_static(method: Node) -> bool:
+    """Whether a method has the decorator staticmethod: a call gives its first parameter."""
+    return any(getattr(mark, "id", "") == "staticmethod" for mark in method.decorator_list)
+
+
 def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
     """The parameter that a default is for."""
     field, index = place(a, default)

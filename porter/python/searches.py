@@ -31,7 +31,7 @@ class Placed(Searched, Protocol):
     def span(self, node: Node) -> tuple[int, int]: ...
 
 
-# a token of a regular expression; a word with edges at its begin
+# a token of a regular expression
 _TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
 # a pattern that begins with a whole word
 _WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")

@@ -22,9 +22,9 @@ from porter.regex import lazy
 
 # levels of a piece. LibCST's parser recurses without a limit; far beyond this, it crashes the process
 _DEEPEST = 400
-# blanks and comments before a pattern of `case`; the rest of a header, up to its colon
+# what may stand between `case` and its pattern: blanks, brackets and comments
 _OPENING = lazy(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
-_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")  # the colon at the end of a header, behind spaces and comments
+_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")  # the rest of a header behind its last expression, up to its colon
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
 
 
 def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
-    """Whether a file imports names from a package and uses none of them. `import x` does not count, as it may be there for its
-    effects; `import x as y` counts. An import with `# noqa` does not count."""
+    """Whether a file uses none of the names that it imports from a package. False where an import may be there for its effects:
+    `import x` without `as`, one with `# noqa`, one in an `if`, a `try` or a `with`, and all in an `__init__.py`."""
     if file.path.endswith("__init__.py"):
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))

@@ -39,7 +39,7 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
-# texts about other accelerators; a program that drives workers of ray; texts about devices
+# texts about other accelerators
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
 _DRIVES = lazy(rb"\bray\.(?:remote|get)\b")  # the file uses ray to start work elsewhere
 # the file uses a device itself

@@ -34,7 +34,7 @@ _LONGEST = 2_000  # lines of a function that a person wrote
 _FREE = frozenset(
     {"view", "transpose", "parts", "unbound", "half", "tuple", "choice", "written", "attribute"}
 )  # operations that run no kernel
-# attributes that do not depend on a shape; functions that give a size
+# attributes that do not depend on a shape
 _FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_fn names".split())
 _NUMBERS = frozenset("size numel nelement __len__ len".split())  # functions that give a size as a number
 _SAID = hints("computes-nothing")  # functions that compute nothing on the device

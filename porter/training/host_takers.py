@@ -16,7 +16,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, owner_of
-from porter.python.parameters import positional
+from porter.python.parameters import is_static, positional
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
@@ -68,7 +68,7 @@ def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) 
 
 
 def _calls(scene: Scene, place: Link) -> Iterator[Link]:
-    """The calls of the function around a place, by its name; of `forward`, by the names of objects of its class."""
+    """The calls of the function around a place, by its name; of `forward` and `__call__`, by the names of objects."""
     function = scene.function(place)
     if function is None:
         return
@@ -151,7 +151,8 @@ def _parameter(scene: Scene, call: Link, given: Node) -> Link | None:
     if len(several) != 1 or given not in call[0].args:
         return None
     function = several[0]
-    taken = positional(function[0].args, call[0].args.index(given) + (owner is not None))
+    bound = owner is not None and not is_static(function[0])
+    taken = positional(function[0].args, call[0].args.index(given) + bound)
     return (taken, (function[0].args, function)) if taken else None
 
 

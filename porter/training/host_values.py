@@ -25,7 +25,7 @@ _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
 _KEEPING = frozenset(
     "detach clone contiguous cpu long int max min sum".split()
-)  # methods after which a tensor is where it was
+)  # methods after which a tensor on the host is still there
 
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:

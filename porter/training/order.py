@@ -119,7 +119,7 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 
 def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) -> str | None:
-    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda()`, or `x.to("cuda")`.
+    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda()`, or one with a device.
     `is_passed`: the function goes on below the statement, so branches that leave it do not count."""
     for node in _calls(statement, is_passed=is_passed):
         full = names.resolve(node.func, link)

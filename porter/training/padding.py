@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
     from porter.training.scene import Scene
 
-# names of functions that collate, and that tokenise; text that rounds a length
+# names of functions that collate, and that tokenise
 _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths

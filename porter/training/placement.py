@@ -32,7 +32,7 @@ _FACTORIES = hints("makes-a-tensor")
 _OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
 _GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # factories that may get a tensor on the device
 _ASKING = hints("answers-with-a-number")
-# attributes that are no tensors; attributes that are where their tensor is
+# attributes that are no tensors
 _ATTRIBUTES = frozenset(
     "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
 )

@@ -13,7 +13,7 @@ from porter.regex import lazy
 _ANEW = lazy(r"(?i)rand|normal|bernoulli|poisson|multinomial|sample|draw|^next$|^pop|^read|^get$")
 _IN_PLACE = lazy(r"[a-z]_$")  # the name of a method that changes its tensor
 _PARTS = (ast.Name, ast.Attribute, ast.Subscript)
-_NEAR = 4  # statements between two reads, at most
+_NEAR = 4  # statements from one read to the next, at most
 
 
 def first_statement(link: Link) -> Link | None:

@@ -15,7 +15,7 @@ from porter.values.shapes import KINDS, Misfit, misfits
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
 
-# names of classes with settings; folders with settings
+# names of classes with settings
 _CONFIG = lazy(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
 _FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")  # paths of configurations
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -77,7 +77,7 @@ def _look_at(scene: AnyScene, link: Link) -> _Misfits:
 
 
 def _is_never_default(scene: AnyScene, link: Link, key: str) -> bool:
-    """Whether all calls of the class whose field this is give it, and one a number that fits: `GPTConfig(vocab_size=50304)`."""
+    """Whether every call of the class gives this field a value, and the numbers among them fit: `GPTConfig(vocab_size=50304)`."""
     owner = link[1] and link[1][0]
     if link[0].__class__ not in (ast.Assign, ast.AnnAssign) or owner.__class__ is not ast.ClassDef:
         return False

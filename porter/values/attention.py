@@ -10,7 +10,7 @@ from porter.values.learnt import is_learnt
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
-# names of masks, and of biases
+# names of masks
 _MASK = lazy(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = lazy(r"(?i)bias|rel_?pos|alibi")  # names of values that are added to scores
 _LEAST = -1e4  # a number that is this small, or smaller, masks a score

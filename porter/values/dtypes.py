@@ -20,7 +20,7 @@ ALWAYS, FLOAT32, NEVER = "always", "float32", "never"  # the answers of `agreeme
 TYPES = ("float32", "bfloat16", "float16")
 AUTOCAST = ("", "bfloat16", "float16")  # the type of autocast; "" without autocast
 _NUMBER = ""  # the type of a number, which takes the type of the other operand
-# operations by the type of their result: promoted; that of the first operand
+# operations whose result has the promoted type of their operands
 _PROMOTED = frozenset({"add", "sub", "mul", "div", "cat", "stack", "masked_fill", "choice"})
 # operations that keep the type of their operand
 _KEPT = frozenset("neg tanh erf sigmoid silu gelu sqrt mean half slice index view transpose dropout parts".split())

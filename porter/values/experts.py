@@ -13,7 +13,7 @@ from porter.values.patterns import File, Match
 
 _LOOPS = (ast.For, *COMPREHENSIONS)
 _EQUAL = lazy(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
-# functions that find the rows of an expert; that multiply; that select rows
+# functions that find the rows of an expert; functions that multiply
 _PICKS = frozenset({"where", "nonzero", "argwhere", "flatnonzero", "eq"})
 _PRODUCTS = frozenset({"linear", "matmul", "mm"})
 _SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})  # functions that select rows

@@ -146,7 +146,7 @@ class Body:
             a, b = first.get(name), second.get(name)
             if a is not None and b is not None:
                 joined[name] = a if a is b else self.choice((a, b), node)
-            elif "." not in name:  # the other branch has the old value of a name
+            elif "." not in name:  # an attribute that one branch sets is not known: the other keeps the old one
                 joined[name] = a if a is not None else second[name]
         return joined
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node
 from porter.python.names import Names
-from porter.python.parameters import positional
+from porter.python.parameters import is_static, positional
 from porter.rulebook.table import Sink
 
 _INIT = "__init__"
@@ -55,7 +55,7 @@ class Callees:
         function = self._first_of[method].get(call_name(func))
         if function is None:
             return None
-        bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        bound = method and not is_static(function)
         parameter = positional(function.args, index + bound)
         return parameter.arg if parameter else None
 

@@ -63,10 +63,10 @@ class Environment:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
         self.variables: dict[int, Variable] = {}
-        self._listed = listed(file, strings(file.tree, lines, _NAME))
+        self._listed = listed(file, texts := strings(file.tree, lines, _NAME))
         self._known: dict[ast.AST, frozenset[bytes]] = {}
         self._mappings: dict[tuple[ast.AST, int], str | None] = {}
-        for link in strings(file.tree, lines, _NAME):
+        for link in texts:
             if self._wanted(link[0].value) and (answer := self._key(link)):
                 self._take(link, "key", link[0].value, *answer)
         for link in file.buckets[ast.Call]:

@@ -26,7 +26,12 @@ _INTRINSIC = ("type", "value", "name")  # attributes that torch or an Enum sets,
 
 def field(name: str) -> str:
     """The holder of an attribute, a key or an option: `field:sync_backend` for `--vllm.sync-backend`."""
-    return "field:" + name.lstrip("-").rpartition(".")[2].replace("-", "_")
+    return "field:" + _plain(name)
+
+
+def _plain(name: str) -> str:
+    """The last word of a name, as Python would spell it: `sync_backend` for `--vllm.sync-backend`."""
+    return name.lstrip("-").rpartition(".")[2].replace("-", "_")
 
 
 class Holders:
@@ -81,13 +86,13 @@ class Holders:
         if not isinstance(key, str):
             return None
         place = "env:" if self._names.resolve(node.value, link) == "os.environ" else "field:"
-        return place + field(key)[6:]
+        return place + _plain(key)
 
     def _call(self, node: ast.Call, link: Link) -> str | None:
         func: Node = node.func
         callee = call_name(func)
         if key := looked_up(node):
-            return ("env:" if self.environment(node, link) else "field:") + field(key)[6:]
+            return ("env:" if self.environment(node, link) else "field:") + _plain(key)
         if callee in _SAME and func.__class__ is ast.Attribute:
             return self.of(func.value, link)
         if callee == "str" and len(node.args) == 1:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BEGINS_CUDA, _IS_NCCL = r"cuda(?<=[\"']cuda)(?=[\"':{\\\r\n])", r"nccl(?<=[\"'}\r\n]nccl)(?=[\"'{\\\r\n])"
 _TENSOR = r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor"
 BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
-# a string that may be one, a device, a tensor type, a backend
+# a string that may be one of them; a device; a tensor type; a backend
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")

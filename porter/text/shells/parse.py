@@ -145,8 +145,8 @@ class _Walk:
 
     def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], reach: int) -> None:
         """`parents`: the nodes around it, outermost first (node.parent is slow: it is searched from the root). `around`: their
-        types, and what `kind_of_text` says of strings that are run. `reach`: if the node is a condition, where the text
-        ends that it decides about, else 0."""
+        types, and what `kind_of_text` says of strings that are run. `reach`: if the node is a condition or stands in
+        one, where the text ends that the condition decides about, else 0."""
         kind, inside = node.type, len(self.around)
         if kind in ("comment", "ERROR"):
             return

@@ -20,7 +20,7 @@ from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import BACKWARDS, STEPS, is_aside
 
-# texts at which the host may wait for the device; and an index by a mask
+# texts at which the host may wait for the device
 _WAITS = tuple(
     word.encode()
     for word in (
