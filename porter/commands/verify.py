@@ -163,7 +163,7 @@ class _Runs:
         seen = []
         with ExitStack() as stack:
             for name in ("original", "ported"):
-                leg = self.trees.again(name if name == "original" else "watched")
+                leg = self.trees.again(f"watched-{name}", name == "original")
                 stack.callback(shutil.rmtree, leg.root, ignore_errors=True)
                 said = say("leg.watched", self.lang, leg=say(f"leg.{name}", self.lang))
                 seen.append((leg, self._launch(leg, said, name == "original", {"VIRTUAL_NPU_EVENTS": "1"}, steps)))
@@ -174,7 +174,7 @@ class _Runs:
 
     def again(self, name: str, states: str) -> Outcome:
         """The port once more, on a device with differences of the target."""
-        leg = self.trees.again(name)
+        leg = self.trees.again(name, False)
         try:
             settings = {"VIRTUAL_NPU_UPDATES": self.updates, "VIRTUAL_NPU_DIFFERENCES": states}
             return self._launch(leg, say("leg.differs", self.lang, name=differs(name, self.lang)), False, settings)
@@ -214,9 +214,9 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
 
 
 def _steps_to_watch(comparison: Comparison | None, limit: int) -> int:
-    """To where losses or gradients part, and one more: a series may count from 0 in each of several optimisers."""
+    """To where losses or gradients part, and one more: a series may count from 0 in each of several optimisers. 0: all."""
     parted = [curve.parts_at for curve in comparison.curves if curve.of_steps] if comparison else []
-    return min((at + 2 for at in (*parted, limit - 2) if at is not None and at >= 0), default=limit)
+    return min([*(at + 2 for at in parted if at is not None), *([limit] if limit else [])], default=0)
 
 
 def _own_names(root: Path) -> frozenset[str]:
