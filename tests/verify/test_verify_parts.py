@@ -31,10 +31,11 @@ OURS = Interpreter(
 
 
 def outcome(
-    *losses: float, code: int | None = 0, operators: tuple[str, ...] = (), saved: dict | None = None
-) -> Outcome:
+    *losses: float, code: int | None = 0, operators: tuple[str, ...] = (), saved: dict | None = None,
+    dtype: str = "Float",
+) -> Outcome:  # fmt: skip
     points = [Point(loss, f"train.py:{n}") for n, loss in enumerate(losses)]
-    found = [Operator(name, "m.py:1", "native", False, 1, 1, "Float", 1, ()) for name in operators]
+    found = [Operator(name, "m.py:1", "native", False, 1, 1, dtype, 1, ()) for name in operators]
     return Outcome(
         code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses))
     )
@@ -51,6 +52,19 @@ def test_curves_agree_bit_for_bit_or_not_at_all():
     assert verdict(outcome(), outcome()) == "silent"
     assert verdict(outcome(float("nan")), outcome(float("nan"))) == "equal"
     assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "near", "far"), [("Float", 1 + 1e-6, 1 + 1.6e-4), ("BFloat16", 1 + 1.6e-4, 1 + 2e-3)]
+)
+def test_a_fused_step_of_one_side_alone_allows_what_its_types_round(dtype, near, far):
+    """In float32 another order shows in the seventh digit; another epsilon, or beta2, in the fourth or fifth."""
+    fused = outcome(1.0, operators=("aten::_fused_adamw_",), dtype=dtype)
+    assert compare(fused, outcome(near)).exchanged == ("aten::_fused_adamw_",)
+    assert verdict(fused, outcome(near)) == verdict(outcome(near), fused) == "close"
+    assert verdict(fused, outcome(far)) == "apart"
+    assert verdict(fused, outcome(near, operators=("aten::_fused_adamw_",), dtype=dtype)) == "apart"
+    assert verdict(fused, outcome(1 + 1.6e-4, operators=("npu::npu_rms_norm",))) == "close"
 
 
 def test_fused_operators_of_the_port_allow_a_tolerance():
