@@ -47,7 +47,8 @@ def read(folder: Path) -> list[list[Event]]:
     """By process: of the first rank, and of one rank that began first, the first."""
     found = []
     for path in sorted(folder.glob("*.events"), key=lambda path: tuple(map(int, path.stem.split("-")))):
-        rows = (line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
+        whole = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]  # the last may be cut off
+        rows = (line.split("\t") for line in whole)
         found.append([Event(*row) for row in rows if len(row) in (3, 4)])
     return found
 
@@ -103,11 +104,9 @@ def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[
         if a and b and a.name == b.name and places.correspond(a.where, b.where):
             parting = _otherwise(a, b)
             i, j = i + 1, j + 1
-            if not a.decides and not _alike(
-                one, i, other, j
-            ):  # else nobody uses it: memory that was not written to, say
+            if not a.decides and not _alike(one, i, other, j):
                 return found, parting
-            found.append(parting)
+            found.append(parting)  # nobody uses it: memory that was not written to, say
         elif skipped := _again(one, i, other, j):
             found += [_only(event, places, True) for event in one[i : i + skipped[0]]]
             found += [_only(event, places, False) for event in other[j : j + skipped[1]]]

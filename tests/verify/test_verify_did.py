@@ -119,7 +119,7 @@ def test_where_no_event_stands_at_a_changed_line_the_changed_statements_that_ran
 
 def test_events_are_read_by_process_and_what_was_cut_off_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "1-7.events").write_text("b\ta.py:1\tx\ty\n")
-    (tmp_path / "0-12.events").write_text("aten::mm\ta.py:1\t1\t2\naten::mm\ta.p")
+    (tmp_path / "0-12.events").write_text("aten::mm\ta.py:1\t1\t2\naten::mm\ta.py:1\t1")
     assert read(tmp_path) == [[Event("aten::mm", "a.py:1", "1", "2")], [Event("b", "a.py:1", "x", "y")]]
 
 
