@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -285,27 +286,47 @@ def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch
     assert found.how_it_ended() == ("timeout", "")
 
 
-def test_stopped_from_outside_it_stops_what_it_started(tmp_path, needs_linux):
-    alive = tmp_path / "alive"
-    (tmp_path / "t.py").write_text(
-        f"import os, time\nopen({str(alive)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_stopped_from_outside_it_stops_what_it_started(tmp_path, name, needs_linux):
+    number = signal.Signals[name]
+    program = "import os, time\nopen('alive', 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+    assert stopped(tmp_path, program, "launch.Limits()", "alive", number) == 128 + number
+
+
+def test_stopped_while_it_stops_what_it_started_it_leaves_nothing(tmp_path, needs_linux):
+    """The time limit is over, and what runs does not obey."""
+    program = """
+        import os, signal, time
+        signal.signal(signal.SIGTERM, lambda *_: open("asked", "w").write("to end"))
+        open("alive", "w").write(str(os.getpid()))
+        while True:
+            time.sleep(300)
+    """
+    assert (
+        stopped(tmp_path, textwrap.dedent(program), "launch.Limits(2)", "asked", signal.SIGTERM) == 128 + signal.SIGTERM
     )
-    (tmp_path / "run.py").write_text(
+
+
+def stopped(folder: Path, program: str, limits: str, sign: str, number: int) -> int:
+    """With what porter ends that gets the signal once there is a file `sign`; what it ran is gone."""
+    (folder / "t.py").write_text(program)
+    (folder / "run.py").write_text(
         "import sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
         "from test_verify_parts import OURS, device\nfrom porter.verify import install, launch\n"
         "install.environment = lambda device: {}\n"
-        f"ours, here = replace(OURS, path=sys.executable), Path({str(tmp_path)!r})\n"
-        "launch.run(['t.py'], here, here, ours, device(), launch.Limits(), original=False)\n"
+        f"ours, here = replace(OURS, path=sys.executable), Path({str(folder)!r})\n"
+        f"launch.run(['t.py'], here, here, ours, device(), {limits}, original=False)\n"
     )
     path = os.pathsep.join(map(str, Path(__file__).parents[:3]))
-    porter = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], env={**os.environ, "PYTHONPATH": path})
+    porter = subprocess.Popen([sys.executable, str(folder / "run.py")], env={**os.environ, "PYTHONPATH": path})
     until = time.monotonic() + 60
-    while not (alive.is_file() and alive.read_text()) and time.monotonic() < until:
+    while not ((folder / sign).is_file() and (folder / sign).read_text()) and time.monotonic() < until:
         time.sleep(0.05)
-    porter.terminate()
-    assert porter.wait(60) == 128 + signal.SIGTERM
+    porter.send_signal(number)
+    code = porter.wait(60)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(alive.read_text()), 0)
+        os.kill(int((folder / "alive").read_text()), 0)
+    return code
 
 
 def test_a_native_crash_is_a_result(tmp_path, monkeypatch, needs_linux):
