@@ -34,11 +34,6 @@ class Curve:
     def agrees(self) -> bool:
         return self.parts_at is None
 
-    @property
-    def of_steps(self) -> bool:
-        """Whether it has at least one value for each step."""
-        return self.name == "loss" or self.name.startswith(("loss of rank ", "grad_norm "))
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -56,6 +51,11 @@ class Comparison:
             return "apart"
         bits = all(curve.equal == len(curve.original) for curve in self.curves) and not self.saved[2]
         return "equal" if bits else "close"
+
+
+def is_of_steps(series: str) -> bool:
+    """Whether it has at least one value for each step."""
+    return series == "loss" or series.startswith(("loss of rank ", "grad_norm "))
 
 
 def compare(original: Outcome, ported: Outcome, tolerance: float | None = None) -> Comparison:

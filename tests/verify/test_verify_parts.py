@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import Porter
 
+from porter.commands.verify import _steps_to_watch
 from porter.errors import UserError
 from porter.rulebook.words import words
 from porter.verify import install, launch, legs, standins
@@ -53,6 +54,15 @@ def test_curves_agree_bit_for_bit_or_not_at_all():
     assert verdict(outcome(), outcome()) == "silent"
     assert verdict(outcome(float("nan")), outcome(float("nan"))) == "equal"
     assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
+
+
+@pytest.mark.parametrize(("port", "limit", "steps"), [
+    (outcome(1.0, 0.5, 0.3, 0.1), 0, 4), (outcome(1.0, 0.5, 0.3, 0.1), 3, 3), (outcome(2.0), 1, 1),
+    (outcome(1.0, 0.5, code=1), 0, 4), (outcome(1.0, 0.5, 0.2, 0.1, saved={"w": 1}), 0, 0),
+])  # fmt: skip
+def test_what_is_run_once_more_goes_to_where_the_port_parts_or_stops(port, limit, steps):
+    original = outcome(1.0, 0.5, 0.2, 0.1)
+    assert _steps_to_watch(compare(original, port) if port.ran else None, port, limit) == steps
 
 
 @pytest.mark.parametrize(
