@@ -25,7 +25,7 @@ from porter.errors import UserError, check_choice
 from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import differences, install, interpreter
-from porter.verify.compare import Comparison, compare
+from porter.verify.compare import Comparison, compare, is_of_steps
 from porter.verify.culprit import (
     ENVIRONMENT,
     ORIGINAL,
@@ -163,7 +163,7 @@ class _Runs:
         seen = []
         with ExitStack() as stack:
             for name in ("original", "ported"):
-                leg = self.trees.again(name if name == "original" else "watched")
+                leg = self.trees.again(f"watched-{name}", name == "original")
                 stack.callback(shutil.rmtree, leg.root, ignore_errors=True)
                 said = say("leg.watched", self.lang, leg=say(f"leg.{name}", self.lang))
                 seen.append((leg, self._launch(leg, said, name == "original", {"VIRTUAL_NPU_EVENTS": "1"}, steps)))
@@ -174,7 +174,7 @@ class _Runs:
 
     def again(self, name: str, states: str) -> Outcome:
         """The port once more, on a device with differences of the target."""
-        leg = self.trees.again(name)
+        leg = self.trees.again(name, False)
         try:
             settings = {"VIRTUAL_NPU_UPDATES": self.updates, "VIRTUAL_NPU_DIFFERENCES": states}
             return self._launch(leg, say("leg.differs", self.lang, name=differs(name, self.lang)), False, settings)
@@ -207,16 +207,22 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
         again = runs.of("original", trees.original)
         if again.ran and explains(compare(first, again, tolerance), comparison):
             guilty = Culprit(ORIGINAL, beside=UNSTEADY)
-    if guilty is not None and guilty.name == PORT and first is not None and first.ran:
-        result = replace(result, partings=runs.watched_again(_steps_to_watch(comparison, runs.limits.steps)))
+    at_fault = guilty is not None and guilty.name == PORT and first is not None and first.ran
+    if at_fault and second is not None and second.code is not None:  # what hangs would hang again
+        result = replace(result, partings=runs.watched_again(_steps_to_watch(comparison, second, runs.limits.steps)))
     known = _known(trees, second, runs.lang) if second is not None else ()
     return replace(result, culprit=guilty, known=known, notes=tuple(_notes(trees, result, guilty, runs.lang)))
 
 
-def _steps_to_watch(comparison: Comparison | None, limit: int) -> int:
-    """To where losses or gradients part, and one more: a series may count from 0 in each of several optimisers."""
-    parted = [curve.parts_at for curve in comparison.curves if curve.of_steps] if comparison else []
-    return min((at + 2 for at in (*parted, limit - 2) if at is not None and at >= 0), default=limit)
+def _steps_to_watch(comparison: Comparison | None, port: Outcome, limit: int) -> int:
+    """To where losses or gradients part, or the port stopped, and one more: a series may count from 0 in each of several
+    optimisers. 0: all."""
+    if comparison is not None:
+        reached = [curve.parts_at for curve in comparison.curves if is_of_steps(curve.name)]
+    else:
+        series = [len(points) for name, points in port.records.series.items() if is_of_steps(name)]
+        reached = [max([port.records.steps, *series])]
+    return min([*(at + 2 for at in reached if at is not None), *([limit] if limit else [])], default=0)
 
 
 def _own_names(root: Path) -> frozenset[str]:

@@ -30,7 +30,7 @@ class Trees:
     original: Leg | None
     ported: Leg
     program: Sequence[str]
-    again: Callable[[str], Leg]  # another copy of the port, as it was before it ran; "original": of the original
+    again: Callable[[str, bool], Leg]  # another copy, of that name, of the port or the original as it was before it ran
     run: Run | None = None  # of porter, where it made the port
     files: Mapping[str, bytes] = field(default_factory=dict)
     homes: tuple[Path, ...] = ()  # the user's trees: none of the runs may reach back into them
@@ -70,11 +70,11 @@ def trees(
         with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
             inside = _inside(old, new)
 
-            def again(name: str) -> Leg:
-                root = old if name == "original" else new
+            def again(name: str, of_original: bool) -> Leg:
+                root = old if of_original else new
                 return legs.make(root, {name: {}}, root / inside, Path(os.path.realpath(temporary)))[name]
 
-            port = again("ported") if repeated else Leg(new, new / inside)
+            port = again("ported", False) if repeated else Leg(new, new / inside)
             before = None if smoke else Leg(old, old / inside)
             edited = {} if smoke else statements(old, new, _scripts(new))
             yield Trees(before, port, program, again, homes=(old, new), edited=edited)
@@ -125,8 +125,8 @@ def copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[s
         before, after = made.get("original"), made["ported"]
         edited = statements(before.root, after.root, {*wanted["original"], *files}) if before else {}
 
-        def again(name: str) -> Leg:
-            wanted_files = wanted["original"] if name == "original" else files
+        def again(name: str, of_original: bool) -> Leg:
+            wanted_files = wanted["original"] if of_original else files
             return legs.make(root, {name: wanted_files}, working_folder, place)[name]
 
         yield Trees(before, after, words, again, run, files, (root,), edited=edited)

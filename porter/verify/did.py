@@ -13,6 +13,7 @@ from porter.verify.places import Places
 
 SETTING, ARGUMENTS, NUMBERS, ONLY_ORIGINAL, ONLY_PORT = "setting", "arguments", "numbers", "only-original", "only-port"
 CHANGED = "changed"
+_END = "end"  # told last by a process that was not killed
 _FURTHEST = 400  # events that one side may have more, where both go on alike
 _ALIKE = 4  # that many in a row
 _MOST = 64  # differences after which nothing is looked for any more
@@ -47,13 +48,17 @@ def read(folder: Path) -> list[list[Event]]:
     """By process: of the first rank, and of one rank that began first, the first."""
     found = []
     for path in sorted(folder.glob("*.events"), key=lambda path: tuple(map(int, path.stem.split("-")))):
-        rows = (line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
-        found.append([Event(*row) for row in rows if len(row) in (3, 4)])
+        whole = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]  # the last may be cut off
+        rows = (line.split("\t") for line in whole)
+        events = [Event(*row) for row in rows if len(row) in (3, 4)]
+        if any(event.name != _END for event in events):  # else a launcher, say
+            found.append(events)
     return found
 
 
 def partings(original: Sequence[list[Event]], port: Sequence[list[Event]], places: Places) -> tuple[Parting, ...]:
-    """The first things that are otherwise, of the first process that has any."""
+    """The first things that are otherwise, of the first process that has any. What a process of the port that was killed,
+    with another rank, say, had done last is not known."""
     for one, other in zip(original, port):
         found: dict[tuple[str, str, str], Parting] = {}
         for parting in _ordered(one, other, places):  # what comes again in each step is one
@@ -91,6 +96,8 @@ def _ordered(one: list[Event], other: list[Event], places: Places) -> list[Parti
 
 
 def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[list[Parting], Parting | None]:
+    is_whole = any(event.name == _END for event in other[-1:])
+    one, other = ([event for event in events if event.name != _END] for events in (one, other))
     found: list[Parting] = []
     i = j = 0
     while len(found) < _MOST:
@@ -98,16 +105,14 @@ def _differences(one: list[Event], other: list[Event], places: Places) -> tuple[
             i, j = i + 1, j + 1
         a = one[i] if i < len(one) else None
         b = other[j] if j < len(other) else None
-        if a is None and b is None:
+        if a is None and b is None or b is None and not is_whole:
             break
         if a and b and a.name == b.name and places.correspond(a.where, b.where):
             parting = _otherwise(a, b)
             i, j = i + 1, j + 1
-            if not a.decides and not _alike(
-                one, i, other, j
-            ):  # else nobody uses it: memory that was not written to, say
+            if not a.decides and not _alike(one, i, other, j):
                 return found, parting
-            found.append(parting)
+            found.append(parting)  # nobody uses it: memory that was not written to, say
         elif skipped := _again(one, i, other, j):
             found += [_only(event, places, True) for event in one[i : i + skipped[0]]]
             found += [_only(event, places, False) for event in other[j : j + skipped[1]]]

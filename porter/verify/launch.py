@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from porter.verify.logs import Logs
 from porter.verify.records import Records, printed_error, read
 
 _SHELLS = ("bash", "sh", "zsh")
-_STOPS = (signal.SIGTERM, signal.SIGINT)
+_STOPS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
 _TAIL = 40  # lines of output that are kept to be shown
 
 
@@ -197,7 +197,7 @@ def _limit(limits: Limits) -> Callable[[], None] | None:
 
 @contextmanager
 def stopped_in_order() -> Iterator[None]:
-    """Who stops porter, Ctrl-C or SIGTERM, stops what it started, and leaves no copies behind. Who does it again while it
+    """Who stops porter, by Ctrl-C, SIGTERM or the end of a session, stops what it started, and leaves no copies behind. Who does it again while it
     clears up changes nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -221,14 +221,14 @@ def stopped_in_order() -> Iterator[None]:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """The whole group: workers and ranks must not outlive the run. A process that makes a group of its own is not
-    reached."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    """The whole group: workers and ranks must not outlive the run, nor a Ctrl-C meanwhile. A process that makes a group of
+    its own is not reached."""
+    with suppress(ProcessLookupError):
         try:
-            os.killpg(child.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            child.wait(2)
-        except subprocess.TimeoutExpired:
-            continue
+            os.killpg(child.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(2)
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(2)

@@ -14,6 +14,7 @@ class Places:
     def __init__(self, original: Path, port: Path) -> None:
         self._original, self._port = original, port
         self._blocks: dict[str, list[Block]] = {}
+        self._lines_of_port: dict[str, list[bytes]] = {}
 
     def in_port(self, where: str) -> str:
         path, line = _parted(where)
@@ -48,7 +49,7 @@ class Places:
         """Whether the line itself says something else than the original beyond its names; imports do not count."""
         path, line = _parted(port)
         blocks = self._of(path)
-        written = _lines(self._port / path)[line - 1 : line]
+        written = self._lines_of_port[path][line - 1 : line]
         if not written or written[0].lstrip().startswith((b"import ", b"from ")):
             return False
         return any(kind != "equal" and after < line <= after_end for kind, _, _, after, after_end in blocks)
@@ -56,6 +57,7 @@ class Places:
     def _of(self, path: str) -> list[Block]:
         if path not in self._blocks:
             one, other = (_lines(root / path) for root in (self._original, self._port))
+            self._lines_of_port[path] = other
             self._blocks[path] = list(SequenceMatcher(None, one, other, autojunk=False).get_opcodes())
         return self._blocks[path]
 

@@ -118,3 +118,13 @@ def test_the_spelling_of_the_launcher(text, taken):
     assert GATE.search(text)
     after = apply(text, analyse("train.py", text, open_session()).auto)
     assert after == (OPTION.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"') if taken else text)
+
+
+@pytest.mark.parametrize(("shape", "splits"), [("(8,)", False), ("[8]", False), ("[2, 4]", True), ("shape", True)])
+def test_a_mesh_of_one_dimension_splits_no_group(shape, splits):
+    text = (
+        "import torch.distributed as dist\nfrom torch.distributed.device_mesh import init_device_mesh\n"
+        f'dist.init_process_group("nccl", device_id=device)\nmesh = init_device_mesh("cuda", {shape})\n'
+    )
+    found = analyse("a.py", text.encode(), open_session(target=Target(torch_npu="2.13.0"))).findings
+    assert ("PRT217" in {finding.code for finding in found}) is splits

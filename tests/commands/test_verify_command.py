@@ -456,3 +456,26 @@ def test_the_first_things_that_a_port_does_otherwise_are_named(verify, project):
     left = tree(root)
     saved = {"new/part/model.pt", "old/part/model.pt"}  # the runs that are compared stand in the trees themselves
     assert {name: left[name] for name in left.keys() - saved} == before
+
+
+def test_what_runs_once_more_runs_in_a_copy_as_it_was(verify, project):
+    """Of a program that changes a file of its own, is started from outside, and does not run twice in one place."""
+    root = project(
+        app__train="""
+        import os, torch
+        log = os.path.join(os.path.dirname(__file__), "log.txt")
+        assert open(log).read() == "", "not the first run here"
+        open(log, "w").write("ran")
+        w = torch.ones(2, device="cuda", requires_grad=True)
+        (w * 2).sum().backward()
+        w.sum().to("cu" + "da").backward()
+        """
+    )
+    (root / "app/pyproject.toml").write_text("")
+    (root / "app/log.txt").write_text("")
+    done = verify("--format", "json", "app/train.py")
+    assert done.returncode == FOUND, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["culprit"]["name"] == "port"
+    assert found["first_differences"][0]["kind"] == "only-original"
+    assert (root / "app/log.txt").read_text() == ""

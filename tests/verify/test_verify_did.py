@@ -82,8 +82,10 @@ def test_the_first_thing_that_is_otherwise_is_named(tmp_path: Path, old, new, ki
 def test_where_the_port_stops_what_it_lacks_is_told_at_the_line_that_was_changed(tmp_path: Path) -> None:
     text = PORT.replace("x = data.npu()", "x = data")
     stopped = SAME.partition("aten::copy_ 5")[0]
-    first = told(tmp_path, text, ORIGINAL, stopped)[0]
+    first = told(tmp_path, text, ORIGINAL + "end 0 0", stopped + "end 0 0")[0]
     assert (first.kind, first.name, first.where) == ("only-original", "aten::copy_", "a.py:5")
+    (tmp_path / "killed").mkdir()
+    assert told(tmp_path / "killed", text, ORIGINAL + "end 0 0", stopped) == ()  # whatever it did after that
 
 
 def test_what_both_get_over_is_told_where_the_port_was_changed_and_nowhere_else(tmp_path: Path) -> None:
@@ -119,7 +121,8 @@ def test_where_no_event_stands_at_a_changed_line_the_changed_statements_that_ran
 
 def test_events_are_read_by_process_and_what_was_cut_off_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "1-7.events").write_text("b\ta.py:1\tx\ty\n")
-    (tmp_path / "0-12.events").write_text("aten::mm\ta.py:1\t1\t2\naten::mm\ta.p")
+    (tmp_path / "0-12.events").write_text("aten::mm\ta.py:1\t1\t2\naten::mm\ta.py:1\t1")
+    (tmp_path / "0-3.events").write_text("end\t\t\n")  # of a launcher
     assert read(tmp_path) == [[Event("aten::mm", "a.py:1", "1", "2")], [Event("b", "a.py:1", "x", "y")]]
 
 

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
 import pytest
 from command_line import Porter
 
+from porter.commands.verify import _steps_to_watch
 from porter.errors import UserError
 from porter.rulebook.words import words
 from porter.verify import install, launch, legs, standins
@@ -31,10 +33,11 @@ OURS = Interpreter(
 
 
 def outcome(
-    *losses: float, code: int | None = 0, operators: tuple[str, ...] = (), saved: dict | None = None
-) -> Outcome:
+    *losses: float, code: int | None = 0, operators: tuple[str, ...] = (), saved: dict | None = None,
+    dtype: str = "Float",
+) -> Outcome:  # fmt: skip
     points = [Point(loss, f"train.py:{n}") for n, loss in enumerate(losses)]
-    found = [Operator(name, "m.py:1", "native", False, 1, 1, "Float", 1, ()) for name in operators]
+    found = [Operator(name, "m.py:1", "native", False, 1, 1, dtype, 1, ()) for name in operators]
     return Outcome(
         code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses))
     )
@@ -51,6 +54,28 @@ def test_curves_agree_bit_for_bit_or_not_at_all():
     assert verdict(outcome(), outcome()) == "silent"
     assert verdict(outcome(float("nan")), outcome(float("nan"))) == "equal"
     assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
+
+
+@pytest.mark.parametrize(("port", "limit", "steps"), [
+    (outcome(1.0, 0.5, 0.3, 0.1), 0, 4), (outcome(1.0, 0.5, 0.3, 0.1), 3, 3), (outcome(2.0), 1, 1),
+    (outcome(1.0, 0.5, code=1), 0, 4), (outcome(1.0, 0.5, 0.2, 0.1, saved={"w": 1}), 0, 0),
+])  # fmt: skip
+def test_what_is_run_once_more_goes_to_where_the_port_parts_or_stops(port, limit, steps):
+    original = outcome(1.0, 0.5, 0.2, 0.1)
+    assert _steps_to_watch(compare(original, port) if port.ran else None, port, limit) == steps
+
+
+@pytest.mark.parametrize(
+    ("dtype", "near", "far"), [("Float", 1 + 1e-6, 1 + 1.6e-4), ("BFloat16", 1 + 1.6e-4, 1 + 2e-3)]
+)
+def test_a_fused_step_of_one_side_alone_allows_what_its_types_round(dtype, near, far):
+    """In float32 another order shows in the seventh digit; another epsilon, or beta2, in the fourth or fifth."""
+    fused = outcome(1.0, operators=("aten::_fused_adamw_",), dtype=dtype)
+    assert compare(fused, outcome(near)).exchanged == ("aten::_fused_adamw_",)
+    assert verdict(fused, outcome(near)) == verdict(outcome(near), fused) == "close"
+    assert verdict(fused, outcome(far)) == "apart"
+    assert verdict(fused, outcome(near, operators=("aten::_fused_adamw_",), dtype=dtype)) == "apart"
+    assert verdict(fused, outcome(1 + 1.6e-4, operators=("npu::npu_rms_norm",))) == "close"
 
 
 def test_fused_operators_of_the_port_allow_a_tolerance():
@@ -271,27 +296,47 @@ def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch
     assert found.how_it_ended() == ("timeout", "")
 
 
-def test_stopped_from_outside_it_stops_what_it_started(tmp_path, needs_linux):
-    alive = tmp_path / "alive"
-    (tmp_path / "t.py").write_text(
-        f"import os, time\nopen({str(alive)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_stopped_from_outside_it_stops_what_it_started(tmp_path, name, needs_linux):
+    number = signal.Signals[name]
+    program = "import os, time\nopen('alive', 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+    assert stopped(tmp_path, program, "launch.Limits()", "alive", number) == 128 + number
+
+
+def test_stopped_while_it_stops_what_it_started_it_leaves_nothing(tmp_path, needs_linux):
+    """The time limit is over, and what runs does not obey."""
+    program = """
+        import os, signal, time
+        signal.signal(signal.SIGTERM, lambda *_: open("asked", "w").write("to end"))
+        open("alive", "w").write(str(os.getpid()))
+        while True:
+            time.sleep(300)
+    """
+    assert (
+        stopped(tmp_path, textwrap.dedent(program), "launch.Limits(2)", "asked", signal.SIGTERM) == 128 + signal.SIGTERM
     )
-    (tmp_path / "run.py").write_text(
+
+
+def stopped(folder: Path, program: str, limits: str, sign: str, number: int) -> int:
+    """With what porter ends that gets the signal once there is a file `sign`; what it ran is gone."""
+    (folder / "t.py").write_text(program)
+    (folder / "run.py").write_text(
         "import sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
         "from test_verify_parts import OURS, device\nfrom porter.verify import install, launch\n"
         "install.environment = lambda device: {}\n"
-        f"ours, here = replace(OURS, path=sys.executable), Path({str(tmp_path)!r})\n"
-        "launch.run(['t.py'], here, here, ours, device(), launch.Limits(), original=False)\n"
+        f"ours, here = replace(OURS, path=sys.executable), Path({str(folder)!r})\n"
+        f"launch.run(['t.py'], here, here, ours, device(), {limits}, original=False)\n"
     )
     path = os.pathsep.join(map(str, Path(__file__).parents[:3]))
-    porter = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], env={**os.environ, "PYTHONPATH": path})
+    porter = subprocess.Popen([sys.executable, str(folder / "run.py")], env={**os.environ, "PYTHONPATH": path})
     until = time.monotonic() + 60
-    while not (alive.is_file() and alive.read_text()) and time.monotonic() < until:
+    while not ((folder / sign).is_file() and (folder / sign).read_text()) and time.monotonic() < until:
         time.sleep(0.05)
-    porter.terminate()
-    assert porter.wait(60) == 128 + signal.SIGTERM
+    porter.send_signal(number)
+    code = porter.wait(60)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(alive.read_text()), 0)
+        os.kill(int((folder / "alive").read_text()), 0)
+    return code
 
 
 def test_a_native_crash_is_a_result(tmp_path, monkeypatch, needs_linux):

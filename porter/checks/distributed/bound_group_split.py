@@ -36,4 +36,4 @@ def _has_dimensions(call: ast.AST) -> bool:
     if not isinstance(call, ast.Call):
         return False
     shapes = [word.value for word in call.keywords if word.arg == "mesh_shape"] or call.args[1:2]
-    return bool(shapes) and not (isinstance(shapes[0], ast.Tuple) and len(shapes[0].elts) < 2)
+    return bool(shapes) and not (isinstance(shapes[0], (ast.Tuple, ast.List)) and len(shapes[0].elts) < 2)

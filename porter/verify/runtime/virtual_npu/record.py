@@ -235,6 +235,7 @@ def _hook_errors():
 
 
 def _end():
+    native.event("end", "")
     native.flush()
     if _recorder.stream is None or _recorder.owner != os.getpid():
         return
