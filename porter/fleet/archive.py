@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -22,6 +23,7 @@ KEPT = LIMIT + 1_000_000  # bytes of one file; a baseline may be a larger one
 MOST_FILES = 500_000
 MOST_BYTES = 4_000_000_000  # that are written, of all files
 _PIECE = 1 << 20
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, struct.error, OSError, RuntimeError, ValueError)
 
 
 class Member(NamedTuple):
@@ -37,12 +39,13 @@ class Member(NamedTuple):
 def unpack(file: str, into: str, name: str) -> str:
     """The folder of the repository: the only one that the archive has, or `into/name`. Raises UserError."""
     top = os.path.join(into, name)
-    os.makedirs(top)
     try:
+        os.makedirs(top)
         with open(file, "rb") as stream:
             _write(_zip(stream) if zipfile.is_zipfile(file) else _tar(stream), top)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split()) or type(error).__name__
+    except _DAMAGE as error:
+        named = error.strerror if isinstance(error, OSError) else None  # its text names a folder, another each time
+        why = named or " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"the archive cannot be read: {why}", f"无法读取归档文件：{why}") from None
     names = os.listdir(top)
     if (
