@@ -182,6 +182,8 @@ def _of_url(made: Entry, source: str) -> Entry:
         return _of_path(made, os.path.normpath(unquote(url.path)))  # as git reads it
     if not host:
         return made.refused("a URL without a host", "网址没有主机名")
+    if url.scheme == "git" and url.username is not None:  # which git tells whole when it finds no such host
+        return made.refused("git:// knows no user; use https:// or ssh://", "git:// 没有用户；请用 https:// 或 ssh://")
     is_archive = url.scheme in ("http", "https") and url.path.lower().endswith(SUFFIXES)
     return replace(made, kind=ARCHIVE if is_archive else GIT, where=source)
 

@@ -52,6 +52,7 @@ def test_what_a_line_may_name(folder, line, kind, name):
         ("nothing/there", "no such folder or archive"),
         ("htp://example.org/x", "htp: URLs are of http, https"),
         ("https://", "a URL without a host"),
+        ("git://me:secret@example.org/x.git", "git:// knows no user"),
         ("https://[::1/x.git", "not a URL"),
         ("ext::sh%20-c%20touch%20x", "no such folder"),
         ("ext://sh%20-c%20touch%20x", "ext: URLs are of http, https"),
