@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO, NamedTuple
@@ -23,7 +21,6 @@ KEPT = LIMIT + 1_000_000  # bytes of one file; a baseline may be a larger one
 MOST_FILES = 500_000
 MOST_BYTES = 4_000_000_000  # that are written, of all files
 _PIECE = 1 << 20
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, struct.error, OSError, RuntimeError, ValueError)
 
 
 class Member(NamedTuple):
@@ -43,7 +40,9 @@ def unpack(file: str, into: str, name: str) -> str:
         os.makedirs(top)
         with open(file, "rb") as stream:
             _write(_zip(stream) if zipfile.is_zipfile(file) else _tar(stream), top)
-    except _DAMAGE as error:
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # of a dozen kinds, and which depends on the version of Python
         named = error.strerror if isinstance(error, OSError) else None  # its text names a folder, another each time
         why = named or " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"the archive cannot be read: {why}", f"无法读取归档文件：{why}") from None
