@@ -149,6 +149,14 @@ def needs_chromium() -> str:
     return _program("Chromium", "chromium", "chromium-browser", "google-chrome")
 
 
+@pytest.fixture(scope="module")
+def browser(needs_chromium: str):
+    from browser import Browser
+
+    with Browser(needs_chromium) as found:
+        yield found
+
+
 @pytest.fixture
 def in_memory(tmp_path: Path) -> Iterator[Path]:
     """A folder that a busy disk does not slow down: thousands of flushes otherwise take as long as the disk likes."""

@@ -95,8 +95,9 @@ def _perform(task: Json) -> str:
     subject = _subject(kind, where, revision)
     if subject is not None and _key(task, subject) == task["known"]:
         return SAME
-    root, fetched = fetch(kind, where, revision, _folder_name(where), task["work"])
-    key = _key(task, fetched if subject is None else subject)
+    os.mkdir(into := os.path.join(task["work"], "fetched"))  # what is fetched may be named as anything else of the work
+    root, fetched = fetch(kind, where, revision, _folder_name(where), into)
+    key = _key(task, fetched or subject or "")
     if key == task["known"]:
         return SAME
     _analyse(root, task["options"], os.path.join(task["work"], "result"), key)

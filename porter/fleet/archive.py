@@ -10,7 +10,6 @@ import os
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO, NamedTuple
@@ -37,12 +36,15 @@ class Member(NamedTuple):
 def unpack(file: str, into: str, name: str) -> str:
     """The folder of the repository: the only one that the archive has, or `into/name`. Raises UserError."""
     top = os.path.join(into, name)
-    os.makedirs(top)
     try:
+        os.makedirs(top)
         with open(file, "rb") as stream:
             _write(_zip(stream) if zipfile.is_zipfile(file) else _tar(stream), top)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split()) or type(error).__name__
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # of a dozen kinds, and which depends on the version of Python
+        named = error.strerror if isinstance(error, OSError) else None  # its text names a folder, another each time
+        why = named or " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"the archive cannot be read: {why}", f"无法读取归档文件：{why}") from None
     names = os.listdir(top)
     if (

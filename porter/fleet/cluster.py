@@ -35,7 +35,7 @@ def rows(tasks: Sequence[Task], address: str) -> Iterator[tuple[str, Json]]:
         try:
             _call(address)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        except (ConnectionError, ValueError, OverflowError, RuntimeError, OSError) as error:
             why = str(error).strip().partition("\n")[0]
             raise UserError(f"--ray {address}: no cluster: {why}", f"--ray {address}：没有集群：{why}") from None
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import os
 import urllib.error
-import urllib.request
 from http.client import HTTPException
+from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from porter import __version__
 from porter.errors import UserError
@@ -19,10 +20,11 @@ _PIECE = 1 << 20
 
 def download(url: str, folder: str, accept: str = "*/*", largest: int = LARGEST) -> str:
     """The file in `folder` that has what `url` answers. Raises UserError."""
-    file = os.path.join(folder, os.path.basename(unquote(urlsplit(url).path)) or "file")
+    file = os.path.join(folder, "download")
     size = 0
     try:
-        with urllib.request.urlopen(_request(url, accept), timeout=SECONDS) as answer, open(file, "wb") as stream:
+        opener = build_opener(_Redirected)
+        with opener.open(_request(url, accept), timeout=SECONDS) as answer, open(file, "wb") as stream:
             while piece := answer.read(_PIECE):
                 size += len(piece)
                 if size > largest:
@@ -39,11 +41,22 @@ def download(url: str, folder: str, accept: str = "*/*", largest: int = LARGEST)
     return file
 
 
-def _request(url: str, accept: str) -> urllib.request.Request:
+class _Redirected(HTTPRedirectHandler):
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        """A password is for the server that it was given for, and for no other."""
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if request and (request.type, request.host) != (req.type, req.host):
+            request.remove_header("Authorization")
+        return request
+
+
+def _request(url: str, accept: str) -> Request:
     """A user and a password of the URL become a header, as a browser does it."""
     parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):  # an index may name any: a file of this machine, too
+        raise ValueError(f"{parts.scheme}: neither http nor https")
     user, at, host = parts.netloc.rpartition("@")
     headers = {"Accept": accept, "User-Agent": f"porter/{__version__}"}
     if at:
         headers["Authorization"] = "Basic " + base64.b64encode(unquote(user).encode()).decode()
-    return urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers=headers)
+    return Request(urlunsplit(parts._replace(netloc=host)), headers=headers)

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 from porter.errors import UserError, suggestion
 from porter.files.read import read
@@ -28,7 +28,9 @@ _PACKAGE = lazy(r"[A-Za-z0-9][\w.-]*==[A-Za-z0-9][\w.!+-]*")
 _URL = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCP = lazy(r"[\w.-]+@[\w.-]+:(?!//)[^\s:]+")
 _REVISION = lazy(r"(?!-)[^\s~^:?*\[\\\x00-\x20\x7f]{1,200}")
-_COMMENT = lazy(r"(?:^|\s)#.*")
+_COMMENT = lazy(r"""("[^"]*"|'[^']*')|(?:^|\s)#.*""")  # none begins between quotes
+_LOGIN = lazy(r"(?i)(?:(?<=http://)|(?<=https://))[^/?#]*@")
+_PASSWORD = lazy(r"(?<=://)([^/?#:@]*):[^/?#]*@")
 _TABLE = lazy(r"\s*\[\[\s*repository\s*\]\]")
 _LONGEST = 40  # characters of a name in the name of a folder
 
@@ -76,13 +78,14 @@ def _of_folder(folder: str, output: str) -> Iterator[Entry]:
     for name in names:
         path = os.path.join(folder, name)
         if not name.startswith(".") and os.path.isdir(path) and os.path.realpath(path) != ours:
-            yield _entry(name, name, "", name, os.path.abspath(folder))
+            made = _named(name, name, "", name)
+            yield made if made.error else _of_path(made, os.path.abspath(path))  # whatever else its name looks like
 
 
 def _of_text(listed: str) -> Iterator[Entry]:
     base, name = os.path.dirname(os.path.abspath(listed)), os.path.basename(listed)
     for number, line in enumerate(_text(listed).splitlines(), 1):
-        text = _COMMENT.sub("", line).strip()
+        text = _COMMENT.sub(lambda found: found[1] or "", line).strip()
         if text:
             yield _of_line(text, f"{name}:{number}", base)
 
@@ -94,15 +97,15 @@ def _of_line(text: str, place: str, base: str) -> Entry:
     try:
         source, *rest = list(lexer)
     except ValueError:
-        return Entry(place, shown(text)).refused("a quote is not closed", "引号没有闭合")
+        return Entry(place, _shown(text)).refused("a quote is not closed", "引号没有闭合")
     given: dict[str, str] = {}
     for word in rest:
         key, equals, value = word.partition("=")
         if not equals or key not in KEYS[1:] or not value:
             example = "SOURCE revision=v1.0 name=NAME"
-            return Entry(place, shown(text)).refused(
-                f"{shown(word)!r} is not understood; write {example}, with quotes around what holds a space",
-                f"无法理解 {shown(word)!r}；请写作 {example}，含空格处加引号",
+            return Entry(place, _shown(text)).refused(
+                f"{_shown(word)!r} is not understood; write {example}, with quotes around what holds a space",
+                f"无法理解 {_shown(word)!r}；请写作 {example}，含空格处加引号",
             )
         given[key] = value
     return _entry(place, source, given.get("revision", ""), given.get("name", ""), base)
@@ -126,7 +129,7 @@ def _of_toml(listed: str) -> Iterator[Entry]:
 def _of_table(table: Any, place: str, base: str) -> Entry:
     if not isinstance(table, dict) or not isinstance(table.get("source"), str):
         return Entry(place, "").refused('source = "..." is missing', '缺少 source = "..."')
-    source = shown(table["source"])
+    source = _shown(table["source"])
     for key, value in table.items():
         if key not in KEYS:
             en, zh = suggestion(key, KEYS)
@@ -137,15 +140,21 @@ def _of_table(table: Any, place: str, base: str) -> Entry:
 
 
 def _entry(place: str, source: str, revision: str, name: str, base: str) -> Entry:
-    bare = without_password(source)
-    made = Entry(place, shown(bare), revision=shown(revision), name=shown(name or name_of(bare)))
-    if not source.strip() or shown(source) != source:
-        return made.refused("no source, or one with invisible characters", "来源为空，或含有不可见字符")
+    made = _named(place, source, revision, name)
+    if made.error:
+        return made
     if revision and not _REVISION.fullmatch(revision):
         return made.refused(f"{shown(revision)!r} is no revision of git", f"{shown(revision)!r} 不是有效的 git 版本")
     made = _of_kind(made, source, base)
     if revision and made.error is None and made.kind != GIT:
         return made.refused("only a git repository has a revision; leave it out", "只有 git 仓库才有 revision；请去掉")
+    return made
+
+
+def _named(place: str, source: str, revision: str, name: str) -> Entry:
+    made = Entry(place, _shown(source), revision=shown(revision), name=shown(name or name_of(without_login(source))))
+    if not source.strip() or shown(source) != source:
+        return made.refused("no source, or one with invisible characters", "来源为空，或含有不可见字符")
     return made
 
 
@@ -170,9 +179,11 @@ def _of_url(made: Entry, source: str) -> Entry:
         known = ", ".join(SCHEMES)
         return made.refused(f"{url.scheme}: URLs are of {known}", f"{url.scheme}：网址应为 {known} 之一")
     if url.scheme == "file":
-        return _of_path(made, os.path.normpath(url.path))
+        return _of_path(made, os.path.normpath(unquote(url.path)))  # as git reads it
     if not host:
         return made.refused("a URL without a host", "网址没有主机名")
+    if url.scheme == "git" and url.username is not None:  # which git tells whole when it finds no such host
+        return made.refused("git:// knows no user; use https:// or ssh://", "git:// 没有用户；请用 https:// 或 ssh://")
     is_archive = url.scheme in ("http", "https") and url.path.lower().endswith(SUFFIXES)
     return replace(made, kind=ARCHIVE if is_archive else GIT, where=source)
 
@@ -194,23 +205,21 @@ def _of_path(made: Entry, path: str) -> Entry:
 
 def name_of(source: str) -> str:
     """The last part of a path or a URL, without what only says how it is packed."""
-    name = re.split(r"[/\\:]", re.sub(r"[?#].*", "", source).rstrip("/\\"))[-1]
+    path = re.sub(r"[?#].*", "", source) if _URL.match(source) else source
+    name = re.split(r"[/\\:]", path.rstrip("/\\"))[-1]
     for suffix in sorted((*SUFFIXES, ".git"), key=len, reverse=True):
         if name.lower().endswith(suffix) and len(name) > len(suffix):
             return name[: -len(suffix)]
     return name
 
 
-def without_password(source: str) -> str:
-    if not _URL.match(source):
-        return source
-    try:
-        url = urlsplit(source)
-    except ValueError:
-        return source
-    user, at, host = url.netloc.rpartition("@")
-    kept = "" if url.scheme.lower() in ("http", "https") else user.partition(":")[0] + at
-    return urlunsplit(url._replace(netloc=kept + host))
+def without_login(text: str) -> str:
+    """Also of a line that is nonsense: no password of a URL, and of http no user, who may be a token."""
+    return _PASSWORD.sub(r"\1@", _LOGIN.sub("", text))
+
+
+def _shown(text: str) -> str:
+    return shown(without_login(text))
 
 
 def _told_apart(found: Iterable[Entry]) -> list[Entry]:

@@ -17,12 +17,13 @@ from porter.errors import UserError
 from porter.files.git import SAFE
 from porter.fleet.archive import unpack
 from porter.fleet.download import LARGEST, download
-from porter.fleet.entries import ARCHIVE, FOLDER, GIT
+from porter.fleet.entries import ARCHIVE, FOLDER, GIT, without_login
 from porter.fleet.identity import of_bytes
 from porter.regex import lazy
 
 PROTOCOLS = "file:git:http:https:ssh"  # no ext::, which is a program
 _COMMIT = lazy(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_WAITED = lazy(r" after \d+ ms\b")
 _LENT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
          "GIT_TEMPLATE_DIR", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_EXTERNAL_DIFF")  # fmt: skip
 _OWN = {
@@ -32,13 +33,14 @@ _OWN = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+_NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "0"}
+_MAIN = ("", "HEAD")
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
           "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false")  # fmt: skip
 
 
 def fetch(kind: str, where: str, revision: str, name: str, into: str) -> tuple[str, str]:
-    """The folder to analyse, and what it is of where only fetching tells that: a commit, the digest of an archive.
+    """The folder to analyse, and what it is of where only fetching is sure of that: a commit, the digest of an archive.
 
     `name`: of the folder, where what is fetched has none. Raises UserError.
     """
@@ -52,18 +54,18 @@ def fetch(kind: str, where: str, revision: str, name: str, into: str) -> tuple[s
     with tempfile.TemporaryDirectory(dir=into) as folder:
         if kind == ARCHIVE:
             file = download(where, folder)
-        else:
-            from porter.fleet.package import fetch_package
+            return unpack(file, into, name), of_bytes(file)
+        from porter.fleet.package import fetch_package
 
-            file = fetch_package(where, folder)
-        return unpack(file, into, name), of_bytes(file)
+        return unpack(fetch_package(where, folder), into, name), ""
 
 
 def commit_there(where: str, revision: str) -> str | None:
     """Which commit a branch or a tag is at, asked without fetching it; None where only fetching can tell."""
     if _COMMIT.fullmatch(revision):
         return revision
-    wanted = [f"refs/tags/{revision}^{{}}", f"refs/tags/{revision}", f"refs/heads/{revision}"] if revision else ["HEAD"]
+    names = [f"refs/tags/{revision}^{{}}", f"refs/tags/{revision}", f"refs/heads/{revision}"]
+    wanted = ["HEAD"] if revision in _MAIN else names
     answer = _git("ls-remote", "-q", "--end-of-options", where, *wanted, shown=where)
     pairs = (line.partition("\t") for line in answer.splitlines())
     found = {name: commit for commit, _, name in pairs}
@@ -77,7 +79,7 @@ def _clone(where: str, revision: str, folder: str) -> str:
         _git(*take, "--depth=1", "--end-of-options", where, revision or "HEAD", folder=folder, shown=where)
         names = ["FETCH_HEAD"]
     except UserError:
-        if revision in ("", "HEAD"):
+        if revision in _MAIN:
             raise
         # a commit that the server does not hand out by itself, or the head of its name
         everything = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
@@ -110,7 +112,8 @@ def _git(*words: str, shown: str, folder: str = "", own: dict[str, str] | None =
     if done.returncode:
         lines = [row for row in done.stderr.decode("utf-8", "replace").splitlines() if row.strip()]
         known = [row for row in lines if row.startswith(("fatal:", "error:"))] or lines or [f"exit {done.returncode}"]
-        why = known[0].replace(shown, "it").replace(folder or shown, "its copy")  # the same words each time
+        why = known[0].replace(shown, "it").replace(folder or shown, "its copy")
+        why = without_login(_WAITED.sub("", why))  # the same words each time
         raise UserError(f"git cannot fetch it: {why}", f"git 无法获取：{why}")
     return done.stdout.decode("utf-8", "replace")
 

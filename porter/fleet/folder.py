@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from contextlib import suppress
 
 from porter.files.documents import Json
@@ -25,10 +25,10 @@ class Folder:
             names = os.listdir(self.path) if os.path.lexists(self.path) else []
             if names and MARK not in names:
                 raise foreign(self.shown)
-            os.makedirs(os.path.join(self.path, REPOSITORIES), exist_ok=True)
+            os.makedirs(self.path, exist_ok=True)
         except OSError as error:
             raise unwritable(self.shown, error) from None
-        self._lock.acquire()  # makes the mark; nobody clears it away
+        self._lock.acquire()  # makes the mark, before anything else is here; nobody clears it away
         shutil.rmtree(os.path.join(self.path, UNFINISHED), ignore_errors=True)
 
     def end(self) -> None:
@@ -48,15 +48,16 @@ class Folder:
             raise unwritable(self.shown, error) from None
 
     def _put(self, name: str, folder: str) -> None:
-        waiting = os.path.join(self.path, UNFINISHED)
-        os.makedirs(waiting, exist_ok=True)
-        copy = tempfile.mkdtemp(prefix=f"{name}-", dir=waiting)
-        os.chmod(copy, 0o777 & ~_umask())
+        waiting, ready = (os.path.join(self.path, part) for part in (UNFINISHED, REPOSITORIES))
+        for place in (waiting, ready):
+            os.makedirs(place, exist_ok=True)
+        copy = os.path.join(waiting, f"{name}-{secrets.token_hex(8)}")
+        os.mkdir(copy)  # with the rights of any folder: `mkdtemp` makes one for its owner alone
         for file in sorted(os.listdir(folder)):
             shutil.copyfile(os.path.join(folder, file), os.path.join(copy, file))
             _flush(os.path.join(copy, file))
         flush_folder(copy)
-        self._replace(copy, os.path.join(self.path, REPOSITORIES, name))
+        self._replace(copy, os.path.join(ready, name))
 
     def _replace(self, copy: str, place: str) -> None:
         """Between the two renames there is no result, and a kill leaves none: it is done again, never half."""
@@ -83,9 +84,3 @@ class Folder:
 def _flush(file: str) -> None:
     with open(file, "rb") as stream:
         os.fsync(stream.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -13,6 +13,7 @@ from pathlib import Path
 from porter import __version__
 from porter.files.discover import VCS
 from porter.files.documents import Json
+from porter.files.ignore import git_directory
 from porter.resources import rules_dir, templates_dir
 
 
@@ -59,6 +60,12 @@ def of_bytes(file: str) -> str:
     return digest.hexdigest()
 
 
+def _read_of_git(folder: str) -> Iterator[str]:
+    """The files that say what is tracked and what is not; a linked worktree has its own in the repository that it is of."""
+    for place, file in ((git_directory(folder, common=False), "index"), (git_directory(folder), "info/exclude")):
+        yield os.path.join(place or folder, file)
+
+
 def _rows(top: str) -> Iterator[str]:
     stack = [top]
     while stack:
@@ -72,7 +79,7 @@ def _rows(top: str) -> Iterator[str]:
         for entry in found:
             name = entry.path[len(top) :]
             if entry.name in VCS:
-                yield from (f"{file!r} {of_file(os.path.join(entry.path, file))}" for file in ("index", "info/exclude"))
+                yield from (f"{name!r} {of_file(file)}" for file in _read_of_git(folder) if entry.name == ".git")
             elif entry.is_dir(follow_symlinks=False):
                 stack.append(entry.path)
                 yield repr(name)

@@ -5,12 +5,11 @@ PIP_INDEX_URL names another index than pypi.org. The file is only downloaded: no
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from html.parser import HTMLParser
 from typing import NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
 from packaging.utils import (
     InvalidSdistFilename,
@@ -23,6 +22,7 @@ from packaging.version import InvalidVersion, Version
 
 from porter.errors import UserError
 from porter.fleet.download import download
+from porter.fleet.identity import of_bytes
 
 INDEX = "https://pypi.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
@@ -51,13 +51,8 @@ def fetch_package(asked: str, folder: str) -> str:
         )
     file = found[0][1]
     path = download(file.url, folder)
-    if file.sha256:
-        with open(path, "rb") as stream:
-            digest = hashlib.sha256()
-            while piece := stream.read(1 << 20):
-                digest.update(piece)
-        if digest.hexdigest() != file.sha256:
-            raise UserError(f"{file.name}: not the bytes that the index names", f"{file.name}：与索引给出的校验和不符")
+    if file.sha256 and of_bytes(path) != file.sha256:
+        raise UserError(f"{file.name}: not the bytes that the index names", f"{file.name}：与索引给出的校验和不符")
     return path
 
 
@@ -81,7 +76,7 @@ def _files(page: str, folder: str) -> list[File]:
         try:
             rows = json.loads(text)["files"]
             return [
-                File(row["filename"], urljoin(page, row["url"]), row.get("hashes", {}).get("sha256", ""))
+                File(str(row["filename"]), urljoin(page, row["url"]), row.get("hashes", {}).get("sha256", ""))
                 for row in rows
             ]
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -93,9 +88,7 @@ def _files(page: str, folder: str) -> list[File]:
 
 def _of_link(link: str) -> File:
     url, mark = urldefrag(link)
-    return File(
-        unquote(urlsplit(url).path).rpartition("/")[2], url, mark.removeprefix("sha256=") if "sha256=" in mark else ""
-    )
+    return File(unquote(urlsplit(url).path).rpartition("/")[2], url, parse_qs(mark).get("sha256", [""])[0])
 
 
 class _Links(HTMLParser):

@@ -65,6 +65,7 @@ def trend_parts(trend: Json | None) -> list[tuple[str, str]]:
 
 def _trend(trend: Json | None) -> Markup:
     texts = {}
-    for lang, comma in zip(LANGUAGES, (", ", "，")):
+    for lang in LANGUAGES:
+        comma = say("headline.comma", lang)
         texts[lang] = comma.join(say(key, lang, change=change) for key, change in trend_parts(trend))
     return both_texts(texts) if trend else Markup("")

@@ -7,7 +7,7 @@ from typing import Any
 
 from porter.errors import UserError
 from porter.files.documents import Json
-from porter.fleet.layout import MARK, REPOSITORIES, ROW, foreign, whole
+from porter.fleet.layout import MARK, REPOSITORIES, ROW, foreign, unwritable, whole
 
 
 class Remote:
@@ -31,9 +31,9 @@ class Remote:
             names = self._files.ls(self._top, detail=False) if self._files.exists(self._top) else []
             if names and not self._files.exists(self._place(MARK)):
                 raise foreign(self.shown)
-            self.write(MARK, "1\n")
         except OSError as error:
-            raise UserError(f"--output {self.shown}: {error}", f"--output {self.shown}：{error}") from None
+            raise unwritable(self.shown, error) from None
+        self.write(MARK, "1\n")
 
     def end(self) -> None:
         pass
@@ -53,8 +53,11 @@ class Remote:
             self._files.put_file(os.path.join(folder, file), f"{place}/{file}")
 
     def write(self, file: str, text: str) -> None:
-        self._files.makedirs(self._top, exist_ok=True)
-        self._files.pipe_file(self._place(file), text.encode("utf-8", "backslashreplace"))
+        try:
+            self._files.makedirs(self._top, exist_ok=True)
+            self._files.pipe_file(self._place(file), text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise unwritable(self.shown, error) from None
 
     def _place(self, *parts: str) -> str:
         return "/".join((self._top, *parts))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from porter import __version__
+from porter.errors import UserError
 from porter.files import documents
 from porter.files.documents import Json
 from porter.fleet.entries import Entry
@@ -18,6 +19,7 @@ STAGES = (CLEAR, BLOCKED, NOTHING, FAILED)
 FILE = "fleet.json"
 PARTS = {"repositories": list, "obstacles": list, "totals": dict}
 _TREND = ("stops", "blockers", "percent", "days")
+_COMPARED = {"id", "name", "source", "state", "left", "percent", "blockers", "days"}  # of a row of an earlier fleet
 
 
 def document(entries: Iterable[Entry], rows: Mapping[str, Json], lang: str, against: tuple[str, Json] | None) -> Json:
@@ -41,7 +43,14 @@ def document(entries: Iterable[Entry], rows: Mapping[str, Json], lang: str, agai
 
 def read(file: str) -> Json:
     """Of an earlier fleet. Raises UserError, FilesError."""
-    return documents.read(file, "porter fleet LIST --output FOLDER", ("schema", SCHEMA), PARTS)
+    command = "porter fleet LIST --output FOLDER"
+    found = documents.read(file, command, ("schema", SCHEMA), PARTS)
+    if not all(isinstance(row, dict) and row.keys() >= _COMPARED for row in found["repositories"]):
+        raise UserError(
+            f"{file}: damaged, or of another version: a repository lacks a part; write it anew with `{command}`",
+            f"{file}：文件损坏或版本不同：某个仓库缺少内容；请用 `{command}` 重新生成",
+        )
+    return found
 
 
 def _of(entry: Entry, row: Json) -> Json:

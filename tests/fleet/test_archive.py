@@ -112,3 +112,27 @@ def test_what_is_no_archive_is_told(tmp_path):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(UserError, match="cannot be read"):
             unpack(str(tmp_path / name), str(tmp_path / name[0]), "a")
+
+
+def test_damage_of_any_kind_is_told(tmp_path):
+    """A member without a name, and data of other methods than deflate."""
+    for method, at in ((zipfile.ZIP_STORED, None), (zipfile.ZIP_LZMA, 42), (zipfile.ZIP_BZIP2, 42)):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as made:
+            made.writestr("train.py", bytes(range(256)) * 9)
+        data = bytearray((tmp_path / "a.zip").read_bytes())
+        if at is None:
+            data = data.replace(b"train.py", b"\0rain.py")
+        else:
+            data[at : at + 9] = b"\xff" * 9
+        (tmp_path / "a.zip").write_bytes(data)
+        with pytest.raises(UserError, match="cannot be read"):
+            unpack(str(tmp_path / "a.zip"), str(tmp_path / str(method)), "a")
+
+
+@pytest.mark.parametrize("name", ["a/b", "x" * 300])
+def test_what_the_disk_says_of_it_is_the_same_each_time(tmp_path, name):
+    """A file where a folder is needed, and a name that is too long: the folder that it went into is not named."""
+    file = tarred(tmp_path / "a.tar.gz", {"a": b"1", name: b"2"})
+    with pytest.raises(UserError, match="cannot be read") as told:
+        unpack(str(file), str(tmp_path / "out"), "a")
+    assert str(tmp_path) not in told.value.text("en")

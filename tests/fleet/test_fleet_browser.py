@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from browser import Browser
 from test_summary import FLASH, VLLM, made, row
 
 from porter.fleet.page import page
@@ -35,12 +34,6 @@ STEPS = """
   return said;
 })()
 """
-
-
-@pytest.fixture(scope="module")
-def browser(needs_chromium):
-    with Browser(needs_chromium) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

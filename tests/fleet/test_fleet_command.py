@@ -103,6 +103,16 @@ def test_all_kinds_of_input(porter):
     ).read_bytes()
 
 
+def test_a_repository_may_be_named_as_the_files_of_the_work_are(porter):
+    for name in ("result", "answer", "errors", "empty", "fetched"):
+        tarred(porter.folder / f"{name}.tgz", {"train.py": TRAIN.encode()})
+    committed(porter.folder / "result", {"train.py": TRAIN})
+    (porter.folder / "list.txt").write_text(
+        "result.tgz name=a\nanswer.tgz\nerrors.tgz\nempty.tgz\nfetched.tgz\nresult revision=main\n"
+    )
+    assert set(states(fleet(porter, "list.txt")).values()) == {"done"}
+
+
 def test_hostile_entries_are_one_clear_row_each_and_stop_nobody(porter):
     here = porter.folder
     tarred(here / "climbs.tar.gz", {"../../evil.py": b"x"})

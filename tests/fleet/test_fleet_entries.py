@@ -36,10 +36,13 @@ def listed(folder, text: str, name: str = "list.txt") -> list[Entry]:
         ("ssh://git@example.org/team/repo", "git", "repo"),
         ("git@example.org:team/repo.git", "git", "repo"),
         ("flash-attn==2.5.8", "package", "flash-attn==2.5.8"),
+        ("'a folder #2'  # don't count", "folder", "a folder #2"),
+        ("file://HERE/a%20folder%20%232", "folder", "a%20folder%20%232"),
     ],
 )
 def test_what_a_line_may_name(folder, line, kind, name):
-    (entry,) = listed(folder, line)
+    (folder / "a folder #2").mkdir()
+    (entry,) = listed(folder, line.replace("HERE", str(folder)))
     assert (entry.error, entry.kind, entry.name, entry.place) == (None, kind, name, "list.txt:1")
 
 
@@ -49,8 +52,11 @@ def test_what_a_line_may_name(folder, line, kind, name):
         ("nothing/there", "no such folder or archive"),
         ("htp://example.org/x", "htp: URLs are of http, https"),
         ("https://", "a URL without a host"),
+        ("git://me:secret@example.org/x.git", "git:// knows no user"),
         ("https://[::1/x.git", "not a URL"),
         ("ext::sh%20-c%20touch%20x", "no such folder"),
+        ("ext://sh%20-c%20touch%20x", "ext: URLs are of http, https"),
+        ("flash/attn==1.0", "no such folder"),
         ("train now please", "'now' is not understood"),
         ("train revison=1", "'revison=1' is not understood"),
         ("train 'open", "a quote is not closed"),
@@ -101,6 +107,16 @@ def test_a_folder_is_a_list_of_its_folders(folder):
     assert [entry.name for entry in found] == ["both", "flash", "git", "plain", "scatter", "train"]
 
 
+def test_a_folder_of_a_folder_is_one_whatever_its_name_looks_like(folder):
+    """Nothing is asked of an index or of another machine that no list names."""
+    names = ["a==1.0", "me@example.org:repo", "~me"]
+    for name in names:
+        (folder / "odd" / name).mkdir(parents=True)
+    found = entries(str(folder / "odd"), str(folder / "out"))
+    assert [(entry.kind, entry.name, entry.error) for entry in found] == [("folder", name, None) for name in names]
+    assert [entry.where for entry in found] == [str(folder / "odd" / name) for name in names]
+
+
 def test_two_of_one_name_are_two_and_one_that_is_named_twice_is_told(folder, tmp_path):
     written(tmp_path / "elsewhere" / "train", {"a.py": ""})
     one, other, again = listed(folder, "train\n../elsewhere/train\ntrain\n")
@@ -118,3 +134,25 @@ def test_a_password_is_fetched_with_and_shown_nowhere(folder):
     (entry,) = listed(folder, "https://me:secret@example.org/r.git")
     assert entry.where == "https://me:secret@example.org/r.git" and entry.source == "https://example.org/r.git"
     assert listed(folder, "https://me:other@example.org/r.git")[0].id == entry.id
+    (entry,) = listed(folder, "ssh://me:secret@example.org/r.git")
+    assert entry.where == "ssh://me:secret@example.org/r.git" and entry.source == "ssh://me@example.org/r.git"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://me:secret@example.org/r.git now",
+        "train HTTPS://me:secret@example.org/r.git",
+        "https://me:secret@example.org/r.git 'open",
+        "https://me:secret@[::1/r.git",
+        "htp://me:secret@example.org/r.git",
+    ],
+)
+def test_nor_is_it_shown_of_a_line_that_is_nonsense(folder, line):
+    (entry,) = listed(folder, line)
+    assert entry.error and "secret" not in repr(entry)
+
+
+def test_nor_of_a_table(folder):
+    (entry,) = listed(folder, '[[repository]]\nsource = "https://me:secret@example.org/r.git"\nx = 1\n', "l.toml")
+    assert entry.error and "secret" not in repr(entry)

@@ -39,6 +39,7 @@ def test_revisions(origin, tmp_path):
     ]):  # fmt: skip
         assert fetched(tmp_path, folder, revision, f"r{n}") == (text, commit)
         assert commit_there(str(folder), revision) == (None if len(revision) == 10 else commit)
+    assert commit_there(str(folder), "HEAD") == second
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,8 @@ def test_nothing_of_it_is_run(origin, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     monkeypatch.setenv("GIT_TEMPLATE_DIR", str(template))
+    for key, value in (("COUNT", "1"), ("KEY_0", "filter.x.smudge"), ("VALUE_0", touch)):  # as a CI gives settings
+        monkeypatch.setenv(f"GIT_CONFIG_{key}", value)
     module = f'[submodule "s"]\n\tpath = s\n\turl = ext::{touch}\n\tupdate = !{touch}\n'
     committed(folder, {".gitattributes": "*.py filter=x\n", ".gitmodules": module})
     assert fetched(tmp_path, folder)[0] == "second\n" and not ran.exists()
@@ -101,3 +104,4 @@ def test_what_git_says_is_told_in_one_line(tmp_path):
         with pytest.raises(UserError) as told:
             ask()
         assert "\n" not in told.value.text("en") and "git" in told.value.text("zh")
+        assert " ms" not in told.value.text("en")  # how long it waited is another each time

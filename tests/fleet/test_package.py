@@ -49,7 +49,8 @@ def test_the_source_comes_before_the_wheel_and_its_setup_is_not_run(index, tmp_p
 
 
 def test_a_wheel_where_there_is_no_source(index, tmp_path):
-    page(index, links("flash_toy-1.0-py3-none-any.whl"))
+    digest = hashlib.sha256((index / "flash_toy-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    page(index, links("flash_toy-1.0-py3-none-any.whl", mark=f"#egg=flash-toy&sha256={digest}"))
     assert (fetched(tmp_path) / "flash_toy" / "a.py").read_text() == TRAIN
 
 

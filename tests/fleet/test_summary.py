@@ -92,6 +92,10 @@ def test_the_trend_since_an_earlier_fleet(tmp_path):
     with pytest.raises(UserError, match="schema 2"):
         (tmp_path / "x.json").write_text(as_json({**earlier, "schema": 2}), "utf-8")
         read(str(tmp_path / "x.json"))
+    for damaged in ([{}], [3]):
+        (tmp_path / "x.json").write_text(as_json({**earlier, "repositories": damaged}), "utf-8")
+        with pytest.raises(UserError, match="a repository lacks a part"):
+            read(str(tmp_path / "x.json"))
 
 
 def test_a_new_revision_is_the_same_repository_by_its_name():

@@ -20,12 +20,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def browser(needs_chromium):
-    with Browser(needs_chromium) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def document(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         porter = made(patch, tmp_path_factory.mktemp("browser") / "r", ORDINARY)
