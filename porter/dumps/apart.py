@@ -15,6 +15,7 @@ from porter.dumps.model import Value
 DATA = "dump_tensor_data"
 _LEAST = 1e-12  # of what has the same statistics and other bits
 _SAME = 1e-6  # of a number that was written in decimals
+_CHANGED = 1e-2  # at least, of integers that are not the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +102,22 @@ def weights_differ(one: Value, other: Value, floor: float) -> bool:
 
 
 def _sizes(one: Value, other: Value) -> list[tuple[float, str]]:
-    scale = max(one.largest or 0.0, 0.0) or other.largest or 0.0
-    rms = one.rms or other.rms or 0.0
+    """How far each statistic is apart that differs. What it is measured by may be missing: then by its own size."""
+    scale = one.largest or other.largest or 0.0
     rows = [
-        (one.norm, other.norm, one.norm or other.norm or 0.0, "Norm"),
-        (one.mean, other.mean, rms, "Mean"),
+        (one.norm, other.norm, one.norm or 0.0, "Norm"),
+        (one.mean, other.mean, one.rms or other.rms or 0.0, "Mean"),
         (one.top, other.top, scale, "Max"),
         (one.bottom, other.bottom, scale, "Min"),
     ]
     found = []
     for mine, theirs, unit, name in rows:
-        if mine is None or theirs is None:
+        if mine is None or theirs is None or mine == theirs:
             continue
         if not (isfinite(mine) and isfinite(theirs)):
-            if mine != theirs and not (mine != mine and theirs != theirs):
+            if mine == mine or theirs == theirs:  # not NaN in both
                 found.append((inf, name))
-        elif mine != theirs and isfinite(unit):
-            # integers are the same or not
-            found.append(
-                (abs(mine - theirs) / unit if one.is_float else max(1e-2, abs(mine - theirs) / (unit or 1)), name)
-            )
+        elif isfinite(unit):
+            size = abs(mine - theirs) / (abs(unit) or max(abs(mine), abs(theirs)))
+            found.append((size if one.is_float else max(_CHANGED, size), name))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from porter.dumps import errors
@@ -14,6 +15,7 @@ from porter.profiles.stream import Tape, members
 
 MOST = 1_000_000  # tensors of one dump
 _DEEP, _LITERAL = 12, 80  # lists in lists; characters of an argument
+_LARGEST = 1 << 62  # numbers of one tensor
 _HEAD = {"framework", "level", "task"}
 _TYPES = {"bfloat16": "bfloat16", "half": "float16", "float": "float32", "double": "float64", "long": "int64"}
 
@@ -95,7 +97,7 @@ def _values(prefix: str, value: Any, literals: dict[str, str]) -> Iterator[tuple
 
 def _tensor(row: dict[str, Any]) -> Value | None:
     shape = row["shape"][:64]
-    if not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
+    if not all(type(n) is int and n >= 0 for n in shape) or prod(shape) >= _LARGEST:
         return None
     top, bottom, mean, norm = (_number(row.get(key)) for key in ("Max", "Min", "Mean", "Norm"))
     md5, file = row.get("md5"), row.get("data_name")

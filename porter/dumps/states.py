@@ -166,7 +166,8 @@ def _condition(pair: Pair, inputs: list[Row], output: Row) -> float:
         return max(1.0, max(value.norm or 0.0 for value in came) / went.norm) if went.norm else inf
     factors = [1.0, max(value.rms or 0.0 for value in came) / went.rms if went.rms else CONDITION]
     if "centred" in what and first.rms and first.mean is not None:
-        left = sqrt(max(0.0, 1 - (first.mean / first.rms) ** 2))
+        share = first.mean / first.rms
+        left = sqrt(max(0.0, 1 - share * share))
         factors.append(1 / left if left else CONDITION)
     if "exponential" in what and first.top is not None and isfinite(first.top):
         factors.append(abs(first.top))

@@ -154,6 +154,34 @@ def test_stacks_of_any_size_are_read_in_bounded_memory(tmp_path):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    ("into", "one", "other"),
+    [
+        ({}, {"Norm": None}, {"Norm": None, "Mean": 0.7}),
+        ({}, {"Min": None}, {"Min": None, "Max": 3.0}),
+        ({}, {"Norm": 0.0}, {"Norm": 0.0, "Mean": 0.7}),
+        ({}, {"Norm": -1.0}, {"Norm": 1.0}),
+        ({"Mean": 1e300}, {}, {"Norm": 99.0}),
+    ],
+)
+def test_statistics_that_do_not_fit_each_other_are_still_compared(tmp_path, into, one, other):
+    for side, changed in (("gpu", one), ("npu", other)):
+        made = Made(level="L0").forward("Module.a.LayerNorm.forward.0", [tensor(**into)], [tensor(**changed)])
+        made.write(tmp_path / side)
+    verdict = compare(str(tmp_path / "gpu"), str(tmp_path / "npu")).result.verdict
+    assert verdict.reason == "outputs"
+
+
+def test_a_shape_that_no_memory_holds_is_left_out(tmp_path):
+    for side in ("gpu", "npu"):
+        shape = (1 << 39,) * 40
+        made = Made(level="L0").forward(
+            "Module.a.Linear.forward.0", [tensor(), {**tensor(), "shape": shape}], [tensor()]
+        )
+        made.write(tmp_path / side)
+    assert compare(str(tmp_path / "gpu"), str(tmp_path / "npu")).result.verdict.reason == "equal"
+
+
 NUMBER = st.one_of(st.none(), st.floats(), st.integers(), st.text(max_size=3), st.booleans())
 VALUE = st.fixed_dictionaries(
     {"type": st.just("torch.Tensor"), "dtype": st.sampled_from(["torch.float32", "torch.int64", "x", "Float32"])},
