@@ -115,7 +115,6 @@ def _in_order(one: list[Call], other: list[Call]) -> list[Pair]:
     keys = [[key(call) for call in side] + ["end"] * _SURE for side in (one, other)]
     pairs: list[Pair] = []
     i = j = 0
-    gap: tuple[int, int] | None = None
     while i < len(one) and j < len(other):
         if keys[0][i] == keys[1][j]:
             pairs.append(Pair(one[i], other[j], i))

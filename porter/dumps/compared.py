@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
 from porter.dumps.align import Aligned, Pair, align
 from porter.dumps.find import Steps, common, find
 from porter.dumps.judge import judge, precision_facts
@@ -13,7 +14,7 @@ from porter.dumps.read import read
 from porter.dumps.rules import operation
 from porter.dumps.stack import Line, stacks
 from porter.dumps.states import State, States
-from porter.dumps.verdict import DIFFERENCE, NONE, Fact, Verdict
+from porter.dumps.verdict import Verdict
 from porter.rulebook.table import LANGUAGES
 
 BEFORE, BEHIND = 4, 6  # calls that are shown around the place
@@ -45,7 +46,7 @@ class Result:
         pair, reason = self.verdict.pair, self.verdict.reason
         direction = pair.one.name.direction if pair else FORWARD
         late = reason == "collective"  # what another rank began
-        outcome = (DIFFERENCE, "unsure", NONE).index(self.verdict.outcome)
+        outcome = (DIFFERENCE, UNSURE, NONE).index(self.verdict.outcome)
         return (0 if reason == "seed" else 1, outcome, late, direction != FORWARD, pair.at if pair else 0, self.rank)
 
 
@@ -87,7 +88,6 @@ def _result(step: int, rank: int, mine: str, theirs: str, is_first: bool) -> Res
     found = align(one, other)
     states = States(one, other, found)
     verdict = judge(found, states, is_first)
-    verdict.step, verdict.rank = step, rank
     heads = " ".join([one.framework, one.level, one.task]), " ".join([other.framework, other.level, other.task])
     result = Result(step, rank, verdict, heads=heads, missing=found.missing, extra=found.extra)
     result.aligned = len(found.forward) + len(found.backward), *found.calls

@@ -11,7 +11,7 @@ from porter.regex import lazy
 
 FILE = "dump.json"
 _DEEP, _FOLDERS = 5, 20_000  # how far and how many folders are looked at
-_STEP, _RANK, _PROCESS = lazy(r"step(\d{1,9})"), lazy(r"rank(\d{0,9})"), lazy(r"proc\d{1,10}")
+_STEP, _RANK = lazy(r"step(\d{1,9})"), lazy(r"rank(\d{0,9})")
 Steps = dict[int, dict[int, str]]  # step -> rank -> folder
 
 
@@ -62,7 +62,7 @@ def _folders(root: str) -> Iterator[str]:
 
 
 def common(one: Steps, other: Steps, names: tuple[str, str]) -> list[tuple[int, int, str, str]]:
-    """(step, rank, folder, folder), the first step first. Where a side has one step or one rank alone, it is the other's."""
+    """(step, rank, folder, folder), the first step first. Where each side has one step or one rank, they are taken for the same."""
     if len(one) == len(other) == 1:
         other = {next(iter(one)): next(iter(other.values()))}
     steps = [step for step in one if step in other]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from porter.compare.verdict import Fact
 from porter.dumps.align import Aligned, Pair
 from porter.dumps.apart import statistics_apart, weights_differ
 from porter.dumps.model import mark
 from porter.dumps.names import path_of
 from porter.dumps.states import State, States, most
 from porter.dumps.tolerance import MOSTLY, REDUCED, SHARE, SINGLE, unit
-from porter.dumps.verdict import Fact, Verdict
+from porter.dumps.verdict import Verdict
 from porter.dumps.walk import Walk
 
 _FEW, _PRODUCTS = 0.3, 3

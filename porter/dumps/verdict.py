@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
 from porter.dumps.align import Pair
 
-DIFFERENCE, NONE, UNSURE = "difference", "none", "unsure"
 # reasons -> outcome; a module is at fault for those of AT_FAULT alone
 REASONS = {
     "shape": DIFFERENCE, "finite": DIFFERENCE, "outputs": DIFFERENCE, "inside": DIFFERENCE, "several": DIFFERENCE,
@@ -20,14 +19,6 @@ REASONS = {
 AT_FAULT = frozenset({"shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights"})
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A sentence of rules/words/dumps.toml, and what it is filled with."""
-
-    key: str
-    values: Mapping[str, object] = field(default_factory=dict)
-
-
 @dataclass
 class Verdict:
     """`pair`: the call that it is about; `after`: the last call before it that agrees."""
@@ -35,8 +26,6 @@ class Verdict:
     reason: str
     pair: Pair | None = None
     after: Pair | None = None
-    step: int = 0
-    rank: int = 0
     values: dict[str, object] = field(default_factory=dict)
     evidence: list[Fact] = field(default_factory=list)
 

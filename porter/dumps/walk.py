@@ -46,7 +46,7 @@ class Walk:
     def _look(self, pair: Pair, state: State) -> Verdict | None:
         if weights := self._weights(pair, state):
             if self.is_first:
-                return Verdict("weights", pair, values={"names": [row[0] for row in weights]})
+                return _weights_of(pair, weights)
             self._excuse("update", pair)
             return None
         if pair.one.name.direction != FORWARD and not state.inputs:
@@ -109,7 +109,7 @@ class Walk:
         for above in self.states.above(pair):
             state = self._state(above)
             if self.is_first and (weights := self._weights(above, state)):
-                return Verdict("weights", above, values={"names": [row[0] for row in weights]})
+                return _weights_of(above, weights)
             if state.differs and not any(self._is_strange(each, state) for each in state.inputs):
                 if any(each[3].how == "md5" and each[3].size for each in state.outputs):
                     return Verdict("md5", above)
@@ -155,6 +155,10 @@ class Walk:
         direction = pair.one.name.direction
         reason = "several" if pair.first else "outputs" if direction in (FORWARD, BACKWARD) else "gradient"
         return Verdict(reason, pair, values={"slot": worst[0]})
+
+
+def _weights_of(pair: Pair, rows: list[Row]) -> Verdict:
+    return Verdict("weights", pair, values={"names": ", ".join(row[0] for row in rows)})
 
 
 def _draws(call: Call, kinds: frozenset[str]) -> bool:

@@ -172,6 +172,14 @@ def test_statistics_that_do_not_fit_each_other_are_still_compared(tmp_path, into
     assert verdict.reason == "outputs"
 
 
+def test_a_name_of_an_input_is_shown_and_not_obeyed(tmp_path):
+    for side, scale in (("gpu", 1.0), ("npu", 2.0)):
+        into = [{"a\x1b\u202e": tensor(scale=scale)}]
+        Made(level="L0").forward("Module.a.Linear.forward.0", into, [tensor()]).write(tmp_path / side)
+    found = document(compare(str(tmp_path / "gpu"), str(tmp_path / "npu")), "zh")
+    assert found["reason"] == "data" and "\\x1b" in found["sentence"] and found["sentence"].isprintable()
+
+
 def test_a_shape_that_no_memory_holds_is_left_out(tmp_path):
     for side in ("gpu", "npu"):
         shape = (1 << 39,) * 40
