@@ -42,12 +42,10 @@ def _repository(found: Comparison, repo: str, target: str | None, lang: str, no_
     from porter.checks.registry import load
     from porter.commands.diagnose import repository_of
     from porter.compare.verdict import CODES
-    from porter.diagnose.traces import Frame
 
     repository, prefix, root = repository_of(repo, target, lang, no_cache, load().texts)
     result = found.result
-    frames = [Frame(one.file, one.line, one.function, one.source) for one in reversed(result.stack)]
-    spots = [spot for frame in frames if (spot := repository.spot(frame)) is not None]
+    spots = [spot for frame in reversed(result.stack) if (spot := repository.spot(frame)) is not None]
     pair = result.verdict.pair
     stage = "backward" if pair and pair.one.name.direction != "forward" else "forward"
     places = repository.at(spots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
+from porter.diagnose.traces import Frame
 from porter.dumps.align import Aligned, Pair, align
 from porter.dumps.find import Steps, common, find
 from porter.dumps.judge import judge, precision_facts
@@ -12,7 +13,7 @@ from porter.dumps.model import FORWARD, Dump
 from porter.dumps.names import forward_of
 from porter.dumps.read import read
 from porter.dumps.rules import operation
-from porter.dumps.stack import Line, stacks
+from porter.dumps.stack import stack
 from porter.dumps.states import State, States
 from porter.dumps.verdict import Verdict
 from porter.rulebook.table import LANGUAGES
@@ -30,7 +31,7 @@ class Result:
     verdict: Verdict
     module: str = ""  # that is at fault, or in which the place is
     course: list[State] = field(default_factory=list)  # calls around the place, in their order
-    stack: list[Line] = field(default_factory=list)
+    stack: list[Frame] = field(default_factory=list)
     is_of_baseline: bool = False  # the stack
     aligned: tuple[int, int, int] = (0, 0, 0)  # pairs, and calls of each side
     missing: list[str] = field(default_factory=list)
@@ -113,12 +114,11 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
     arguments = [Fact("argument", dict(zip(("name", "one", "other"), row))) for row in inner.arguments[:_SOME]]
     result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *arguments, *_others(inner)]
     for number in (1, 0):
-        name = forward_of((inner.one, inner.other)[number])
-        known, error = stacks(dumps[number].folder, {name})
+        frames, error = stack(dumps[number].folder, forward_of((inner.one, inner.other)[number]))
         if error:
             result.notes.append(Fact("note.stack", {"why": {lang: error.text(lang) for lang in LANGUAGES}}))
-        if name in known:
-            result.stack, result.is_of_baseline = known[name], number == 0
+        if frames:
+            result.stack, result.is_of_baseline = frames, number == 0
             return
 
 

@@ -11,6 +11,7 @@ from porter.compare.verdict import Fact
 from porter.dumps.align import Pair
 from porter.dumps.compared import Comparison, Result
 from porter.dumps.model import FORWARD, Call
+from porter.dumps.stack import is_library
 from porter.dumps.states import State
 from porter.files.documents import Json
 from porter.files.errors import printable
@@ -39,8 +40,8 @@ def document(found: Comparison, lang: str, repository: Json | None = None) -> Js
         "stack": {
             "of": "baseline" if result.is_of_baseline else "candidate",
             "frames": [
-                {"file": one.file, "line": one.line, "function": one.function, "source": one.source, "is_library": one.is_library}
-                for one in [each for each in result.stack if not each.is_library][:_FRAMES] or result.stack[:_FRAMES]
+                {"file": one.file, "line": one.line, "function": one.name, "source": one.source, "is_library": is_library(one)}
+                for one in ([each for each in result.stack if not is_library(each)] or result.stack)[:_FRAMES]
             ],
         },
         "repository": repository,

@@ -38,11 +38,12 @@ def large(name: str, most: int) -> UserError:
     )
 
 
-def many(name: str, count: int) -> UserError:
+def twice(name: str, one: str, other: str) -> UserError:
+    one, other = printable(one), printable(other)
     return about_file(
         name,
-        f"{count} processes in one step, without numbers of ranks; give the folder of one of them",
-        f"同一步有 {count} 个进程，且没有 rank 编号；请给出其中一个进程的目录",
+        f"{one} and {other} are of one step, and of one rank or without one; give the folder of one of them",
+        f"{one} 与 {other} 属于同一步，且 rank 相同或没有 rank；请给出其中一个目录",
     )
 
 

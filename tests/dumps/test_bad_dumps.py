@@ -72,7 +72,10 @@ def test_ranks_and_steps_that_are_not_there(tmp_path):
         net().write(tmp_path / "several" / "step0" / f"proc{rank + 100}")
     assert "none of its ranks" in refused(tmp_path / "gpu", tmp_path / "npu")
     assert "none of its steps" in refused(tmp_path / "gpu", tmp_path / "late")
-    assert "2 processes in one step" in refused(tmp_path / "gpu", tmp_path / "several")
+    assert "step0/proc100 and step0/proc101 are of one step" in refused(tmp_path / "gpu", tmp_path / "several")
+    for mode in ("GRAPH_MODE", "PYNATIVE_MODE"):
+        net().write(tmp_path / "modes" / mode / "step0" / "rank0")
+    assert "_MODE/step0/rank0 are of one step" in refused(tmp_path / "gpu", tmp_path / "modes")
     net().write(tmp_path / "npu" / "step0" / "rank0")
     found = document(compare(str(tmp_path / "gpu"), str(tmp_path / "npu")), "en")
     assert [note["text"] for note in found["notes"]] == ["ranks that are on one side alone, left out: 1, 2, 3"]
