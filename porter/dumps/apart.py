@@ -42,14 +42,12 @@ class Measure:
         self._known: dict[tuple[str, str], Apart] = {}
 
     def __call__(self, one: Value, other: Value) -> Apart:
-        if one.count != other.count:
-            return Apart(inf, "shape")
-        if one.file and other.file and one.shape == other.shape:
-            key = one.file, other.file
-            if key not in self._known:
-                self._known[key] = self._by_tensors(one, other) or statistics_apart(one, other)
-            return self._known[key]
-        return statistics_apart(one, other)
+        if not one.file or not other.file or one.shape != other.shape:
+            return statistics_apart(one, other)
+        key = one.file, other.file
+        if key not in self._known:
+            self._known[key] = self._by_tensors(one, other) or statistics_apart(one, other)
+        return self._known[key]
 
     def _by_tensors(self, one: Value, other: Value) -> Apart | None:
         tensors = [self._read(folder, value) for folder, value in zip(self._folders, (one, other))]
@@ -60,9 +58,8 @@ class Measure:
             return None
         if found.not_finite:
             return Apart(inf, "finite", cosine=found.cosine)
-        if not one.is_float and found.differing:
-            return Apart(max(found.relative, found.differing / found.count), "tensors", cosine=found.cosine)
-        return Apart(found.relative, "tensors", cosine=found.cosine)
+        share = 0.0 if one.is_float else found.differing / (found.count or 1)
+        return Apart(max(found.relative, share), "tensors", cosine=found.cosine)
 
     def _read(self, folder: str, value: Value) -> Tensor | None:
         """Raises UserError: a name that leads out of the folder, a file that is damaged or would run something."""

@@ -10,7 +10,7 @@ from porter.dumps.align import Aligned, Pair, align
 from porter.dumps.find import Steps, common, find
 from porter.dumps.judge import judge, precision_facts
 from porter.dumps.model import FORWARD, Dump
-from porter.dumps.names import forward_of
+from porter.dumps.names import of_pass
 from porter.dumps.read import read
 from porter.dumps.rules import operation
 from porter.dumps.stack import stack
@@ -114,7 +114,8 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
     arguments = [Fact("argument", dict(zip(("name", "one", "other"), row))) for row in inner.arguments[:_SOME]]
     result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *arguments, *_others(inner)]
     for number in (1, 0):
-        frames, error = stack(dumps[number].folder, forward_of((inner.one, inner.other)[number]))
+        # that of a backward pass is the engine's
+        frames, error = stack(dumps[number].folder, of_pass((inner.one, inner.other)[number], FORWARD))
         if error:
             result.notes.append(Fact("note.stack", {"why": {lang: error.text(lang) for lang in LANGUAGES}}))
         if frames:
@@ -124,20 +125,14 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
 
 def _numbers(state: State) -> list[Fact]:
     """Of what went in and of what came out, the tensor that is furthest apart."""
-    facts = [] if state.inputs or state.held else [Fact("in.none")]
-    for key, row in (
-        ("in", max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)),
-        ("out", state.worst),
-    ):
-        if row is None:
-            continue
-        slot, one, other, apart = row
-        values = {"slot": slot or "0", "size": apart.size, "how": apart.how, "by": apart.by, "cosine": apart.cosine}
-        numbers = {
-            "one": [one.top, one.bottom, one.mean, one.norm],
-            "other": [other.top, other.bottom, other.mean, other.norm],
-        }
-        facts.append(Fact(key, {**values, **numbers, "shapes": [list(one.shape), list(other.shape)]}))
+    came = max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)
+    facts = [] if came else [Fact("in.none")]
+    for key, row in (("in", came), ("out", state.worst)):
+        if row is not None:
+            slot, one, other, apart = row
+            values = {"slot": slot or "0", "size": apart.size, "how": apart.how, "by": apart.by, "cosine": apart.cosine}
+            numbers = {"one": one.numbers, "other": other.numbers, "shapes": [list(one.shape), list(other.shape)]}
+            facts.append(Fact(key, values | numbers))
     return facts
 
 

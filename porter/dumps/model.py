@@ -24,6 +24,10 @@ class Value:
     trains: bool = False  # requires_grad
 
     @property
+    def numbers(self) -> list[float | None]:
+        return [self.top, self.bottom, self.mean, self.norm]
+
+    @property
     def count(self) -> int:
         return prod(self.shape)
 
@@ -42,7 +46,7 @@ class Value:
 
 def mark(value: Value) -> tuple[object, ...]:
     """Of a tensor that is seen again, also in another shape."""
-    return value.md5 or (value.top, value.bottom, value.mean, value.norm), value.count
+    return value.md5 or tuple(value.numbers), value.count
 
 
 class Name(NamedTuple):

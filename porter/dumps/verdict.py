@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
 from porter.dumps.align import Pair
 
-# reasons -> outcome; a module is at fault for those of AT_FAULT alone
+# a module is at fault for these alone
+AT_FAULT = ("shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights")
 REASONS = {
-    "shape": DIFFERENCE, "finite": DIFFERENCE, "outputs": DIFFERENCE, "inside": DIFFERENCE, "several": DIFFERENCE,
-    "dropout": DIFFERENCE, "gradient": DIFFERENCE, "weights": DIFFERENCE, "between": DIFFERENCE, "data": DIFFERENCE, "scaled": DIFFERENCE,
-    "incoming": DIFFERENCE, "update": DIFFERENCE,
-    "equal": NONE, "rounding": NONE,
-    "seed": UNSURE, "random": UNSURE, "discrete": UNSURE, "lookup": UNSURE, "md5": UNSURE, "margin": UNSURE, "reduced": UNSURE, "collective": UNSURE,
-    "grown": UNSURE, "unaligned": UNSURE, "ends": UNSURE, "unknown": UNSURE,
-}  # fmt: skip
-AT_FAULT = frozenset({"shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights"})
+    **dict.fromkeys((*AT_FAULT, "between", "data", "scaled", "incoming", "update"), DIFFERENCE),
+    **dict.fromkeys(("equal", "rounding"), NONE),
+    **dict.fromkeys(("seed", "random", "discrete", "lookup", "md5", "margin", "reduced", "collective"), UNSURE),
+    **dict.fromkeys(("grown", "unaligned", "ends", "unknown"), UNSURE),
+}
 
 
 @dataclass

@@ -113,7 +113,7 @@ class Walk:
             if state.differs and not any(self._is_strange(each, state) for each in state.inputs):
                 if any(each[3].how == "md5" and each[3].size for each in state.outputs):
                     return Verdict("md5", above)
-                return Verdict("inside", above, values={"child": pair.name, "slot": row[0]})
+                return Verdict("inside", above, values={"child": pair.name})
         values: dict[str, object] = {"slot": row[0]}
         if pair.one.name.direction == FORWARD:
             is_made = mark(row[1]) in self._made
@@ -127,7 +127,7 @@ class Walk:
         worst = state.worst
         assert worst
         if worst[3].how in ("shape", "finite"):
-            return Verdict(worst[3].how, pair, values={"slot": worst[0]})
+            return Verdict(worst[3].how, pair)
         if self.excuse in ("random", "discrete"):
             return None  # nothing behind it tells a fault from what was drawn
         draws = [_draws(call, state.kinds) for call in (pair.one, pair.other)]
@@ -154,7 +154,7 @@ class Walk:
             return None
         direction = pair.one.name.direction
         reason = "several" if pair.first else "outputs" if direction in (FORWARD, BACKWARD) else "gradient"
-        return Verdict(reason, pair, values={"slot": worst[0]})
+        return Verdict(reason, pair)
 
 
 def _weights_of(pair: Pair, rows: list[Row]) -> Verdict:
