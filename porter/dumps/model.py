@@ -46,7 +46,8 @@ class Value:
 
 def mark(value: Value) -> tuple[object, ...]:
     """Of a tensor that is seen again, also in another shape."""
-    return value.md5 or tuple(value.numbers), value.count
+    # NaN is not the same as NaN
+    return value.md5 or tuple("nan" if n != n else n for n in value.numbers), value.count
 
 
 class Name(NamedTuple):

@@ -54,7 +54,10 @@ class Walk:
         strange = [row for row in state.inputs if self._is_strange(row, state)]
         if strange:
             return None if self.excuse or self._has_no_effect(pair) else self._incoming(pair, strange)
-        if state.differs and "uninitialised" not in state.kinds:
+        if "uninitialised" in state.kinds:  # what it held accounts for inputs of later calls, and for nothing else
+            self._made |= {mark(row[1]): row[3].size for row in state.outputs}
+            return None
+        if state.differs:
             return self._origin(pair, state)
         self._agrees(pair, state)
         return None
@@ -71,7 +74,7 @@ class Walk:
         """Whether an input is further apart than rounding before it explains."""
         _, one, _, apart = row
         if not one.is_float:
-            return apart.size > 0
+            return apart.size > self._made.get(mark(one), 0.0)
         expected = self._made.get(mark(one), self._level)
         return apart.size > state.growth * max(expected, state.floor)
 
