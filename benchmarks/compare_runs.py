@@ -30,6 +30,7 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.wrong_backward import Skewed
 from porter.compare.pair import Pair
 from porter.compare.read import read
 from porter.compare.tree import judge
@@ -90,18 +91,6 @@ def samples(kind: str) -> tuple[torch.Tensor, torch.Tensor]:
     return x, (x.flatten(1).float() @ teacher).argmax(1)
 
 
-class Leaky(torch.autograd.Function):
-    """An identity, of which the gradient is wrong."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * torch.linspace(0.5, 1.5, grad.shape[-1])
-
-
 class NotCorrected(torch.optim.AdamW):
     """AdamW whose first moments are taken as they are."""
 
@@ -146,7 +135,7 @@ def train(
         with torch.no_grad():
             choose.choice(modules).weight.mul_(choose.choice((0.9, 1.02, 1.1)))
     if fault == "wrong backward":
-        modules[-1].register_forward_pre_hook(lambda _, inputs: Leaky.apply(inputs[0]))
+        modules[-1].register_forward_pre_hook(lambda _, inputs: Skewed.apply(inputs[0]))
     dropout = nn.Dropout(0.1 if fault == "dropout left on" else 0.0)
     make = NotCorrected if fault == "no bias correction" else torch.optim.AdamW
     betas = (0.9, 0.95 if fault == "beta2" else 0.999)

@@ -1,4 +1,4 @@
-"""One side of benchmarks/dumps.py: a small decoder trains for a few steps, and msProbe dumps them; perhaps one of its modules is wrong.
+"""One side of benchmarks/dumps.py: a small decoder or convolutional net trains, and msProbe dumps its steps; perhaps one of its modules is wrong.
 
 It imports torch, msProbe and nothing of porter. On the virtual NPU it is the port, on the CPU it stands for the GPU's run.
 """
@@ -18,20 +18,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
+from wrong_backward import Skewed
 
 WIDE, HEADS, WORDS, LONG, BATCH = 32, 4, 64, 12, 4
-
-
-class Scaled(torch.autograd.Function):
-    """An identity, of which the gradient is wrong."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * torch.linspace(0.5, 1.5, grad.shape[-1], device=grad.device)
 
 
 class OtherDevice(TorchDispatchMode):
@@ -177,7 +166,7 @@ def break_convolutions(model: Convolutions, fault: str) -> None:
         stage["conv"]._reversed_padding_repeated_twice = [1, 1, 1, 1]
     elif fault == "conv backward":
         part, forward = stage["conv"], stage["conv"].forward
-        part.forward = lambda x: forward(Scaled.apply(x))
+        part.forward = lambda x: forward(Skewed.apply(x))
     elif fault:
         sys.exit(f"no such fault: {fault}")
 
@@ -204,7 +193,7 @@ def break_(model: Decoder, fault: str) -> None:
         layer.attention.is_causal = False
     elif fault == "backward":
         part, forward = layer.expanded.down, layer.expanded.down.forward
-        part.forward = lambda x: forward(Scaled.apply(x))
+        part.forward = lambda x: forward(Skewed.apply(x))
     elif fault == "zeros":
         forward = layer.expanded.down.forward
         layer.expanded.down.forward = lambda x: forward(x) * 0

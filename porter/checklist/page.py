@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from markupsafe import Markup
-
 from porter.checklist import show
 from porter.checklist.judge import EQUAL, RENAMED, Comparison
 from porter.checklist.schema import CHAPTERS
 from porter.files.documents import Json
-from porter.report.html import both_texts, world
-from porter.report.page import unmarked
+from porter.report.html import by_language, of_room
 from porter.rulebook.table import LANGUAGES
 
 Texts = dict[str, str]
@@ -20,8 +17,6 @@ Texts = dict[str, str]
 def page(made: Comparison, lang: str) -> str:
     found = {one: show.document(made, one) for one in LANGUAGES}
     main = found[lang]
-    pages = world(lang, {"name": "", "commit": ""})
-    pages.globals["s"] = lambda key, **values: both_texts({one: show.say(key, one, **values) for one in LANGUAGES})
     culprits, minor = show.parted(main)
     positions = {row["item"]: at for at, row in enumerate(main["rows"])}
 
@@ -30,7 +25,6 @@ def page(made: Comparison, lang: str) -> str:
 
     by_chapter = [(chapter, [row(r) for r in main["rows"] if r["chapter"] == chapter]) for chapter in CHAPTERS]
     context = {
-        "title": show.say("page.title", lang),
         "sentence": {one: found[one]["sentence"] for one in LANGUAGES},
         "culprits": [row(one) for one in culprits],
         "minor": [row(one) for one in minor],
@@ -39,20 +33,15 @@ def page(made: Comparison, lang: str) -> str:
         "equal": _each(found, show.equal_text),
         "others": main["others"],
         "aside": main["aside"],
-        "heads": _texts([[text for side in found[one]["sides"] for text in show.heads(side, one)] for one in LANGUAGES]),
-        "notes": _texts([[note for side in found[one]["sides"] for note in side["notes"]] for one in LANGUAGES]),
-        "sources": _texts([[f"{s['title']}: {s['reference']}" for s in found[one]["sources"]] for one in LANGUAGES]),
-        "data": Markup(unmarked({"findings": [], "words": {}, "title": [show.say("page.title", one) for one in LANGUAGES], "project": ""})),
+        "heads": by_language([[text for side in found[one]["sides"] for text in show.heads(side, one)] for one in LANGUAGES]),
+        "notes": by_language([[note for side in found[one]["sides"] for note in side["notes"]] for one in LANGUAGES]),
+        "sources": by_language([[f"{s['title']}: {s['reference']}" for s in found[one]["sources"]] for one in LANGUAGES]),
     }  # fmt: skip
-    return pages.get_template("checklist.html.j2").render(context) + "\n"
+    return of_room("checklist.html.j2", show.say, "page.title", lang, context)
 
 
 def _each(found: dict[str, Json], text: Callable[[Json, str], str]) -> Texts:
     return {one: text(found[one], one) for one in LANGUAGES}
-
-
-def _texts(lists: list[list[str]]) -> list[Texts]:
-    return [dict(zip(LANGUAGES, texts)) for texts in zip(*lists)]
 
 
 def _row(rows: list[Json]) -> Json:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from porter.errors import UserError
-from porter.files.errors import printable
+from porter.files.errors import about_file, printable
+from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
 
 _say = speaker("checkpoint")
@@ -34,8 +35,7 @@ def brief(value: object) -> str:
 
 
 def refused(name: str, key: str, /, **values: object) -> UserError:
-    texts = [_say(f"error.{key}", lang, **values) for lang in ("en", "zh")]
-    return UserError(f"{printable(name)}: {texts[0]}", f"{printable(name)}：{texts[1]}")
+    return about_file(name, *(_say(f"error.{key}", lang, **values) for lang in LANGUAGES))
 
 
 def inside(folder: str, place: str, name: str) -> str:

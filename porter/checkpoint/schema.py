@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from porter.rulebook.compiled import Section
-from porter.rulebook.errors import RuleError
-from porter.rulebook.toml_stanzas import placed
+from porter.rulebook.toml_stanzas import checked, expressions
 
 # stanza -> its keys
 _STANZAS = {
@@ -29,23 +27,13 @@ _PATTERNS = {"aside": "pattern", "without": "pattern", "sharded": "pattern", "jo
 def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"stanzas": {kind: rows}}` of (name, bytes) pairs."""
     found: dict[str, list[Section]] = {kind: [] for kind in _STANZAS}
-    for name, data in files:
-        for kind, where, row in placed(name, data, _STANZAS):
-            _check(kind, row, where)
-            found[kind].append(row)
+    for kind, where, row in checked(files, _STANZAS, _OPTIONAL):
+        expressions(_patterns(kind, row), where)
+        found[kind].append(row)
     return {"stanzas": dict(found)}
 
 
-def _check(kind: str, row: Section, where: str) -> None:
-    if unknown := row.keys() - _STANZAS[kind]:
-        raise RuleError(f"{where}: unknown key {min(unknown)!r}")
-    if missing := _STANZAS[kind] - _OPTIONAL - row.keys():
-        raise RuleError(f"{where}: {min(missing)!r} is missing")
-    patterns = [row[_PATTERNS[kind]]] if kind in _PATTERNS else row["names"] if kind in ("allowed", "runs") else []
+def _patterns(kind: str, row: Section) -> list[str]:
     if kind == "rename":
-        patterns = [pattern for pattern, _ in row["names"]]
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise RuleError(f"{where}: {pattern!r}: {error}") from None
+        return [pattern for pattern, _ in row["names"]]
+    return [row[_PATTERNS[kind]]] if kind in _PATTERNS else row["names"] if kind in ("allowed", "runs") else []

@@ -8,28 +8,20 @@ from porter.checklist.judge import Comparison, compare
 from porter.checklist.read import read_side
 from porter.checklist.show import document, lines
 from porter.checklist.side import side
-from porter.commands.output import show_bytes, write_text
+from porter.commands.output import KINDS, output_kind, show_bytes, write_text
 from porter.commands.settings import settings_here
-from porter.errors import UserError, check_choice
+from porter.errors import check_choice
 from porter.exits import FOUND, OK
 from porter.files.documents import Json
 from porter.report.sanitise import as_json
 from porter.terminal import plain, show
 
-FORMATS = ("text", "json", "html")
-_SUFFIXES = {"json": "json", "html": "html", "htm": "html", "txt": "text"}
-
 
 def checklist(
     baseline: str, candidate: str, output: str | None, format: str | None, everything: bool, lang: str | None
 ) -> int:
-    check_choice("--format", format, FORMATS)
-    kind = _SUFFIXES.get(output.rpartition(".")[2].lower()) if output else None
-    if output and kind is None:
-        raise UserError(
-            f"--output {output}: the suffix chooses the format; write .html, .json or .txt",
-            f"--output {output}：格式由后缀决定；请使用 .html、.json 或 .txt",
-        )
+    check_choice("--format", format, KINDS)
+    kind = output_kind(output)
     language = settings_here(None, lang)[0].lang
     made = compare(side(baseline, read_side(baseline)), side(candidate, read_side(candidate)))
     found = document(made, language)

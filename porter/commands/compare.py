@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from porter.commands.output import output_kind, show_bytes, write_text
+from porter.commands.output import KINDS, exit_of, output_kind, put_out
 from porter.errors import UserError, check_choice
-from porter.exits import FOUND, OK, UNSURE
 from porter.files.documents import Json
 
 if TYPE_CHECKING:
     from porter.compare.pair import Pair
     from porter.compare.verdict import Verdict
-
-KINDS = ("text", "json", "html")
 
 
 def compare(
@@ -31,11 +27,11 @@ def compare(
     from porter.commands.settings import settings_here
     from porter.compare.pair import Pair
     from porter.compare.read import read
-    from porter.compare.show import document
+    from porter.compare.show import document, lines
     from porter.compare.tree import judge
 
     check_choice("--format", format, KINDS)
-    kind = output_kind(output)
+    output_kind(output)
     if [baseline, candidate, rerun].count("-") > 1:
         raise UserError(
             "'-' is standard input and names one log; give files for the others",
@@ -58,31 +54,14 @@ def compare(
     verdict = judge(pair)
     places, root = _places(repo, target, lang, no_cache)
     found = document(pair, verdict, lang, places, root)
-    if output:
-        write_text(output, _text(kind, pair, verdict, found, lang))
-    if format in (None, "text"):
-        from porter.compare.show import lines
-        from porter.terminal import show
-
-        show(lines(found, lang), sys.stdout)
-    else:
-        show_bytes(_text(format, pair, verdict, found, lang))
-    return {"difference": FOUND, "none": OK}.get(verdict.outcome, UNSURE)
+    put_out(found, lambda: lines(found, lang), lambda: _page(pair, verdict, found), output, format)
+    return exit_of(verdict.outcome)
 
 
-def _text(kind: str | None, pair: Pair, verdict: Verdict, found: Json, lang: str) -> str:
-    if kind == "json":
-        from porter.report.sanitise import as_json
+def _page(pair: Pair, verdict: Verdict, found: Json) -> str:
+    from porter.compare.page import page
 
-        return as_json(found)
-    if kind == "html":
-        from porter.compare.page import page
-
-        return page(pair, verdict, found)
-    from porter.compare.show import lines
-    from porter.terminal import plain
-
-    return plain(lines(found, lang))
+    return page(pair, verdict, found)
 
 
 def _places(repo: str | None, target: str | None, lang: str, no_cache: bool) -> tuple[list[Json] | None, str]:

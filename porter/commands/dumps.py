@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
-from porter.commands.output import output_kind, show_bytes, write_text
+from porter.commands.output import KINDS, exit_of, output_kind, put_out
 from porter.commands.settings import settings_here
 from porter.dumps.compared import Comparison, compare
 from porter.dumps.document import document
+from porter.dumps.show import lines
 from porter.errors import UserError, check_choice
-from porter.exits import FOUND, OK, UNSURE
 from porter.files.documents import Json
 
-KINDS = ("text", "json", "html")
 _NEAR = 20
 
 
@@ -25,36 +22,19 @@ def dumps(
     if candidate is None:
         raise UserError("two dumps are compared: give both folders", "比较需要两份 dump：请给出两个目录")
     check_choice("--format", format, KINDS)
-    kind = output_kind(output)
+    output_kind(output)
     lang = settings_here(target, lang)[0].lang
     found = compare(baseline, candidate)
     about = _repository(found, repo, target, lang, no_cache) if repo else None
     value = document(found, lang, about)
-    if output:
-        write_text(output, _as(kind, found, value))
-    if format in (None, "text"):
-        from porter.dumps.show import lines
-        from porter.terminal import show
-
-        show(lines(value, lang), sys.stdout)
-    else:
-        show_bytes(_as(format, found, value))
-    return {"difference": FOUND, "none": OK}.get(value["outcome"], UNSURE)
+    put_out(value, lambda: lines(value, lang), lambda: _page(found, value), output, format)
+    return exit_of(value["outcome"])
 
 
-def _as(kind: str | None, found: Comparison, value: Json) -> str:
-    if kind == "json":
-        from porter.report.sanitise import as_json
+def _page(found: Comparison, value: Json) -> str:
+    from porter.dumps.page import page
 
-        return as_json(value)
-    if kind == "html":
-        from porter.dumps.page import page
-
-        return page(found, value)
-    from porter.dumps.show import lines
-    from porter.terminal import plain
-
-    return plain(lines(value, value["language"]))
+    return page(found, value)
 
 
 def _repository(found: Comparison, repo: str, target: str | None, lang: str, no_cache: bool) -> Json:
@@ -62,12 +42,10 @@ def _repository(found: Comparison, repo: str, target: str | None, lang: str, no_
     from porter.checks.registry import load
     from porter.commands.diagnose import repository_of
     from porter.compare.verdict import CODES
-    from porter.diagnose.traces import Frame
 
     repository, prefix, root = repository_of(repo, target, lang, no_cache, load().texts)
     result = found.result
-    frames = [Frame(one.file, one.line, one.function, one.source) for one in reversed(result.stack)]
-    spots = [spot for frame in frames if (spot := repository.spot(frame)) is not None]
+    spots = [spot for frame in reversed(result.stack) if (spot := repository.spot(frame)) is not None]
     pair = result.verdict.pair
     stage = "backward" if pair and pair.one.name.direction != "forward" else "forward"
     places = repository.at(spots)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from porter.errors import UserError
+from porter.exits import FOUND, OK, UNSURE
 from porter.files.errors import Message
 
+if TYPE_CHECKING:
+    from porter.files.documents import Json
+    from porter.terminal import Line
+
+KINDS = ("text", "json", "html")  # of a comparison
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -37,6 +45,32 @@ def output_kind(output: str | None) -> str:
             f"--output {output}：格式由后缀决定；请使用 .html、.json 或 .txt",
         )
     return kind
+
+
+def put_out(
+    found: Json, lines: Callable[[], list[Line]], page: Callable[[], str], output: str | None, format: str | None
+) -> None:
+    """A comparison, as `--output` and `--format` ask for it."""
+    from porter.terminal import plain, show
+
+    def text(kind: str) -> str:
+        if kind == "json":
+            from porter.report.sanitise import as_json
+
+            return as_json(found)
+        return page() if kind == "html" else plain(lines())
+
+    if output:
+        write_text(output, text(output_kind(output)))
+    if format in (None, "text"):
+        show(lines(), sys.stdout)
+    else:
+        show_bytes(text(format or ""))
+
+
+def exit_of(outcome: str) -> int:
+    """Of a comparison that may end without an answer."""
+    return {"difference": FOUND, "none": OK}.get(outcome, UNSURE)
 
 
 def show_bytes(text: str) -> None:

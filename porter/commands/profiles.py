@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from porter import __version__
-from porter.commands.output import show_bytes, write_text
+from porter.commands.output import output_kind, show_bytes, write_text
 from porter.commands.settings import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
@@ -14,7 +14,6 @@ from porter.profiles.document import document, ported
 from porter.profiles.find import read_run
 
 FORMATS = ("text", "json")
-SUFFIXES = (".html", ".json", ".txt")
 
 
 def profiles(
@@ -23,11 +22,7 @@ def profiles(
     if rerun:
         raise UserError("--rerun is for logs, not for --profiles", "--rerun 用于日志，不能与 --profiles 同用")
     check_choice("--format", format, FORMATS)
-    if output and not output.endswith(SUFFIXES):
-        known = ", ".join(SUFFIXES)
-        raise UserError(
-            f"--output: {output!r} ends in none of {known}", f"--output：{output!r} 的后缀不在 {known} 之内"
-        )
+    kind = output_kind(output)
     settings, _ = settings_here(None, lang)
     runs = [read_run(path) for path in (a, b) if path]
     value = document(runs, __version__, settings.lang)
@@ -37,7 +32,7 @@ def profiles(
         run = ported(runs)
         join(value, value["profiles"][runs.index(run)], run, repo, settings.lang)
     if output:
-        write_text(output, _as(output.rpartition(".")[2], value, settings.lang))
+        write_text(output, _as(kind, value, settings.lang))
     if format == "json":
         show_bytes(_as("json", value, settings.lang))
     else:

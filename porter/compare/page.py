@@ -6,10 +6,6 @@ draw in porter. A library of charts would weigh more than all the rest of the pa
 
 from __future__ import annotations
 
-from functools import partial
-
-from markupsafe import Markup
-
 from porter.compare.long import allowed
 from porter.compare.pair import Pair, relative
 from porter.compare.show import document, nexts, sentence, speed_text, tolerance_text
@@ -17,8 +13,7 @@ from porter.compare.verdict import Verdict, shown
 from porter.files.documents import Json
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE
 from porter.report.chart import HIGH, WIDE, polyline, scale, thinned
-from porter.report.html import both_texts, label_of, world
-from porter.report.page import unmarked
+from porter.report.html import by_language, of_room
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
 
@@ -31,30 +26,21 @@ def page(pair: Pair, verdict: Verdict, found: Json) -> str:
     lang = found["language"]
     about = found["repository"] or {}
     documents = {one: document(pair, verdict, one, about.get("places"), about.get("root", "")) for one in LANGUAGES}
-    made = world(lang, {"name": "", "commit": ""})
-    made.globals["s"] = lambda key, **values: both_texts({one: say(key, one, **values) for one in LANGUAGES})
-    made.globals["label_of"] = partial(label_of, say)
 
     def each(key: str) -> list[dict[str, str]]:
-        return [
-            dict(zip(LANGUAGES, (fact["text"] for fact in facts)))
-            for facts in zip(*(d[key] for d in documents.values()))
-        ]
+        return by_language([fact["text"] for fact in d[key]] for d in documents.values())
 
-    titles = [say("page.title", one) for one in LANGUAGES]
     context = {
         "f": found,
-        "title": say("page.title", lang),
         "sentence": {one: sentence(verdict, one) for one in LANGUAGES},
         "evidence": each("evidence"),
         "notes": each("notes"),
-        "nexts": [dict(zip(LANGUAGES, texts)) for texts in zip(*(nexts(verdict, one) for one in LANGUAGES))],
+        "nexts": by_language(nexts(verdict, one) for one in LANGUAGES),
         "charts": [made_one for kind, key in _CHARTS if (made_one := _chart(pair, kind, key))],
         "speed": {one: speed_text(found, one) for one in LANGUAGES},
         "tolerance": {one: tolerance_text(found, one) for one in LANGUAGES},
-        "data": Markup(unmarked({"findings": [], "words": {}, "title": titles, "project": ""})),
     }
-    return made.get_template("compare.html.j2").render(context) + "\n"
+    return of_room("compare.html.j2", say, "page.title", lang, context)
 
 
 def _chart(pair: Pair, kind: str, key: str) -> Json | None:

@@ -24,7 +24,7 @@ say = speaker("compare")
 
 SCHEMA = 1
 STYLES = {"difference": "bold red", "none": "bold green", "unsure": "bold yellow"}
-_PLACES = 5
+PLACES = 5
 # what a launch script or a configuration may have at fault
 _CONFIGURED = frozenset({"data", "weights", "randomness", "forward", "scaling", "optimiser", "schedule"})
 _WARM = 10  # steps that compile and fill caches
@@ -74,19 +74,30 @@ def nexts(verdict: Verdict, lang: str) -> list[str]:
 
 def lines(found: Json, lang: str) -> list[Line]:
     rows: list[Line] = [[(_head(run, lang), "dim")] for run in found["runs"]]
-    rows += [[], [(say("verdict", lang), ""), (line(found["sentence"]), STYLES[found["outcome"]])]]
+    rows += [[], verdict_line(say("verdict", lang), found)]
     if found["suspects"]:
         stages = ", ".join(say(f"stage.{stage}", lang) for stage in found["suspects"])
         rows.append([("  " + say("suspects", lang, stages=stages), "")])
     for key, texts in (("evidence", [fact["text"] for fact in found["evidence"]]), ("next", found["next"])):
-        if texts:
-            rows += [[], [(say(key, lang), "bold")], *([("  " + line(text), "")] for text in texts)]
+        rows += listed(say(key, lang), texts)
     rows += _places(found, lang)
     rows.append([])
     if speed := speed_text(found, lang):
         rows.append([(speed, "")])
     rows.append([(tolerance_text(found, lang), "dim")])
     return rows + [[(line(fact["text"]), "dim")] for fact in found["notes"]]
+
+
+def verdict_line(title: str, found: Json) -> Line:
+    return [(title, ""), (line(found["sentence"]), STYLES[found["outcome"]])]
+
+
+def listed(title: str, texts: list[str]) -> list[Line]:
+    return [[], [(title, "bold")], *([("  " + line(text), "")] for text in texts)] if texts else []
+
+
+def place_line(place: Json) -> Line:
+    return [(f"  {line(place['path'])}:{place['line']}: {place['code']} {line(place['message'])}", "")]
 
 
 def speed_text(found: Json, lang: str) -> str:
@@ -112,11 +123,11 @@ def _places(found: Json, lang: str) -> list[Line]:
     if not places:
         return [[], [(say("places.none", lang, root=root), "")]]
     rows: list[Line] = [[], [(say("places", lang, root=root), "bold")]]
-    for place in places[:_PLACES]:
-        rows.append([(f"  {line(place['path'])}:{place['line']}: {place['code']} {line(place['message'])}", "")])
-    if len(places) > _PLACES:
+    for place in places[:PLACES]:
+        rows.append(place_line(place))
+    if len(places) > PLACES:
         codes = ",".join(sorted({place["code"] for place in places}))
-        rows.append([("  " + say("places.more", lang, n=len(places) - _PLACES, codes=codes), "dim")])
+        rows.append([("  " + say("places.more", lang, n=len(places) - PLACES, codes=codes), "dim")])
     return rows
 
 

@@ -27,7 +27,7 @@ CODES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Fact:
-    """A sentence of rules/words/compare.toml, and what it is filled with."""
+    """A sentence of the words of its room, and what it is filled with."""
 
     key: str
     values: Mapping[str, object] = field(default_factory=dict)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from porter.rulebook.texts import Texts
     from porter.run.run import Run
 
-_ELSEWHERE = ("/site-packages/", "/dist-packages/", "/lib/python3", "<")
+ELSEWHERE = ("/site-packages/", "/dist-packages/", "/lib/python3", "<")
 
 
 class Place(NamedTuple):
@@ -52,7 +52,7 @@ class Repository:
 
     def spot(self, frame: Frame) -> Spot | None:
         file = frame.file.replace("\\", "/")
-        if any(part in file for part in _ELSEWHERE):
+        if any(part in file for part in ELSEWHERE):
             return None
         names = self._by_name.get(file.rpartition("/")[2], ())
         whole = f"/{file.removeprefix('./').lstrip('/')}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from porter.dumps.apart import statistics_apart
@@ -115,7 +114,6 @@ def _in_order(one: list[Call], other: list[Call]) -> list[Pair]:
     keys = [[key(call) for call in side] + ["end"] * _SURE for side in (one, other)]
     pairs: list[Pair] = []
     i = j = 0
-    gap: tuple[int, int] | None = None
     while i < len(one) and j < len(other):
         if keys[0][i] == keys[1][j]:
             pairs.append(Pair(one[i], other[j], i))
@@ -132,7 +130,7 @@ def _in_order(one: list[Call], other: list[Call]) -> list[Pair]:
             moved.append(Pair(one[i], other[j], i))
             i, j = i + 1, j + 1
         if moved:
-            moved[0].between = _texts(mine), _texts(theirs)
+            moved[0].between = tuple(call.text for call in mine), tuple(call.text for call in theirs)
         pairs += moved
     return _rest(pairs, one, other)
 
@@ -159,10 +157,6 @@ def _slid(
 def _off(one: Call, other: Call) -> float:
     values = _paired(one.outputs, other.outputs) + _paired(one.inputs, other.inputs)
     return sum(min(1.0, statistics_apart(mine, theirs).size) for _, mine, theirs in values) if values else 1.0
-
-
-def _texts(calls: Sequence[Call]) -> tuple[str, ...]:
-    return tuple(call.text for call in calls)
 
 
 def _gap(one: list[str], other: list[str]) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from porter.dumps.model import Value
 DATA = "dump_tensor_data"
 _LEAST = 1e-12  # of what has the same statistics and other bits
 _SAME = 1e-6  # of a number that was written in decimals
+_CHANGED = 1e-2  # at least, of integers that are not the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,12 @@ class Measure:
         self._known: dict[tuple[str, str], Apart] = {}
 
     def __call__(self, one: Value, other: Value) -> Apart:
-        if one.count != other.count:
-            return Apart(inf, "shape")
-        if one.file and other.file and one.shape == other.shape:
-            key = one.file, other.file
-            if key not in self._known:
-                self._known[key] = self._by_tensors(one, other) or statistics_apart(one, other)
-            return self._known[key]
-        return statistics_apart(one, other)
+        if not one.file or not other.file or one.shape != other.shape:
+            return statistics_apart(one, other)
+        key = one.file, other.file
+        if key not in self._known:
+            self._known[key] = self._by_tensors(one, other) or statistics_apart(one, other)
+        return self._known[key]
 
     def _by_tensors(self, one: Value, other: Value) -> Apart | None:
         tensors = [self._read(folder, value) for folder, value in zip(self._folders, (one, other))]
@@ -59,9 +58,8 @@ class Measure:
             return None
         if found.not_finite:
             return Apart(inf, "finite", cosine=found.cosine)
-        if not one.is_float and found.differing:
-            return Apart(max(found.relative, found.differing / found.count), "tensors", cosine=found.cosine)
-        return Apart(found.relative, "tensors", cosine=found.cosine)
+        share = 0.0 if one.is_float else found.differing / (found.count or 1)
+        return Apart(max(found.relative, share), "tensors", cosine=found.cosine)
 
     def _read(self, folder: str, value: Value) -> Tensor | None:
         """Raises UserError: a name that leads out of the folder, a file that is damaged or would run something."""
@@ -101,24 +99,22 @@ def weights_differ(one: Value, other: Value, floor: float) -> bool:
 
 
 def _sizes(one: Value, other: Value) -> list[tuple[float, str]]:
-    scale = max(one.largest or 0.0, 0.0) or other.largest or 0.0
-    rms = one.rms or other.rms or 0.0
+    """How far each statistic is apart that differs. What it is measured by may be missing: then by its own size."""
+    scale = one.largest or other.largest or 0.0
     rows = [
-        (one.norm, other.norm, one.norm or other.norm or 0.0, "Norm"),
-        (one.mean, other.mean, rms, "Mean"),
+        (one.norm, other.norm, one.norm or 0.0, "Norm"),
+        (one.mean, other.mean, one.rms or other.rms or 0.0, "Mean"),
         (one.top, other.top, scale, "Max"),
         (one.bottom, other.bottom, scale, "Min"),
     ]
     found = []
     for mine, theirs, unit, name in rows:
-        if mine is None or theirs is None:
+        if mine is None or theirs is None or mine == theirs:
             continue
         if not (isfinite(mine) and isfinite(theirs)):
-            if mine != theirs and not (mine != mine and theirs != theirs):
+            if mine == mine or theirs == theirs:  # not NaN in both
                 found.append((inf, name))
-        elif mine != theirs and isfinite(unit):
-            # integers are the same or not
-            found.append(
-                (abs(mine - theirs) / unit if one.is_float else max(1e-2, abs(mine - theirs) / (unit or 1)), name)
-            )
+        elif isfinite(unit):
+            size = abs(mine - theirs) / (abs(unit) or max(abs(mine), abs(theirs)))
+            found.append((size if one.is_float else max(_CHANGED, size), name))
     return found

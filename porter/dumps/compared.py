@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
+from porter.diagnose.traces import Frame
 from porter.dumps.align import Aligned, Pair, align
 from porter.dumps.find import Steps, common, find
 from porter.dumps.judge import judge, precision_facts
 from porter.dumps.model import FORWARD, Dump
-from porter.dumps.names import forward_of
+from porter.dumps.names import of_pass
 from porter.dumps.read import read
 from porter.dumps.rules import operation
-from porter.dumps.stack import Line, stacks
+from porter.dumps.stack import stack
 from porter.dumps.states import State, States
-from porter.dumps.verdict import DIFFERENCE, NONE, Fact, Verdict
+from porter.dumps.verdict import Verdict
 from porter.rulebook.table import LANGUAGES
 
 BEFORE, BEHIND = 4, 6  # calls that are shown around the place
@@ -29,7 +31,7 @@ class Result:
     verdict: Verdict
     module: str = ""  # that is at fault, or in which the place is
     course: list[State] = field(default_factory=list)  # calls around the place, in their order
-    stack: list[Line] = field(default_factory=list)
+    stack: list[Frame] = field(default_factory=list)
     is_of_baseline: bool = False  # the stack
     aligned: tuple[int, int, int] = (0, 0, 0)  # pairs, and calls of each side
     missing: list[str] = field(default_factory=list)
@@ -45,7 +47,7 @@ class Result:
         pair, reason = self.verdict.pair, self.verdict.reason
         direction = pair.one.name.direction if pair else FORWARD
         late = reason == "collective"  # what another rank began
-        outcome = (DIFFERENCE, "unsure", NONE).index(self.verdict.outcome)
+        outcome = (DIFFERENCE, UNSURE, NONE).index(self.verdict.outcome)
         return (0 if reason == "seed" else 1, outcome, late, direction != FORWARD, pair.at if pair else 0, self.rank)
 
 
@@ -87,7 +89,6 @@ def _result(step: int, rank: int, mine: str, theirs: str, is_first: bool) -> Res
     found = align(one, other)
     states = States(one, other, found)
     verdict = judge(found, states, is_first)
-    verdict.step, verdict.rank = step, rank
     heads = " ".join([one.framework, one.level, one.task]), " ".join([other.framework, other.level, other.task])
     result = Result(step, rank, verdict, heads=heads, missing=found.missing, extra=found.extra)
     result.aligned = len(found.forward) + len(found.backward), *found.calls
@@ -113,31 +114,25 @@ def _about(result: Result, pair: Pair, states: States, found: Aligned, dumps: tu
     arguments = [Fact("argument", dict(zip(("name", "one", "other"), row))) for row in inner.arguments[:_SOME]]
     result.verdict.evidence += [*_numbers(state), *_types(states.of(inner)), *arguments, *_others(inner)]
     for number in (1, 0):
-        name = forward_of((inner.one, inner.other)[number])
-        known, error = stacks(dumps[number].folder, {name})
+        # that of a backward pass is the engine's
+        frames, error = stack(dumps[number].folder, of_pass((inner.one, inner.other)[number], FORWARD))
         if error:
             result.notes.append(Fact("note.stack", {"why": {lang: error.text(lang) for lang in LANGUAGES}}))
-        if name in known:
-            result.stack, result.is_of_baseline = known[name], number == 0
+        if frames:
+            result.stack, result.is_of_baseline = frames, number == 0
             return
 
 
 def _numbers(state: State) -> list[Fact]:
     """Of what went in and of what came out, the tensor that is furthest apart."""
-    facts = [] if state.inputs or state.held else [Fact("in.none")]
-    for key, row in (
-        ("in", max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)),
-        ("out", state.worst),
-    ):
-        if row is None:
-            continue
-        slot, one, other, apart = row
-        values = {"slot": slot or "0", "size": apart.size, "how": apart.how, "by": apart.by, "cosine": apart.cosine}
-        numbers = {
-            "one": [one.top, one.bottom, one.mean, one.norm],
-            "other": [other.top, other.bottom, other.mean, other.norm],
-        }
-        facts.append(Fact(key, {**values, **numbers, "shapes": [list(one.shape), list(other.shape)]}))
+    came = max([*state.inputs, *state.held], key=lambda row: row[3].size, default=None)
+    facts = [] if came else [Fact("in.none")]
+    for key, row in (("in", came), ("out", state.worst)):
+        if row is not None:
+            slot, one, other, apart = row
+            values = {"slot": slot or "0", "size": apart.size, "how": apart.how, "by": apart.by, "cosine": apart.cosine}
+            numbers = {"one": one.numbers, "other": other.numbers, "shapes": [list(one.shape), list(other.shape)]}
+            facts.append(Fact(key, values | numbers))
     return facts
 
 

@@ -7,11 +7,12 @@ from math import isfinite
 from typing import Any
 
 from porter import __version__
+from porter.compare.verdict import Fact
 from porter.dumps.align import Pair
 from porter.dumps.compared import Comparison, Result
 from porter.dumps.model import FORWARD, Call
+from porter.dumps.stack import is_library
 from porter.dumps.states import State
-from porter.dumps.verdict import Fact
 from porter.files.documents import Json
 from porter.files.errors import printable
 from porter.rulebook.words import speaker, words
@@ -34,13 +35,13 @@ def document(found: Comparison, lang: str, repository: Json | None = None) -> Js
         "is_at_fault": verdict.is_at_fault,
         "sentence": sentence(result, lang),
         "place": _place(found, lang),
-        "evidence": [{"key": fact.key, "values": _plain(fact.values), "text": text} for fact, text in _evidence(result, lang)],
+        "evidence": [{"key": fact.key, "values": _plain(fact.values), "text": _evidence(fact, lang)} for fact in verdict.evidence],
         "next": [text for key, text in words("dumps", lang).items() if key.startswith(f"next.{verdict.reason}.")],
         "stack": {
             "of": "baseline" if result.is_of_baseline else "candidate",
             "frames": [
-                {"file": one.file, "line": one.line, "function": one.function, "source": one.source, "is_library": one.is_library}
-                for one in [each for each in result.stack if not each.is_library][:_FRAMES] or result.stack[:_FRAMES]
+                {"file": one.file, "line": one.line, "function": one.name, "source": one.source, "is_library": is_library(one)}
+                for one in ([each for each in result.stack if not is_library(each)] or result.stack)[:_FRAMES]
             ],
         },
         "repository": repository,
@@ -60,34 +61,35 @@ def document(found: Comparison, lang: str, repository: Json | None = None) -> Js
 
 
 def sentence(result: Result, lang: str) -> str:
-    verdict, values = result.verdict, dict(result.verdict.values)
+    verdict = result.verdict
+    values = {
+        "step": result.step,
+        "n": result.aligned[0],
+        **dict(zip(("pairs", "one", "other"), result.aligned)),
+        **verdict.values,
+    }
     if verdict.pair is not None:
-        values["call"] = _named(verdict.pair.one, result.module, lang)
-        values["pass"] = _pass(verdict.pair, lang)
+        values |= {"call": _named(verdict.pair.one, result.module, lang), "pass": _pass(verdict.pair, lang)}
     values["after"] = _named(verdict.after.one, "", lang) if verdict.after else say("nothing", lang)
-    values |= {"step": result.step}
-    values |= dict(zip(("pairs", "one", "other"), result.aligned))
-    values.setdefault("n", result.aligned[0])
-    if "child" in values:
-        values["child"] = printable(str(values["child"]))
-    if "names" in values:
-        values["names"] = printable(", ".join(map(str, verdict.values["names"])))  # type: ignore[call-overload]
     if "side" in values:
         values["role"] = say(str(values["side"]), lang)
-    return say(f"why.{verdict.reason}", lang, **{key: values[key] for key in values})
+    return printable(say(f"why.{verdict.reason}", lang, **values))
 
 
 def _named(call: Call, module: str, lang: str) -> str:
     name = call.name
     if name.path:
-        text = f"{name.path} ({name.operator})" + (f" #{name.number}" if name.number else "")
-        return printable(text)
-    operator = printable(f"{name.prefix}.{name.operator}.{name.number}")
-    return say("call", lang, operator=operator, module=printable(module)) if module else operator
+        return f"{name.path} ({name.operator})" + (f" #{name.number}" if name.number else "")
+    operator = f"{name.prefix}.{name.operator}.{name.number}"
+    return say("call", lang, operator=operator, module=module) if module else operator
+
+
+def _way(pair: Pair) -> str:
+    return "forward" if pair.one.name.direction == FORWARD else "backward"
 
 
 def _pass(pair: Pair, lang: str) -> str:
-    return say(f"pass.{'forward' if pair.one.name.direction == FORWARD else 'backward'}", lang)
+    return say(f"pass.{_way(pair)}", lang)
 
 
 def _place(found: Comparison, lang: str) -> Json | None:
@@ -103,7 +105,7 @@ def _place(found: Comparison, lang: str) -> Json | None:
         "step": result.step,
         "rank": result.rank,
         "same_in_ranks": same,
-        "pass": "forward" if pair.one.name.direction == FORWARD else "backward",
+        "pass": _way(pair),
         "module": result.module or None,
         "baseline": pair.one.text,
         "candidate": pair.other.text,
@@ -113,28 +115,19 @@ def _place(found: Comparison, lang: str) -> Json | None:
 
 
 def _same(one: Result, other: Result) -> bool:
-    pairs = one.verdict.pair, other.verdict.pair
-    return one.verdict.reason == other.verdict.reason and None not in pairs and pairs[0].name == pairs[1].name  # type: ignore[union-attr]
+    """Whether two ranks say the same of one call."""
+    mine, theirs = (each.verdict for each in (one, other))
+    return mine.reason == theirs.reason and bool(mine.pair and theirs.pair and mine.pair.name == theirs.pair.name)
 
 
-def _evidence(result: Result, lang: str) -> Iterator[tuple[Fact, str]]:
-    for fact in result.verdict.evidence:
-        if fact.key in ("in", "out"):
-            if fact.key == "in" and fact.values["size"] == 0 and fact.values["how"] != "unknown":
-                yield fact, say("in.same", lang)
-            else:
-                yield (
-                    fact,
-                    say(
-                        fact.key,
-                        lang,
-                        slot=printable(str(fact.values["slot"])),
-                        size=_size(fact, lang),
-                        numbers=_numbers(fact, lang),
-                    ),
-                )
-        else:
-            yield fact, printable(say(fact.key, lang, **fact.values))
+def _evidence(fact: Fact, lang: str) -> str:
+    values = fact.values
+    if fact.key not in ("in", "out"):
+        return printable(say(fact.key, lang, **values))
+    if fact.key == "in" and values["size"] == 0 and values["how"] != "unknown":
+        return say("in.same", lang)
+    text = say(fact.key, lang, slot=values["slot"], size=_size(fact, lang), numbers=_numbers(fact, lang))
+    return printable(text)
 
 
 def _size(fact: Fact, lang: str) -> str:

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 from porter.errors import UserError
-from porter.files.errors import printable
+from porter.files.errors import about_file, printable
 
 
 def nothing(name: str) -> UserError:
-    name = printable(name)
-    return UserError(
-        f"{name}: no dump.json in it; give the dump_path of msProbe, a stepN or a rankN folder of it",
-        f"{name}：其中没有 dump.json；请给出 msProbe 的 dump_path，或其中的 stepN、rankN 目录",
+    return about_file(
+        name,
+        "no dump.json in it; give the dump_path of msProbe, a stepN or a rankN folder of it",
+        "其中没有 dump.json；请给出 msProbe 的 dump_path，或其中的 stepN、rankN 目录",
     )
 
 
 def foreign(name: str) -> UserError:
-    name = printable(name)
-    return UserError(
-        f"{name}: not a dump of msProbe: no object with 'data'; give what PrecisionDebugger wrote",
-        f"{name}：不是 msProbe 的 dump：没有包含 'data' 的对象；请给出 PrecisionDebugger 写出的文件",
+    return about_file(
+        name,
+        "not a dump of msProbe: no object with 'data'; give what PrecisionDebugger wrote",
+        "不是 msProbe 的 dump：没有包含 'data' 的对象；请给出 PrecisionDebugger 写出的文件",
     )
 
 
 def empty(name: str) -> UserError:
-    name = printable(name)
-    return UserError(
-        f"{name}: no call of a module or operator is in it; dump a step that runs, with level L0, L1 or mix",
-        f"{name}：其中没有模块或算子的调用；请以 L0、L1 或 mix 级别 dump 实际运行的训练步",
+    return about_file(
+        name,
+        "no call of a module or operator is in it; dump a step that runs, with level L0, L1 or mix",
+        "其中没有模块或算子的调用；请以 L0、L1 或 mix 级别 dump 实际运行的训练步",
     )
 
 
 def large(name: str, most: int) -> UserError:
-    name = printable(name)
-    return UserError(
-        f"{name}: more than {most:,} tensors; dump one step, or name modules in `list`",
-        f"{name}：超过 {most:,} 个张量；请只 dump 一步，或用 `list` 指定模块",
+    return about_file(
+        name,
+        f"more than {most:,} tensors; dump one step, or name modules in `list`",
+        f"超过 {most:,} 个张量；请只 dump 一步，或用 `list` 指定模块",
     )
 
 
-def many(name: str, count: int) -> UserError:
-    name = printable(name)
-    return UserError(
-        f"{name}: {count} processes in one step, without numbers of ranks; give the folder of one of them",
-        f"{name}：同一步有 {count} 个进程，且没有 rank 编号；请给出其中一个进程的目录",
+def twice(name: str, one: str, other: str) -> UserError:
+    one, other = printable(one), printable(other)
+    return about_file(
+        name,
+        f"{one} and {other} are of one step, and of one rank or without one; give the folder of one of them",
+        f"{one} 与 {other} 属于同一步，且 rank 相同或没有 rank；请给出其中一个目录",
     )
 
 

@@ -11,7 +11,7 @@ from porter.regex import lazy
 
 FILE = "dump.json"
 _DEEP, _FOLDERS = 5, 20_000  # how far and how many folders are looked at
-_STEP, _RANK, _PROCESS = lazy(r"step(\d{1,9})"), lazy(r"rank(\d{0,9})"), lazy(r"proc\d{1,10}")
+_STEP, _RANK = lazy(r"step(\d{1,9})"), lazy(r"rank(\d{0,9})")
 Steps = dict[int, dict[int, str]]  # step -> rank -> folder
 
 
@@ -24,24 +24,22 @@ def find(path: str) -> Steps:
         if not os.path.isdir(path or "."):
             raise errors.nothing(path)
     found: Steps = {}
-    processes: dict[int, int] = {}
     for folder in _folders(path or "."):
         step, rank = _numbers(folder)
-        if rank is None:
-            processes[step] = processes.get(step, 0) + 1
-        if processes.get(step, 0) > 1 or (rank or 0) in found.get(step, {}):
-            raise errors.many(path, processes.get(step, 0) or 2)
-        found.setdefault(step, {})[rank or 0] = folder
+        ranks = found.setdefault(step, {})
+        if rank in ranks:
+            raise errors.twice(path, os.path.relpath(ranks[rank], path), os.path.relpath(folder, path))
+        ranks[rank] = folder
     if not found:
         raise errors.nothing(path)
     return {step: dict(sorted(ranks.items())) for step, ranks in sorted(found.items())}
 
 
-def _numbers(folder: str) -> tuple[int, int | None]:
+def _numbers(folder: str) -> tuple[int, int]:
     parts = os.path.abspath(folder).split(os.sep)
     step = next((int(match[1]) for part in reversed(parts) if (match := _STEP.fullmatch(part))), 0)
     match = _RANK.fullmatch(parts[-1])
-    return step, int(match[1] or 0) if match else None
+    return step, int(match[1] or 0) if match else 0
 
 
 def _folders(root: str) -> Iterator[str]:
@@ -62,7 +60,7 @@ def _folders(root: str) -> Iterator[str]:
 
 
 def common(one: Steps, other: Steps, names: tuple[str, str]) -> list[tuple[int, int, str, str]]:
-    """(step, rank, folder, folder), the first step first. Where a side has one step or one rank alone, it is the other's."""
+    """(step, rank, folder, folder), the first step first. Where each side has one step or one rank, they are taken for the same."""
     if len(one) == len(other) == 1:
         other = {next(iter(one)): next(iter(other.values()))}
     steps = [step for step in one if step in other]

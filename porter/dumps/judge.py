@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from porter.compare.verdict import Fact
 from porter.dumps.align import Aligned, Pair
 from porter.dumps.apart import statistics_apart, weights_differ
 from porter.dumps.model import mark
 from porter.dumps.names import path_of
 from porter.dumps.states import State, States, most
 from porter.dumps.tolerance import MOSTLY, REDUCED, SHARE, SINGLE, unit
-from porter.dumps.verdict import Fact, Verdict
+from porter.dumps.verdict import Verdict
 from porter.dumps.walk import Walk
 
 _FEW, _PRODUCTS = 0.3, 3
@@ -21,7 +22,7 @@ def judge(found: Aligned, states: States, is_first: bool) -> Verdict:
     if (verdict := _weights(states, is_first)) is not None:
         return verdict
     verdict = _passes(states, is_first)
-    if is_reduced(states, verdict):
+    if _is_reduced(states, verdict):
         first = verdict.pair
         states.raised(REDUCED)
         verdict = _passes(states, is_first)
@@ -74,21 +75,13 @@ def _weights(states: States, is_first: bool) -> Verdict | None:
     for pair in states.found.forward:
         slots = states.weights_of(pair)
         for slot, one, other in (*pair.weights, *pair.inputs) if slots else ():
-            if (
-                slot in slots
-                and one.is_float
-                and (one.top is None or one.top != one.bottom)
-                and one.count == other.count
-            ):
-                floor = max(unit(one.dtype), states.base) * (1 if is_first else 10)
-                named = path_of(pair.one.name.path) if pair.one.is_module else mark(one)
-                found.setdefault(
-                    (named, slot),
-                    (
-                        pair,
-                        weights_differ(one, other, floor) if is_first else statistics_apart(one, other).size > floor,
-                    ),
-                )
+            is_constant = one.top is not None and one.top == one.bottom
+            if slot not in slots or not one.is_float or is_constant or one.count != other.count:
+                continue
+            floor = max(unit(one.dtype), states.base) * (1 if is_first else 10)
+            differs = weights_differ(one, other, floor) if is_first else statistics_apart(one, other).size > floor
+            named = path_of(pair.one.name.path) if pair.one.is_module else mark(one)
+            found.setdefault((named, slot), (pair, differs))
     differing = [pair for pair, differs in found.values() if differs]
     if len(found) < _WEIGHTS or len(differing) <= MOSTLY * len(found):
         return None
@@ -96,17 +89,16 @@ def _weights(states: States, is_first: bool) -> Verdict | None:
     return Verdict("seed" if is_first else "update", None if is_first else differing[0], values=values)
 
 
-def is_reduced(states: States, verdict: Verdict) -> bool:
+def _is_reduced(states: States, verdict: Verdict) -> bool:
     """Whether the first product and all others of float32 differ as those of ten bits of mantissa do."""
     if verdict.pair is None or verdict.reason != "outputs" or states.base > SINGLE:
         return False
     state = states.of(verdict.pair)
     if "product" not in state.kinds or any(state.excess(row) * SINGLE > REDUCED for row in state.outputs):
         return False
-    products = [
-        state for pair in states.found.forward if "product" in (state := states.of(pair)).kinds and state.outputs
-    ]
-    return len(products) >= _PRODUCTS and all(most(state.outputs) > SINGLE for state in products)
+    every = map(states.of, states.found.forward)
+    sizes = [most(each.outputs) for each in every if "product" in each.kinds and each.outputs]
+    return len(sizes) >= _PRODUCTS and min(sizes) > SINGLE
 
 
 def precision_facts(states: States) -> list[Fact]:

@@ -24,6 +24,10 @@ class Value:
     trains: bool = False  # requires_grad
 
     @property
+    def numbers(self) -> list[float | None]:
+        return [self.top, self.bottom, self.mean, self.norm]
+
+    @property
     def count(self) -> int:
         return prod(self.shape)
 
@@ -42,7 +46,8 @@ class Value:
 
 def mark(value: Value) -> tuple[object, ...]:
     """Of a tensor that is seen again, also in another shape."""
-    return value.md5 or (value.top, value.bottom, value.mean, value.norm), value.count
+    # NaN is not the same as NaN
+    return value.md5 or tuple("nan" if n != n else n for n in value.numbers), value.count
 
 
 class Name(NamedTuple):

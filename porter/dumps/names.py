@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from porter.checkpoint.rules import canonical
-from porter.dumps.model import FORWARD, Call, Name
+from porter.dumps.model import Call, Name
 from porter.dumps.rules import operation
 from porter.regex import lazy
 
@@ -36,11 +36,11 @@ def key(call: Call) -> str:
     return f"{path_of(name.path)} {name.number}" if name.path else f"= {operation(name.operator)}"
 
 
-def forward_of(call: Call) -> str:
-    """The name of the call in the forward pass. Its stack is the user's: that of a backward pass is the engine's."""
+def of_pass(call: Call, direction: str) -> str:
+    """The name of the call in another pass."""
     name = call.name
-    if name.direction == FORWARD:
+    if name.direction == direction:
         return call.text
     if name.path:
-        return f"{name.prefix}.{name.path}.{name.operator}.{FORWARD}.{name.number}"
-    return call.text.removesuffix(name.direction) + FORWARD
+        return f"{name.prefix}.{name.path}.{name.operator}.{direction}.{name.number}"
+    return call.text.removesuffix(name.direction) + direction

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from porter.dumps import errors
 from porter.dumps.find import FILE
-from porter.dumps.model import BACKWARD, FORWARD, GRADIENTS, Call, Dump, Value
+from porter.dumps.model import BACKWARD, GRADIENTS, Call, Dump, Value
 from porter.dumps.names import parsed
 from porter.profiles.stream import Tape, members
 
 MOST = 1_000_000  # tensors of one dump
 _DEEP, _LITERAL = 12, 80  # lists in lists; characters of an argument
+_LARGEST = 1 << 62  # numbers of one tensor
 _HEAD = {"framework", "level", "task"}
 _TYPES = {"bfloat16": "bfloat16", "half": "float16", "float": "float32", "double": "float64", "long": "int64"}
 
@@ -65,37 +66,39 @@ def _construct(dump: Dump) -> None:
 def _fill(call: Call, row: dict[str, Any]) -> None:
     direction = call.name.direction
     if direction == GRADIENTS:
-        call.outputs |= dict(_values("", row, {}))
+        call.outputs |= _values(row)
         return
-    inputs = ("input_args", "input_kwargs") if direction == FORWARD else ("input",)
-    for part in inputs:
-        prefix = "" if part != "input_kwargs" else "kwargs"
-        call.inputs |= dict(_values(prefix, row.get(part), call.literals))
-    call.outputs |= dict(_values("", row.get("output"), {}))
-    if direction != BACKWARD:
-        call.weights |= dict(_values("", row.get("parameters"), {}))
+    call.outputs |= _values(row.get("output"))
+    if direction == BACKWARD:
+        call.inputs |= _values(row.get("input"))
+        return
+    call.inputs |= _values(row.get("input_args"), "", call.literals)
+    call.inputs |= _values(row.get("input_kwargs"), "kwargs", call.literals)
+    call.weights |= _values(row.get("parameters"))
 
 
-def _values(prefix: str, value: Any, literals: dict[str, str]) -> Iterator[tuple[str, Value]]:
+def _values(value: Any, prefix: str = "", literals: dict[str, str] | None = None) -> dict[str, Value]:
     """Tensors in lists and dictionaries, by the way to each; other arguments go to `literals`."""
+    found: dict[str, Value] = {}
     waiting = [(prefix, value, 0)]
     while waiting:
         slot, item, depth = waiting.pop()
         if isinstance(item, dict) and isinstance(item.get("type"), str) and not isinstance(item.get("shape"), list):
-            if len(literals) < 1000 and "value" in item:
+            if literals is not None and len(literals) < 1000 and "value" in item:
                 literals[slot.removeprefix("kwargs.")] = str(item["value"])[:_LITERAL]
         elif isinstance(item, dict) and isinstance(item.get("shape"), list) and isinstance(item.get("dtype"), str):
             if (tensor := _tensor(item)) is not None:
-                yield slot, tensor
+                found[slot] = tensor
         elif isinstance(item, (dict, list)) and depth < _DEEP:
             rows = item.items() if isinstance(item, dict) else enumerate(item)
             inner = [(f"{slot}.{key}" if slot else str(key), part, depth + 1) for key, part in rows]
             waiting += reversed(inner)
+    return found
 
 
 def _tensor(row: dict[str, Any]) -> Value | None:
     shape = row["shape"][:64]
-    if not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
+    if not all(type(n) is int and n >= 0 for n in shape) or prod(shape) >= _LARGEST:
         return None
     top, bottom, mean, norm = (_number(row.get(key)) for key in ("Max", "Min", "Mean", "Norm"))
     md5, file = row.get("md5"), row.get("data_name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from porter.compare.show import PLACES, listed, place_line, verdict_line
 from porter.dumps.document import say, shown
 from porter.files.documents import Json
 from porter.files.errors import printable
@@ -13,24 +14,18 @@ from porter.terminal import columns, pad
 if TYPE_CHECKING:
     from porter.terminal import Line
 
-STYLES = {"difference": "bold red", "none": "bold green", "unsure": "bold yellow"}
-_PLACES = 5
+_NUMBERS = ("inputs", "outputs", "allowed")
 
 
 def lines(found: Json, lang: str) -> list[Line]:
     rows: list[Line] = [[(text, "dim")] for text in heads(found, lang)]
-    rows += [[], [(say("verdict", lang), ""), (line(found["sentence"]), STYLES[found["outcome"]])]]
-    if found["place"] and found["outcome"] != "none":
-        rows.append([("  " + found["place"]["text"], "")])
-    for key, texts in (("evidence", [fact["text"] for fact in found["evidence"]]), ("next", found["next"])):
-        if texts and found["outcome"] != "none":
-            rows += [[], [(say(key, lang), "bold")], *([("  " + line(text), "")] for text in texts)]
+    rows += [[], verdict_line(say("verdict", lang), found)]
     if found["outcome"] != "none":
-        rows += _stack(found, lang) + _course(found, lang)
-    rows += [[], [(aligned_text(found, lang), "dim")]]
-    if found["floor"]:
-        rows.append([(floor_text(found, lang), "dim")])
-    return rows + [[(line(note["text"]), "dim")] for note in found["notes"]]
+        if found["place"]:
+            rows.append([("  " + found["place"]["text"], "")])
+        rows += listed(say("evidence", lang), [fact["text"] for fact in found["evidence"]])
+        rows += listed(say("next", lang), found["next"]) + _stack(found, lang) + _course(found, lang)
+    return [*rows, [], *([(line(text), "dim")] for text in tails(found, lang))]
 
 
 def heads(found: Json, lang: str) -> list[str]:
@@ -40,14 +35,14 @@ def heads(found: Json, lang: str) -> list[str]:
     ]
 
 
-def aligned_text(found: Json, lang: str) -> str:
-    about = found["aligned"]
+def tails(found: Json, lang: str) -> list[str]:
+    """How much was compared, and by what measure; notes."""
+    about, floor = found["aligned"], found["floor"]
     counts = {"missing": len(about["missing"]), "extra": len(about["extra"])}
-    return say("aligned", lang, n=about["pairs"], one=about["baseline"], other=about["candidate"], **counts)
-
-
-def floor_text(found: Json, lang: str) -> str:
-    return say("floor", lang, floor=f"{found['floor']:.2g}", how=say(f"floor.{found['by']}", lang))
+    rows = [say("aligned", lang, n=about["pairs"], one=about["baseline"], other=about["candidate"], **counts)]
+    if floor:
+        rows.append(say("floor", lang, floor=f"{floor:.2g}", how=say(f"floor.{found['by']}", lang)))
+    return rows + [note["text"] for note in found["notes"]]
 
 
 def frame_text(frame: Json) -> str:
@@ -64,38 +59,30 @@ def _stack(found: Json, lang: str) -> list[Line]:
     frames, about = found["stack"]["frames"], found["repository"]
     if not frames:
         return []
-    rows: list[Line] = [[], [(say("stack", lang, role=say(found["stack"]["of"], lang)), "bold")]]
-    rows += [[("  " + frame_text(frame), "")] for frame in frames]
+    rows = listed(say("stack", lang, role=say(found["stack"]["of"], lang)), [frame_text(frame) for frame in frames])
     if about:
         key = repository_key(about)
         rows += [[], [(say(key, lang, root=printable(about["root"])), "bold" if key == "places" else "")]]
-        rows += [_finding(place) for place in about["places"]]
+        rows += [place_line(place) for place in about["places"]]
         if about["near"]:
-            rows += [[], [(say("places.near", lang), "bold")], *(_finding(place) for place in about["near"][:_PLACES])]
+            rows += [[], [(say("places.near", lang), "bold")], *map(place_line, about["near"][:PLACES])]
     return rows
 
 
-def _finding(place: Json) -> Line:
-    return [(f"  {line(place['path'])}:{place['line']}: {place['code']} {line(place['message'])}", "")]
-
-
-def _marked(row: Json, found: Json) -> str:
-    return ("> " if row["baseline"] == found["place"]["baseline"] else "  ") + line(row["baseline"])
-
-
 def _course(found: Json, lang: str) -> list[Line]:
+    """A table, with a mark at the call that is told."""
     if not found["course"]:
         return []
-    header = [
-        "  " + say("course.call", lang),
-        *(say(f"course.{key}", lang) for key in ("inputs", "outputs", "allowed")),
-    ]
-    cells = [
-        [_marked(row, found), shown(row["inputs"]), shown(row["outputs"]), shown(row["allowed"])]
-        for row in found["course"]
-    ]
-    widths = [max(columns(row[at]) for row in (header, *cells)) for at in range(len(header))]
+    header = ["  " + say("course.call", lang), *(say(f"course.{key}", lang) for key in _NUMBERS)]
+    table = [(header, "dim")]
+    for row in found["course"]:
+        is_told = row["baseline"] == found["place"]["baseline"]
+        cells = [("> " if is_told else "  ") + line(row["baseline"]), *(shown(row[key]) for key in _NUMBERS)]
+        table.append((cells, "bold" if is_told else ""))
+    widths = [max(map(columns, column)) for column in zip(*(cells for cells, _ in table))]
     rows: list[Line] = [[], [(say("course", lang), "bold")]]
-    for row, style in [(header, "dim"), *((row, "bold" if row[0].startswith(">") else "") for row in cells)]:
-        rows.append([("  ".join(pad(cell, width, at > 0) for at, (cell, width) in enumerate(zip(row, widths))), style)])
+    for cells, style in table:
+        rows.append(
+            [("  ".join(pad(cell, width, at > 0) for at, (cell, width) in enumerate(zip(cells, widths))), style)]
+        )
     return rows

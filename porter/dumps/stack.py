@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from porter.diagnose.repository import ELSEWHERE
+from porter.diagnose.traces import Frame
 from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.profiles.stream import Tape, members
@@ -13,39 +15,27 @@ from porter.regex import lazy
 
 MOST = 60  # frames
 _FRAME = lazy(r"\s{0,8}File \"?([^\"\n]{1,1000}?)\"?, line (\d{1,9}), in ([^,\n]{1,200}),?\s{0,8}(.{0,300})")
-_LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/torch/nn/modules/", "/msprobe/", "<")
+_LIBRARIES = (*ELSEWHERE, "/torch/nn/modules/", "/msprobe/")
 
 
-class Line(NamedTuple):
-    file: str
-    line: int
-    function: str
-    source: str
-
-    @property
-    def is_library(self) -> bool:
-        return any(part in self.file.replace("\\", "/") for part in _LIBRARIES)
+def is_library(frame: Frame) -> bool:
+    return any(part in frame.file.replace("\\", "/") for part in _LIBRARIES)
 
 
-def stacks(folder: str, names: set[str]) -> tuple[dict[str, list[Line]], UserError | FilesError | None]:
-    """The frames of each call that is known, the innermost first; and why nothing could be read, where it could not."""
+def stack(folder: str, name: str) -> tuple[list[Frame], UserError | FilesError | None]:
+    """The frames of a call, the innermost first; and why nothing could be read, where it could not."""
     file = os.path.join(folder, "stack.json")
-    found: dict[str, list[Line]] = {}
     if not os.path.lexists(file):
-        return found, None
+        return [], None
     try:
         tape = Tape(file)
-        if tape.peek() != "{":
-            return found, None
-        for keys, value in members(tape):
-            for name, frames in _rows(keys[0], value):
-                if name in names and name not in found:
-                    found[name] = list(_lines(frames))
-            if len(found) == len(names):
-                break
+        for keys, value in members(tape) if tape.peek() == "{" else ():
+            for known, frames in _rows(keys[0], value):
+                if known == name:
+                    return list(_frames(frames)), None
     except (UserError, FilesError) as error:
-        return found, error
-    return found, None
+        return [], error
+    return [], None
 
 
 def _rows(key: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -58,7 +48,7 @@ def _rows(key: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def _lines(frames: Any) -> Iterator[Line]:
+def _frames(frames: Any) -> Iterator[Frame]:
     for text in frames[:MOST]:
         if isinstance(text, str) and (match := _FRAME.match(text[:2000])):
-            yield Line(match[1], int(match[2]), match[3].strip(), match[4].strip())
+            yield Frame(match[1], int(match[2]), match[3].strip(), match[4].strip())

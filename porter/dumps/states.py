@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 
 from porter.dumps.align import Aligned, Pair, Values
 from porter.dumps.apart import Apart, Measure
 from porter.dumps.model import BACKWARD, FORWARD, GRADIENTS, Dump, Value, mark
-from porter.dumps.names import forward_of
+from porter.dumps.names import of_pass
 from porter.dumps.rules import kinds
-from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, REDUCED, SHARE, is_half, unit
+from porter.dumps.tolerance import CONDITION, GROWTH, MASKED, REDUCED, SHARE, SINGLE, is_half, unit
 
 Row = tuple[str, Value, Value, Apart]
 
@@ -23,9 +24,8 @@ class State:
     outputs: list[Row]
     floor: float  # what one operation may change by rounding
     is_by_tensors: bool
-    around: float = (
-        0.0  # how far the calls are apart that it consists of, and of statistics all before it: they show a part of it
-    )
+    # how far the calls are apart that it consists of, and of statistics all before it: they show a part of it
+    around: float = 0.0
 
     @property
     def came(self) -> float:
@@ -114,17 +114,18 @@ class States:
         return found
 
     def _state(self, pair: Pair) -> State:
-        inputs, held = self._rows(pair.inputs), self._rows(pair.weights)
-        name = pair.one.name
-        if name.direction == GRADIENTS:
-            backward = self._by_name.get(f"{name.prefix}.{name.path}.{name.operator}.{BACKWARD}.{name.number}")
+        inputs, held, direction = self._rows(pair.inputs), self._rows(pair.weights), pair.one.name.direction
+        if direction == GRADIENTS:
+            backward = self._by_name.get(of_pass(pair.one, BACKWARD))
             inputs = self._rows(backward.inputs) if backward else []
-        if name.direction != FORWARD and (before := self._by_name.get(forward_of(pair.one))):
+        if direction != FORWARD and (before := self._by_name.get(of_pass(pair.one, FORWARD))):
             held = self._rows([*before.inputs, *before.weights])
         outputs = self._rows(pair.outputs)
         rows = [*inputs, *held, *outputs]
         by_tensors = any(row[3].how == "tensors" for row in rows)
-        floor = max(self.base, self._unit(rows), 0.0 if by_tensors else self._carried)
+        # of the baseline: a type that the candidate has in a few calls alone is a difference
+        own = max((unit(one.dtype) for _, one, _, _ in rows if one.is_float), default=SINGLE)
+        floor = max(self.base, own, 0.0 if by_tensors else self._carried)
         if not by_tensors and any(is_half(one.dtype) and one.is_float for _, one, _, _ in outputs):
             self._carried = max(self._carried, floor)
         return State(pair, inputs, held, outputs, floor, by_tensors)
@@ -132,25 +133,16 @@ class States:
     def _rows(self, values: Values) -> list[Row]:
         return [(slot, one, other, self.measure(one, other)) for slot, one, other in values]
 
-    def _unit(self, rows: list[Row]) -> float:
-        """Of the baseline: a type that the candidate has in a few calls alone is a difference."""
-        return max((unit(one.dtype) for _, one, _, _ in rows if one.is_float), default=unit("float32"))
-
 
 def _halves(found: Aligned, at: int) -> tuple[str, float]:
     """The commonest half of one side, and the share of its calls that have one."""
-    counts: dict[str, int] = {}
-    calls = [(pair.one, pair.other)[at] for pair in found.forward]
-    for call in calls:
-        names = {
-            value.dtype
-            for value in (*call.outputs.values(), *call.inputs.values())
-            if value.is_float and is_half(value.dtype)
-        }
-        for name in names:
-            counts[name] = counts.get(name, 0) + 1
+    counts: Counter[str] = Counter()
+    for pair in found.forward:
+        call = (pair.one, pair.other)[at]
+        values = (*call.outputs.values(), *call.inputs.values())
+        counts.update({value.dtype for value in values if value.is_float and is_half(value.dtype)})
     name = max(counts, key=lambda each: (counts[each], each), default="")
-    return name, counts.get(name, 0) / (len(calls) or 1)
+    return name, counts[name] / (len(found.forward) or 1)
 
 
 def _condition(pair: Pair, inputs: list[Row], output: Row) -> float:
@@ -166,7 +158,8 @@ def _condition(pair: Pair, inputs: list[Row], output: Row) -> float:
         return max(1.0, max(value.norm or 0.0 for value in came) / went.norm) if went.norm else inf
     factors = [1.0, max(value.rms or 0.0 for value in came) / went.rms if went.rms else CONDITION]
     if "centred" in what and first.rms and first.mean is not None:
-        left = sqrt(max(0.0, 1 - (first.mean / first.rms) ** 2))
+        share = first.mean / first.rms
+        left = sqrt(max(0.0, 1 - share * share))
         factors.append(1 / left if left else CONDITION)
     if "exponential" in what and first.top is not None and isfinite(first.top):
         factors.append(abs(first.top))

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact
 from porter.dumps.align import Pair
 
-DIFFERENCE, NONE, UNSURE = "difference", "none", "unsure"
-# reasons -> outcome; a module is at fault for those of AT_FAULT alone
+# a module is at fault for these alone
+AT_FAULT = ("shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights")
 REASONS = {
-    "shape": DIFFERENCE, "finite": DIFFERENCE, "outputs": DIFFERENCE, "inside": DIFFERENCE, "several": DIFFERENCE,
-    "dropout": DIFFERENCE, "gradient": DIFFERENCE, "weights": DIFFERENCE, "between": DIFFERENCE, "data": DIFFERENCE, "scaled": DIFFERENCE,
-    "incoming": DIFFERENCE, "update": DIFFERENCE,
-    "equal": NONE, "rounding": NONE,
-    "seed": UNSURE, "random": UNSURE, "discrete": UNSURE, "lookup": UNSURE, "md5": UNSURE, "margin": UNSURE, "reduced": UNSURE, "collective": UNSURE,
-    "grown": UNSURE, "unaligned": UNSURE, "ends": UNSURE, "unknown": UNSURE,
-}  # fmt: skip
-AT_FAULT = frozenset({"shape", "finite", "outputs", "inside", "several", "dropout", "gradient", "weights"})
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A sentence of rules/words/dumps.toml, and what it is filled with."""
-
-    key: str
-    values: Mapping[str, object] = field(default_factory=dict)
+    **dict.fromkeys((*AT_FAULT, "between", "data", "scaled", "incoming", "update"), DIFFERENCE),
+    **dict.fromkeys(("equal", "rounding"), NONE),
+    **dict.fromkeys(("seed", "random", "discrete", "lookup", "md5", "margin", "reduced", "collective"), UNSURE),
+    **dict.fromkeys(("grown", "unaligned", "ends", "unknown"), UNSURE),
+}
 
 
 @dataclass
@@ -35,8 +24,6 @@ class Verdict:
     reason: str
     pair: Pair | None = None
     after: Pair | None = None
-    step: int = 0
-    rank: int = 0
     values: dict[str, object] = field(default_factory=dict)
     evidence: list[Fact] = field(default_factory=list)
 

@@ -46,7 +46,7 @@ class Walk:
     def _look(self, pair: Pair, state: State) -> Verdict | None:
         if weights := self._weights(pair, state):
             if self.is_first:
-                return Verdict("weights", pair, values={"names": [row[0] for row in weights]})
+                return _weights_of(pair, weights)
             self._excuse("update", pair)
             return None
         if pair.one.name.direction != FORWARD and not state.inputs:
@@ -54,7 +54,10 @@ class Walk:
         strange = [row for row in state.inputs if self._is_strange(row, state)]
         if strange:
             return None if self.excuse or self._has_no_effect(pair) else self._incoming(pair, strange)
-        if state.differs and "uninitialised" not in state.kinds:
+        if "uninitialised" in state.kinds:  # what it held accounts for inputs of later calls, and for nothing else
+            self._made |= {mark(row[1]): row[3].size for row in state.outputs}
+            return None
+        if state.differs:
             return self._origin(pair, state)
         self._agrees(pair, state)
         return None
@@ -71,7 +74,7 @@ class Walk:
         """Whether an input is further apart than rounding before it explains."""
         _, one, _, apart = row
         if not one.is_float:
-            return apart.size > 0
+            return apart.size > self._made.get(mark(one), 0.0)
         expected = self._made.get(mark(one), self._level)
         return apart.size > state.growth * max(expected, state.floor)
 
@@ -109,11 +112,11 @@ class Walk:
         for above in self.states.above(pair):
             state = self._state(above)
             if self.is_first and (weights := self._weights(above, state)):
-                return Verdict("weights", above, values={"names": [row[0] for row in weights]})
+                return _weights_of(above, weights)
             if state.differs and not any(self._is_strange(each, state) for each in state.inputs):
                 if any(each[3].how == "md5" and each[3].size for each in state.outputs):
                     return Verdict("md5", above)
-                return Verdict("inside", above, values={"child": pair.name, "slot": row[0]})
+                return Verdict("inside", above, values={"child": pair.name})
         values: dict[str, object] = {"slot": row[0]}
         if pair.one.name.direction == FORWARD:
             is_made = mark(row[1]) in self._made
@@ -127,7 +130,7 @@ class Walk:
         worst = state.worst
         assert worst
         if worst[3].how in ("shape", "finite"):
-            return Verdict(worst[3].how, pair, values={"slot": worst[0]})
+            return Verdict(worst[3].how, pair)
         if self.excuse in ("random", "discrete"):
             return None  # nothing behind it tells a fault from what was drawn
         draws = [_draws(call, state.kinds) for call in (pair.one, pair.other)]
@@ -154,7 +157,11 @@ class Walk:
             return None
         direction = pair.one.name.direction
         reason = "several" if pair.first else "outputs" if direction in (FORWARD, BACKWARD) else "gradient"
-        return Verdict(reason, pair, values={"slot": worst[0]})
+        return Verdict(reason, pair)
+
+
+def _weights_of(pair: Pair, rows: list[Row]) -> Verdict:
+    return Verdict("weights", pair, values={"names": ", ".join(row[0] for row in rows)})
 
 
 def _draws(call: Call, kinds: frozenset[str]) -> bool:

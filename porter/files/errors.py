@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from porter.errors import UserError
+
 MESSAGES = {
     # findings carry these keys; the engine has its own texts for them
     "missing": ("{path}: no such file or directory", "{path}：文件或目录不存在"),
@@ -221,6 +223,11 @@ class FilesError(Exception):
     def __reduce__(self) -> tuple[partial[FilesError], tuple[()]]:
         key, values = self.args
         return partial(FilesError, key, **values), ()
+
+
+def about_file(name: str, en: str, zh: str) -> UserError:
+    """One line about a file that is read, or a folder."""
+    return UserError(f"{printable(name)}: {en}", f"{printable(name)}：{zh}")
 
 
 def reason(error: Exception) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from markupsafe import Markup
 
 from porter.files.documents import Json
 from porter.fleet.row import FAILED
 from porter.fleet.summary import NOTHING, STAGES, best
-from porter.report.html import both_texts, label_of, world
-from porter.report.page import FIRST, unmarked
+from porter.report.html import both_texts, of_room
+from porter.report.page import FIRST
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
 
@@ -22,12 +21,8 @@ NAMED = 3  # obstacles of one repository
 
 def page(found: Json) -> str:
     lang, totals = found["language"], found["totals"]
-    made = world(lang, {"name": "", "commit": ""})
-    made.globals["s"] = lambda key, **values: both_texts({one: say(key, one, **values) for one in LANGUAGES})
-    made.globals["label_of"] = partial(label_of, say)
     context = {
         "d": found,
-        "title": say("title", lang),
         "sentence": {one: headline(totals, one) for one in LANGUAGES},
         "best": best(found["obstacles"]),
         "days": span(totals["days"]),
@@ -36,9 +31,8 @@ def page(found: Json) -> str:
         "named": NAMED,
         "first": FIRST,
         "gone": ", ".join(row["name"] for row in found["gone"]),
-        "data": Markup(unmarked({"findings": [], "words": {}, "title": [say("title", one) for one in LANGUAGES], "project": ""})),
-    }  # fmt: skip
-    return made.get_template("fleet.html.j2").render(context) + "\n"
+    }
+    return of_room("fleet.html.j2", say, "title", lang, context)
 
 
 def headline(totals: Json, lang: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,7 +15,7 @@ from porter.report import support
 from porter.report.advice import of_standing
 from porter.report.colours import coloured, runs
 from porter.report.links import Links
-from porter.report.page import STATES, TOP, context, project
+from porter.report.page import STATES, TOP, context, project, unmarked
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
 from porter.report.work import amount
@@ -91,6 +91,26 @@ def world(lang: str, project: Json) -> Environment:
     }
     made.filters |= {"shown": shown, "line": line, "spans": _spans}
     return made
+
+
+def of_room(template: str, say: Callable[..., str], title: str, lang: str, shown_there: Json) -> str:
+    """A page that is of no one repository. `title`: a key of the room's words."""
+    made = world(lang, {"name": "", "commit": ""})
+    with_words(made, say)
+    titles = [say(title, one) for one in LANGUAGES]
+    data = Markup(unmarked({"findings": [], "words": {}, "title": titles, "project": ""}))
+    return made.get_template(template).render({"title": say(title, lang), "data": data, **shown_there}) + "\n"
+
+
+def with_words(made: Environment, say: Callable[..., str]) -> None:
+    """`s` and `label_of` of its templates are the words of a room."""
+    made.globals["s"] = lambda key, **values: both_texts({one: say(key, one, **values) for one in LANGUAGES})
+    made.globals["label_of"] = partial(label_of, say)
+
+
+def by_language(lists: Iterable[Iterable[str]]) -> list[dict[str, str]]:
+    """Texts in both languages, of a list for each."""
+    return [dict(zip(LANGUAGES, texts)) for texts in zip(*lists)]
 
 
 def both_texts(texts: dict[str, str], paragraphs: bool = False) -> Markup:

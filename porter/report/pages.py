@@ -7,7 +7,7 @@ import re
 from base64 import b32encode
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 
 from jinja2 import Template
 from markupsafe import Markup
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from porter.files.documents import Json
 from porter.report import document_of
 from porter.report.excerpt import Excerpts
-from porter.report.html import both_texts, index, label_of, templates
+from porter.report.html import index, templates, with_words
 from porter.report.links import Links
 from porter.report.model import Report
 from porter.report.page import state, unmarked
@@ -56,8 +56,7 @@ class Site:
     @cached_property
     def _template(self) -> Template:
         world = templates(self.document, self.links)
-        world.globals["s"] = lambda key, **values: both_texts({lang: say(key, lang, **values) for lang in LANGUAGES})
-        world.globals["label_of"] = partial(label_of, say)
+        with_words(world, say)
         return world.get_template("file.html.j2")
 
     @cached_property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from porter.rulebook.errors import RuleError
@@ -28,3 +29,25 @@ def placed(name: str, data: bytes, known: Iterable[str]) -> Iterator[tuple[str, 
     """The same, with its place in words: by its id or name, where it has one."""
     for kind, number, row in stanzas(name, data, known):
         yield kind, f"{name}: [[{kind}]] {row.get('id') or row.get('name') or number}", row
+
+
+def checked(
+    files: Iterable[tuple[str, bytes]], known: Mapping[str, Set[str]], optional: Set[str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The same of all files, where a stanza has the keys of its kind and no others. Raises RuleError."""
+    for name, data in files:
+        for kind, where, row in placed(name, data, known):
+            if unknown := row.keys() - known[kind]:
+                raise RuleError(f"{where}: unknown key {min(unknown)!r}")
+            if missing := known[kind] - optional - row.keys():
+                raise RuleError(f"{where}: {min(missing)!r} is missing")
+            yield kind, where, row
+
+
+def expressions(patterns: Iterable[str], where: str) -> None:
+    """Raises RuleError where one is no regular expression."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise RuleError(f"{where}: {pattern!r}: {error}") from None

@@ -72,7 +72,10 @@ def test_ranks_and_steps_that_are_not_there(tmp_path):
         net().write(tmp_path / "several" / "step0" / f"proc{rank + 100}")
     assert "none of its ranks" in refused(tmp_path / "gpu", tmp_path / "npu")
     assert "none of its steps" in refused(tmp_path / "gpu", tmp_path / "late")
-    assert "2 processes in one step" in refused(tmp_path / "gpu", tmp_path / "several")
+    assert "step0/proc100 and step0/proc101 are of one step" in refused(tmp_path / "gpu", tmp_path / "several")
+    for mode in ("GRAPH_MODE", "PYNATIVE_MODE"):
+        net().write(tmp_path / "modes" / mode / "step0" / "rank0")
+    assert "_MODE/step0/rank0 are of one step" in refused(tmp_path / "gpu", tmp_path / "modes")
     net().write(tmp_path / "npu" / "step0" / "rank0")
     found = document(compare(str(tmp_path / "gpu"), str(tmp_path / "npu")), "en")
     assert [note["text"] for note in found["notes"]] == ["ranks that are on one side alone, left out: 1, 2, 3"]
@@ -152,6 +155,42 @@ def test_stacks_of_any_size_are_read_in_bounded_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 25e6
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("into", "one", "other"),
+    [
+        ({}, {"Norm": None}, {"Norm": None, "Mean": 0.7}),
+        ({}, {"Min": None}, {"Min": None, "Max": 3.0}),
+        ({}, {"Norm": 0.0}, {"Norm": 0.0, "Mean": 0.7}),
+        ({}, {"Norm": -1.0}, {"Norm": 1.0}),
+        ({"Mean": 1e300}, {}, {"Norm": 99.0}),
+    ],
+)
+def test_statistics_that_do_not_fit_each_other_are_still_compared(tmp_path, into, one, other):
+    for side, changed in (("gpu", one), ("npu", other)):
+        made = Made(level="L0").forward("Module.a.LayerNorm.forward.0", [tensor(**into)], [tensor(**changed)])
+        made.write(tmp_path / side)
+    verdict = compare(str(tmp_path / "gpu"), str(tmp_path / "npu")).result.verdict
+    assert verdict.reason == "outputs"
+
+
+def test_a_name_of_an_input_is_shown_and_not_obeyed(tmp_path):
+    for side, scale in (("gpu", 1.0), ("npu", 2.0)):
+        into = [{"a\x1b\u202e": tensor(scale=scale)}]
+        Made(level="L0").forward("Module.a.Linear.forward.0", into, [tensor()]).write(tmp_path / side)
+    found = document(compare(str(tmp_path / "gpu"), str(tmp_path / "npu")), "zh")
+    assert found["reason"] == "data" and "\\x1b" in found["sentence"] and found["sentence"].isprintable()
+
+
+def test_a_shape_that_no_memory_holds_is_left_out(tmp_path):
+    for side in ("gpu", "npu"):
+        shape = (1 << 39,) * 40
+        made = Made(level="L0").forward(
+            "Module.a.Linear.forward.0", [tensor(), {**tensor(), "shape": shape}], [tensor()]
+        )
+        made.write(tmp_path / side)
+    assert compare(str(tmp_path / "gpu"), str(tmp_path / "npu")).result.verdict.reason == "equal"
 
 
 NUMBER = st.one_of(st.none(), st.floats(), st.integers(), st.text(max_size=3), st.booleans())

@@ -13,7 +13,7 @@ from porter.dumps.compared import compare
 from porter.dumps.find import find
 from porter.dumps.names import key, parsed, path_of
 from porter.dumps.read import read
-from porter.dumps.stack import stacks
+from porter.dumps.stack import is_library, stack
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,15 @@ def test_stacks_of_both_versions(tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "stack.json").write_text(json.dumps(rows))
-        found, error = stacks(str(folder), {"b"})
-        assert error is None and list(found) == ["b"]
-        assert [(line.file, line.line, line.function) for line in found["b"] if not line.is_library][0] == (
+        assert stack(str(folder), "c") == ([], None)
+        found, error = stack(str(folder), "b")
+        assert error is None
+        assert [(line.file, line.line, line.name) for line in found if not is_library(line)][0] == (
             "/data/repo/net.py",
             4,
             "forward",
         )
-        assert found["b"][1].source == "return self.fc(x).cuda()"
+        assert found[1].source == "return self.fc(x).cuda()"
 
 
 def test_folders(tmp_path):

@@ -129,7 +129,20 @@ def test_what_memory_held_and_what_has_no_effect_are_passed_over(tmp_path):
             "Module.head.Linear.forward.0", [tensor(3.0)], [tensor(4.0)]
         )
 
-    assert reason(tmp_path, side(1, 1), side(1e6, 1.5))[0] not in ("outputs", "inside", "between", "data")
+    assert reason(tmp_path, side(1, 1), side(1e6, 1.5))[0] == "grown"
+    assert reason(tmp_path / "aside", side(1, 1), side(1, 1.5))[0] == "grown"
+
+
+@pytest.mark.parametrize("garbage", [1e6, float("inf"), float("nan")])
+def test_a_fault_behind_what_memory_held_is_seen(tmp_path, garbage):
+    def side(held: float, scale: float) -> Made:
+        made = Made(level="mix").forward("Torch.empty.0.forward", [], [tensor(9.0, scale=held)])
+        made.forward("Tensor.copy_.0.forward", [tensor(9.0, scale=held), tensor(1.0)], [tensor(1.0)])
+        made.forward("Module.a.Linear.forward.0", [tensor(1.0)], [tensor(2.0, scale=scale)])
+        return made.forward("Module.b.Linear.forward.0", [tensor(2.0, scale=scale)], [tensor(3.0, scale=scale)])
+
+    assert reason(tmp_path, side(1, 1), side(garbage, 1.3)) == ("outputs", "Module.a.Linear.forward.0")
+    assert reason(tmp_path / "none", side(1, 1), side(garbage, 1))[0] == "rounding"
 
 
 def test_a_sum_that_cancels_to_nothing_is_no_fault(tmp_path):
