@@ -26,7 +26,7 @@ _NPU = lazy(
 )
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
-_TORCH, _CALL = lazy(rb"(?m)^import torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
 _PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
 _DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")

@@ -62,6 +62,7 @@ def said(code: str, torch_npu: str = "2.7.1.post11") -> set[tuple[str, str]]:
         ("d = torch.cuda", "module"),
         ('args.device = "cuda"', "value"),
         ('args.device == "cuda"', "held"),
+        ('{"cuda": 1, "cpu": 2}[args.device]', "held"),
         ('args.backend == "nccl"', "held"),
     ],
 )
@@ -111,6 +112,9 @@ def test_what_it_does_not_reach_is_edited(before: str, after: str) -> None:
         ('x.device == torch.device("cuda:0")', "PRT151", "made"),
         ('torch.load("a.pt", map_location={"cuda:0": "cpu"})', "PRT151", "saved"),
         ("torch.jit.script(model)", "PRT149", "script"),
+        ('str(x.device)[:4] == "cuda"', "PRT151", "compared-by-hand"),
+        ('{"cuda": 1, "cpu": 2}[x.device.type]', "PRT151", "compared-by-hand"),
+        ('table = {"cuda": 1, "cpu": 2}; table.get(x.device.type)', "PRT151", "compared-by-hand"),
     ],
 )
 def test_what_it_makes_something_else_of_is_told(line: str, code: str, why: str) -> None:
@@ -306,6 +310,7 @@ def test_who_saves_scripts_is_told_to_take_another_style(tmp_path: Path) -> None
         (f"import argparse\nfrom net import net\n\n\ndef test_model():\n    argparse.ArgumentParser()\n{MAIN}", True),
         (f"from net import net\n\n\ndef test_model():\n    net()\n{MAIN}", False),
         ("import unittest\nfrom net import net\n\nnet().train()\n", False),
+        ("from torch import nn\nfrom net import net\n\nprint(net())\n", True),
     ],
 )
 def test_what_is_called_like_a_test_may_be_a_program(tmp_path: Path, text: str, is_program: bool) -> None:
