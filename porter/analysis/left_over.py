@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.refusals import own
 from porter.finding import Finding
+from porter.python import held_torch
 from porter.python.evidence import RUNNERS, call_name, like, logged
 from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
@@ -176,7 +177,7 @@ def _attributes(file: File) -> Iterator[Link]:
     if file.source.words.isdisjoint((b"cuda", b"is_cuda")):
         return
     counted = {link[0] for links in file.apis.values() for link in links}  # the first name of each chain
-    held = _holders(file) if _MODULE_HELD.search(file.source.utf8) else frozenset()
+    held = held_torch.named(file) if _MODULE_HELD.search(file.source.utf8) else frozenset()
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
         called = above.__class__ is ast.Call and above.func is node
@@ -189,13 +190,3 @@ def _attributes(file: File) -> Iterator[Link]:
                 and file.receivers.judge(file.source.span(node)[1]) not in (OTHER, OWN)
             ):
                 yield link
-
-
-def _holders(file: File) -> frozenset[str]:
-    """Attributes that hold the module torch: after `self.torch = torch`, `self.torch.cuda.f` belongs to torch."""
-    stored = (link for link in file.buckets[ast.Attribute] if link[0].ctx.__class__ is ast.Store)
-    return frozenset(
-        link[0].attr
-        for link in stored
-        if link[1][0].__class__ is ast.Assign and file.names.resolve(link[1][0].value, link[1]) == "torch"
-    )

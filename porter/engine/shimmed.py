@@ -13,4 +13,4 @@ class Shimmed(NamedTuple):
     workers: tuple[str, ...] = ()  # modules that Ray imports in processes of its own
     choosing: tuple[tuple[str, str], ...] = ()  # (program, "path:line" where it chooses NPUs itself)
     own: tuple[str, ...] = ()  # files that only such programs use
-    library: str = ""  # the first file that speaks of CUDA, where no program leads to any
+    alone: tuple[str, ...] = ()  # files that speak of CUDA, and that no program leads to; of a library the first alone

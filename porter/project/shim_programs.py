@@ -1,7 +1,8 @@
 """Where transfer_to_npu has to be imported: in the programs from which imports lead to CUDA, and in modules that Ray imports.
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
-module that others import is none, unless a script starts it or it parses options. Tests are none: pytest is their program.
+module that others import is none, unless a script starts it or it parses options. Tests are none: pytest is their program. What
+is called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """
@@ -25,11 +26,14 @@ _NPU = lazy(
 )
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
-_TORCH, _CALL = lazy(rb"(?m)^import torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
 _PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
 _DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
 _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\bAccelerator\(|\blightning\b")
+_COLLECTED = lazy(
+    rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test_|^class[ \t]+Test|\bTestCase\b|\b(?:pytest|unittest|doctest)\b"
+)
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
 
@@ -41,7 +45,9 @@ def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
 
 def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     project, named = survey.project, survey.named_in_scripts()
-    own = {p: text for p, text in survey.texts.items() if not is_test(p) and p.rpartition("/")[2] not in _NONE}
+    own = {
+        p: text for p, text in survey.texts.items() if not _is_of_pytest(p, text) and p.rpartition("/")[2] not in _NONE
+    }
     folders = {path[: -len("__init__.py")] for path in survey.files if path.endswith("__init__.py")}
     taken = {file for path in own for file in project.files(path)}
     speaking = {path for path, text in own.items() if _CUDA.search(text)}
@@ -71,12 +77,21 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             programs.append(path)
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
-    library = "" if programs or chosen else min(speaking - choosing.keys(), default="")
+    alone = sorted(speaking - under - beside)
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
     reach |= {path: reached([path], project.files) for path in workers}
     distributed = tuple(path for path in (*programs, *workers) if not reach[path].isdisjoint(grouped))
-    return Shimmed(tuple(programs), distributed, tuple(workers), tuple(chosen), tuple(sorted(beside - under)), library)
+    alone = alone if programs or chosen else alone[:1]
+    return Shimmed(
+        tuple(programs), distributed, tuple(workers), tuple(chosen), tuple(sorted(beside - under)), tuple(alone)
+    )
+
+
+def _is_of_pytest(path: str, text: bytes) -> bool:
+    if not is_test(path) or is_guarded(text) and _OPTIONS.search(text):
+        return False
+    return _COLLECTED.search(text) is not None
 
 
 def _calls(text: bytes) -> bool:

@@ -43,6 +43,8 @@ def both_sides(link: Link, old: str, new: str, file: File) -> tuple[Change, ...]
         return (Change(start, end, f"({old}, {new})".encode()),) if plain else ()
     if above.__class__ is not ast.Compare or len(above.ops) != 1:
         return ()
+    if any(map(_is_cut, (above.left, *above.comparators))):
+        return ()
     if above.ops[0].__class__ in (ast.In, ast.NotIn) and above.left is node:
         return _in_a_text(above, old, new, file)
     if above.comparators[0] is not node or above.ops[0].__class__ not in (ast.Eq, ast.NotEq):
@@ -74,12 +76,40 @@ def is_torchs(literal: Any, file: File) -> bool:
     node: Node = above[0] if above is not None else None
     if node.__class__ is ast.Compare:
         others = [side for side in (node.left, *node.comparators) if side is not child[0]]
+    elif node.__class__ is ast.Dict:
+        others = _keys_asked(above, file)
     elif node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:  # x.startswith("cuda")
         others = [node.func.value]
     else:
         match = next((node for node in parents(literal.link) if node.__class__ is ast.Match), None)
         others = [match.subject] if match is not None else []
     return any(_answers(side, (literal.kind, literal.link), file) for side in others)
+
+
+def is_key(link: Link) -> bool:
+    """Whether a string is a key of a dictionary."""
+    return link[1] is not None and link[1][0].__class__ is ast.Dict and link[0] in link[1][0].keys
+
+
+def _keys_asked(table: Link, file: File) -> list[Node]:
+    """What a dictionary is asked for, where it stands or by the name that it is given."""
+    above: Link = table[1]
+    targets = above[0].targets if above[0].__class__ is ast.Assign else []
+    names = [target for target in targets if isinstance(target, ast.Name)]
+    uses: list[Link] = [table, *(use for name in names for use in file.names.readers(name.id, (name, above)))]
+    asked: list[Node] = []
+    for use in uses:
+        around: Node = use[1][0]
+        if around.__class__ is ast.Subscript and around.value is use[0]:
+            asked.append(around.slice)
+        elif getattr(around, "attr", "") == "get" and use[1][1][0].__class__ is ast.Call:
+            asked += use[1][1][0].args[:1]
+    return asked
+
+
+def _is_cut(side: Node) -> bool:
+    """`str(device)[:4]`, which never is as long as the other word."""
+    return side.__class__ is ast.Subscript and side.slice.__class__ is ast.Slice
 
 
 def _answers(side: Node, about: tuple[str, Link], file: File, depth: int = 0) -> bool:

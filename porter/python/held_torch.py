@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
@@ -29,20 +29,33 @@ def held_name(file: RuleFile, link: Link) -> str | None:
 
 
 @once_for_file
+def named(file: RuleFile) -> frozenset[str]:
+    """The attributes that the file sets to torch somewhere, whatever else they may hold."""
+    return frozenset(link[0].attr for link, value in _set(file) if _is_torch(file, link, value))
+
+
+@once_for_file
 def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
     """(class, attribute) for attributes that the file sets to torch, perhaps also to None, and to nothing else."""
     torch: set[tuple[Node, str]] = set()
-    others: dict[str, bool] = defaultdict(bool)
-    for link in file.buckets[ast.Attribute]:
-        if link[0].ctx.__class__ is ast.Load:
-            continue
-        above: Node = link[1][0]
-        value: Node = above.value if above.__class__ is ast.Assign else None
-        if value is not None and file.names.resolve(value, link[1]) == "torch" and _is_own(link):
+    others: set[str] = set()
+    for link, value in _set(file):
+        if _is_own(link) and _is_torch(file, link, value):
             torch.add((_class_of(link), link[0].attr))
         elif not (value.__class__ is ast.Constant and value.value is None):
-            others[link[0].attr] = True
-    return frozenset(row for row in torch if row[0] is not None and not others[row[1]] and not _defines(*row))
+            others.add(link[0].attr)
+    return frozenset(row for row in torch if row[0] is not None and row[1] not in others and not _defines(*row))
+
+
+def _set(file: RuleFile) -> Iterator[tuple[Link, Node]]:
+    """The attributes that are set, with the values; None where something else than an assignment sets one."""
+    for link in file.buckets[ast.Attribute]:
+        if link[0].ctx.__class__ is not ast.Load:
+            yield link, link[1][0].value if link[1][0].__class__ is ast.Assign else None
+
+
+def _is_torch(file: RuleFile, link: Link, value: Node) -> bool:
+    return value is not None and file.names.resolve(value, link[1]) == "torch"
 
 
 def _is_own(link: Link) -> bool:

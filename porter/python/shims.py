@@ -67,7 +67,7 @@ def _place(file: File) -> Place | None:
     chosen = dict(known.choosing).get(file.path)
     if chosen is not None:
         return Place("chosen", 1, None)
-    if file.path == known.library:
+    if file.path in known.alone:
         return Place("library", 1, None)
     is_program = file.path in known.programs or file.path.endswith(".ipynb") and _uses_cuda(file)
     if not is_program and file.path not in known.workers:

@@ -18,7 +18,7 @@ import libcst as cst
 
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, named
-from porter.python.compared import both_sides, is_compared, is_torchs
+from porter.python.compared import both_sides, is_compared, is_key, is_torchs
 from porter.python.evidence import call_name
 from porter.python.index import Link
 
@@ -75,7 +75,7 @@ def transfer(file: File, name: str | None) -> Transfer | None:
 
 def _text(hit: Hit, literal: Any, file: File) -> Hit:
     old = file.text(hit.at)
-    if literal.role in ("compared", "stripped", "case"):
+    if literal.role in ("compared", "stripped", "case") or is_key(literal.link) and literal.role != "saved":
         return _compared(hit, literal, file)
     if literal.role == "saved":
         return _told(hit, "saved", old=old)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name
+from porter.python.graphs import reached
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.regex import lazy
 
@@ -114,14 +115,12 @@ def is_dataset(owner: ast.ClassDef) -> bool:
 def called_by_items(dataset: ast.ClassDef) -> frozenset[str]:
     """The methods that `__getitem__` and `__iter__` of a class call, directly or through each other."""
     methods = {node.name: node for node in dataset.body if isinstance(node, ast.FunctionDef)}
-    reached, waiting = set[str](), ["__getitem__", "__iter__"]
-    while waiting:
-        name = waiting.pop()
-        if name in methods and name not in reached:
-            reached.add(name)
-            attributes = (node for node in walk(methods[name]) if isinstance(node, ast.Attribute) and _is_own(node))
-            waiting += [node.attr for node in attributes]
-    return frozenset(reached)
+
+    def called(name: str) -> list[str]:
+        attributes = (node for node in walk(methods[name]) if isinstance(node, ast.Attribute) and _is_own(node))
+        return [node.attr for node in attributes if node.attr in methods]
+
+    return frozenset(reached(methods.keys() & {"__getitem__", "__iter__"}, called))
 
 
 def _is_own(node: ast.Attribute) -> bool:

@@ -262,7 +262,7 @@ def test_full_shows_the_line_the_place_and_the_edit(porter):
     text = porter("analyze", ".", "--format", "full").text
     place = """\
 train.py:6:13: PRT130 blocker auto
-  move it to the NPU: `.cuda()` moves to a CUDA device
+  use `.npu()`: `.cuda()` moves to a CUDA device
  6 -     model = torch.nn.Linear(2, 2).cuda()
                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    +     model = torch.nn.Linear(2, 2).npu()

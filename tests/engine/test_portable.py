@@ -303,3 +303,11 @@ def test_what_torchscript_may_compile_reads_no_names_of_the_module() -> None:
     code = SCRIPTED.format(head="", device='"cuda"', moved="cuda()")
     after = SCRIPTED.format(head=TYPE + "\n\n", device="accelerator_type", moved="to(accelerator_type)")
     assert ported(code, unsafe=True) == after
+
+
+@pytest.mark.parametrize(("style", "new", "why"), [("rename", ".npu()", "attribute"), ("portable", ".to()", "type")])
+def test_what_is_told_names_what_is_written(style: str, new: str, why: str) -> None:
+    found = open_session(target=Target(torch_npu="2.7.1.post11", style=style))
+    code = b"import torch\n\nx = torch.ones(2).cuda()\nassert x.is_cuda\n"
+    moved, asked = (f for f in analyse("a.py", code, found).findings if f.code in ("PRT130", "PRT132"))
+    assert dict(moved.values)["new"] == new and asked.why == why

@@ -62,6 +62,7 @@ def said(code: str, torch_npu: str = "2.7.1.post11") -> set[tuple[str, str]]:
         ("d = torch.cuda", "module"),
         ('args.device = "cuda"', "value"),
         ('args.device == "cuda"', "held"),
+        ('{"cuda": 1, "cpu": 2}[args.device]', "held"),
         ('args.backend == "nccl"', "held"),
     ],
 )
@@ -111,6 +112,9 @@ def test_what_it_does_not_reach_is_edited(before: str, after: str) -> None:
         ('x.device == torch.device("cuda:0")', "PRT151", "made"),
         ('torch.load("a.pt", map_location={"cuda:0": "cpu"})', "PRT151", "saved"),
         ("torch.jit.script(model)", "PRT149", "script"),
+        ('str(x.device)[:4] == "cuda"', "PRT151", "compared-by-hand"),
+        ('{"cuda": 1, "cpu": 2}[x.device.type]', "PRT151", "compared-by-hand"),
+        ('table = {"cuda": 1, "cpu": 2}; table.get(x.device.type)', "PRT151", "compared-by-hand"),
     ],
 )
 def test_what_it_makes_something_else_of_is_told(line: str, code: str, why: str) -> None:
@@ -203,7 +207,7 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
         "plain.py": "import json\n\nif __name__ == '__main__':\n    print(json.dumps(1))\n",
         "lib/__init__.py": "",
         "lib/net.py": NET,
-        "tests/test_net.py": f"from lib.net import net\n{MAIN}",
+        "tests/test_net.py": f"from lib.net import net\n\n\ndef test_net():\n    net()\n{MAIN}",
         "run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py --device cuda --backend nccl\n",
         "config.yaml": "device: cuda\nbackend: nccl\n",
     }
@@ -303,6 +307,32 @@ def test_who_saves_scripts_is_told_to_take_another_style(tmp_path: Path) -> None
     program = Path(__file__).parents[1] / "programs" / "jit_script" / "train.py"
     done = port(tmp_path, {"train.py": program.read_text()})
     assert ("train.py", "PRT149", "archive") in done.told
+
+
+@pytest.mark.parametrize(
+    ("text", "is_program"),
+    [
+        (f"from net import net\n\n\ndef test(model):\n    return model\n{MAIN}", True),
+        (f"import argparse\nfrom net import net\n\n\ndef test_model():\n    argparse.ArgumentParser()\n{MAIN}", True),
+        (f"from net import net\n\n\ndef test_model():\n    net()\n{MAIN}", False),
+        ("import unittest\nfrom net import net\n\nnet().train()\n", False),
+        ("from torch import nn\nfrom net import net\n\nprint(net())\n", True),
+    ],
+)
+def test_what_is_called_like_a_test_may_be_a_program(tmp_path: Path, text: str, is_program: bool) -> None:
+    done = port(tmp_path, {"test_model.py": text, "net.py": NET})
+    assert ("test_model.py" in done.changed) == is_program
+
+
+def test_a_file_that_no_program_leads_to_is_told(tmp_path: Path) -> None:
+    files = {
+        "train.py": f"from net import net\n{MAIN}",
+        "net.py": NET,
+        "plugins/loss.py": NET,
+        "plugins/size.py": "SIZE = 2\n",
+    }
+    told = {path for path, code, why in port(tmp_path, files).told if (code, why) == ("PRT152", "library")}
+    assert told == {"plugins/loss.py"}
 
 
 def test_a_library_has_no_program(tmp_path: Path) -> None:

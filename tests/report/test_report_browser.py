@@ -189,7 +189,7 @@ def test_what_a_fold_is_called(browser, tmp_path, monkeypatch):
     assert page.run(called) == [
         ["torch.cuda.* → torch.npu.*", "3 places in one file"],
         ["A string that names a CUDA device", "2 places in one file"],
-        ["move it to the NPU: .cuda() moves to a CUDA device", "2 places in one file"],
+        ["use .npu(): .cuda() moves to a CUDA device", "2 places in one file"],
     ]
     page.run("change('#q', 'synchronize', 'input')")
     assert page.run(called) == [["torch.cuda.synchronize → torch.npu.synchronize", "2 places in one file"]]

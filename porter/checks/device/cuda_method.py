@@ -6,7 +6,7 @@ from typing import Any
 
 from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
 from porter.engine.nodes import chain, moved_to
-from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
 
@@ -33,7 +33,7 @@ class CudaMethod(Rule):
         new = file.style.method(updated, file)
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):
-            return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
+            return Hit(original, "own" if receiver == "own" else "unknown", new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
             places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
@@ -43,9 +43,9 @@ class CudaMethod(Rule):
                 return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
             if (kind := index_of(original, file)) is None:
-                return Hit(original, "call", new=new, safe=True, loads=True)
-            safe = kind == "known" or file.style.one_world
-            return Hit(original, "call", new=file.style.method(updated, file, kind), safe=safe, loads=True)
+                return Hit(original, "call", new=new, safe=True, values=_called(new), loads=True)
+            safe, new = kind == "known" or file.style.one_world, file.style.method(updated, file, kind)
+            return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)
         safe = certainty == "known" or file.target.int_is_npu
         new = None if keeps_literal(original, updated) else moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)
@@ -77,3 +77,8 @@ class CudaMethod(Rule):
         ):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
+
+
+def _called(new: Any) -> tuple[tuple[str, str], ...]:
+    """What the style writes in the place of `.cuda()`, for the message; where it writes nothing, `.to()` is left."""
+    return named(new=f".{new.func.attr.value}()" if new is not None else ".to()")

@@ -20,4 +20,5 @@ class IsCuda(Rule):
             return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
         new = file.style.on_device(updated, file)
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
-        return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)
+        why = "attribute" if isinstance(new, cst.Attribute) else "type"
+        return Hit(original, why if safe else "unknown", new=new, safe=safe, loads=True)

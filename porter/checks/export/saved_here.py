@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from porter.checks.export.whole_model_saved import MODEL
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.blocks import place as position
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.regex import lazy
 
+_SAVE = frozenset({"torch.save"})
 _HANDLES = frozenset({"open", "GFile", "xopen"})
 _PARTS = (ast.Tuple, ast.List)
 _CLASS = lazy(r"_?[A-Z][a-z]\w*$")  # `Corpus(...)`, `Vocab(...)`
@@ -69,11 +71,9 @@ def _objects(file: RuleFile) -> Iterator[tuple[_Place, str]]:
 def _saves(file: RuleFile) -> tuple[tuple[Link, _Place], ...]:
     """The calls of torch.save, and where they save."""
     found: list[tuple[Link, _Place]] = []
-    for link in file.apis.get("torch.save", ()):
-        while link[1] is not None and link[1][0].__class__ is ast.Attribute:
-            link = link[1]
+    for link in file.meaning.mentions.of(_SAVE):
         call = link[1]
-        if call is None or call[0].__class__ is not ast.Call or call[0].func is not link[0] or len(call[0].args) < 2:
+        if call[0].__class__ is not ast.Call or call[0].func is not link[0] or len(call[0].args) < 2:
             continue
         if (place := _place(call[0].args[1], call, file)) is not None:
             found.append((call, place))
@@ -81,22 +81,31 @@ def _saves(file: RuleFile) -> tuple[tuple[Link, _Place], ...]:
 
 
 def is_written_before(call: Link, file: RuleFile) -> bool:
-    """Whether the function has saved, come what may, the file that it loads: on the device that it runs on."""
+    """Whether the program has saved, come what may, the file that it loads: on the device that it runs on."""
     place = _place(call[0].args[0], call, file) if call[0].args else None
-    around = [*parents(call)]
-    function = next((n for n in around if n.__class__ in FUNCTIONS[:2]), None)
-    for save, where in _saves(file) if place is not None and function is not None else ():
-        before = save[0].lineno < call[0].lineno and function in parents(save)
-        if before and where == place and _runs_before(save, around):
-            return True
+    saves = (save for save, where in _saves(file) if where == place and save[0].lineno < call[0].lineno)
+    return place is not None and any(_runs_before(save, call) for save in saves)
+
+
+def _runs_before(save: Link, call: Link) -> bool:
+    """A round of a loop may choose to save; what a condition alone leads to, or its other branch, may not have been run."""
+    below = dict(_steps(call))
+    apart: list[Node] = []
+    for above, child in _steps(save):
+        if above in below:
+            outermost = next((node for node in reversed(apart) if node.__class__ is not ast.With), None)
+            is_run = outermost is None or outermost.__class__ in (ast.For, ast.While, ast.Expr)
+            return is_run and position(above, child)[0] == position(above, below[above])[0]
+        apart.append(above)
     return False
 
 
-def _runs_before(save: Link, around: list[Node]) -> bool:
-    """A round of a loop may choose to save; what a condition alone leads to may not have been run."""
-    apart = [n for n in parents(save) if n not in around]
-    outermost = next((n for n in reversed(apart) if n.__class__ is not ast.With), None)
-    return outermost is None or outermost.__class__ in (ast.For, ast.While, ast.Expr)
+def _steps(link: Link) -> Iterator[tuple[Node, Node]]:
+    """The nodes around a place, the innermost first, each with the node below it that leads there."""
+    child = link[0]
+    for above, _ in ancestors(link):
+        yield above, child
+        child = above
 
 
 def _parts(saved: Node) -> list[Node]:
@@ -114,7 +123,7 @@ def _place(path: Node, link: Link, file: RuleFile) -> _Place | None:
         return _Place(ast.unparse(path), None) if path.__class__ in (ast.BinOp, ast.Call, ast.JoinedStr) else None
     if (opened := _opened(path.id, link)) is not None:
         return _place(opened[0], opened[1], file)
-    values = _values(path, file)
+    values = _values(path, link, file)
     texts = {ast.unparse(value) for value in values}
     # what other functions make of other values of the same names may be another path
     return _Place(f"{path.id} = {' | '.join(sorted(texts))}", None if texts else function)
@@ -134,7 +143,7 @@ def _opened(name: str, link: Link) -> tuple[Node, Link] | None:
 def _is_object(value: Node, link: Link, file: RuleFile) -> bool:
     """Whether a value is an instance of a class, a list of some, or a whole model."""
     text = ast.unparse(value).encode()
-    if value.__class__ not in (ast.Name, ast.Attribute) or _ends(value) == "state_dict":
+    if value.__class__ not in (ast.Name, ast.Attribute):
         return False
     if MODEL.match(_ends(value)) and file.source.says(re.compile(_USED % re.escape(text))):
         return True
@@ -156,7 +165,7 @@ def _made(value: Node, link: Link, file: RuleFile) -> list[Node]:
     """The calls that a name, or an attribute of an object, is set to, without loads; none where anything else is one."""
     values: list[Node]
     if value.__class__ is ast.Name:
-        values = _values(value, file)
+        values = _values(value, link, file)
     else:
         owner = next((n for n in parents(link) if n.__class__ is ast.ClassDef), None)
         stored = (s for s in file.buckets[ast.Attribute] if s[0].attr == value.attr and s[0].ctx.__class__ is ast.Store)
@@ -166,11 +175,10 @@ def _made(value: Node, link: Link, file: RuleFile) -> list[Node]:
     return values if all(v.__class__ is ast.Call for v in values) else []
 
 
-def _values(name: Node, file: RuleFile) -> list[Node]:
-    """What a name is set to where it is seen from; none where something else than plain assignments binds it."""
-    links = file.names.others.get(name.id, ())
-    bindings = [link for link in links if any(use[0] is name for use in file.names.readers(name.id, link))]
-    values = [_set_to(link) for link in bindings]
+def _values(name: Node, link: Link, file: RuleFile) -> list[Node]:
+    """What a name is set to, seen from `link`; none where something else than plain assignments binds it. A load may bind
+    several at once, which `values_of` takes for something else."""
+    values = [_set_to(binding) for binding in file.names.bindings(name.id, link)]
     return values if None not in values else []
 
 

@@ -11,7 +11,8 @@ from porter.text.document import Document
 from porter.text.shells.script import Script
 
 _RUNS = lazy(
-    r"(?i)torch|transformers|lightning|deepspeed|tensorflow|jax|cupy|requirements|environment\.y|conda|setup\.(?:py|sh)|pyproject|"
+    r"(?i)torch|transformers|lightning|deepspeed|accelerate|diffusers|timm|vllm|xformers|flash|apex|onnxruntime|tensorrt|"
+    r"tensorflow|paddle|jax|cupy|numba|requirements|environment\.y|conda|setup\.(?:py|sh)|pyproject|"
     r"^[ \t]*(?:COPY|ADD|ENTRYPOINT|CMD)\b|\.sh\b|pip3?[ \t]+install[ \t]+(?:-e|\.)|git\+",
     re.MULTILINE,
 )

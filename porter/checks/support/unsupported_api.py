@@ -42,11 +42,11 @@ _OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn n
 _LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
-_MOVES = lazy(rb"cuda|(?<!i)npu|device|\.to\(|type_as|\.new_|Module")
-_LEAVES = lazy(rb"cuda|(?<!i)npu|device|type_as|\.new_|\.to\((?:\*|\w+[.\[])(?<!torch\.)")  # the same in a function
-_LEADS = lazy(
-    rb"(?i)cuda|(?<!i)npu|device|\.to\((?![\"']cpu)|accelerat|trainer|lightning"
-)  # of a program that leaves the host
+_MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(|type_as|\.new_|Module")
+# the same in a function
+_LEAVES = lazy(rb"cuda|(?<![Ii])npu|device|type_as|\.new_|\.to\((?:\*|\w+[.\[])(?<!torch\.)")
+# of a program that leaves the host
+_LEADS = lazy(rb"(?i)cuda|(?<!i)npu|device|\.to\((?![\"']cpu)|accelerat|trainer|lightning")
 _ON_HOST = lazy(rb"torch\.(?:as_tensor|eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
@@ -185,9 +185,8 @@ def _is_of_host(file: RuleFile, function: Link) -> bool:
     """A function that makes tensors on the host, and moves none: with tensors of the device it would fail."""
     if not file.source.says(_ON_HOST, function[0]):
         return False
-    if function[1][0].__class__ is ast.ClassDef or file.source.says(
-        b"set_default_"
-    ):  # what a method has may be anywhere
+    # what a method has may be anywhere
+    if function[1][0].__class__ is ast.ClassDef or file.source.says(b"set_default_"):
         return not file.source.says(_MOVES)
     takers = (n for n in walk(function[0]) if n.__class__ is ast.Call and call_name(n.func) == "to")
     given = (getattr(a, "id", "") for call in takers for a in [*call.args, *(k.value for k in call.keywords)])
