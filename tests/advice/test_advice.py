@@ -269,6 +269,7 @@ def test_the_command(porter_of):
     assert porter("advise", ".", "--format", "jsn").err.count("did you mean 'json'") == 1
 
 
+@pytest.mark.slow
 def test_more_places_than_are_shown_are_counted(porter_of):
     porter = porter_of({"setup.py": "", **{f"train{n}.py": LOOP for n in range(6)}})
     [first, *_] = json.loads(porter("advise", ".", "--format", "json").text)["advice"]

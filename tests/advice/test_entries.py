@@ -132,6 +132,7 @@ def told(name: str, text: str) -> frozenset[tuple[str, int]]:
     return frozenset((f.code, line) for f in analyse(name, data, session).findings for line in lines_of(f))
 
 
+@pytest.mark.slow
 def test_every_answer_has_a_pair():
     """A new entry, or a new answer of one, asks for a pair."""
     texts = Texts()

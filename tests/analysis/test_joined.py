@@ -201,6 +201,7 @@ def test_ways_to_use_a_constant(project, use):
     assert "npu" in both["config.py"] and "cuda" not in both[user]
 
 
+@pytest.mark.slow
 def test_a_program_its_comparisons_and_a_script_move_together(project):
     files = {"train.py": PROGRAM, "run.sh": "python train.py --backend nccl\n"}
     porter = project(files)

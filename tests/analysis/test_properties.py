@@ -70,6 +70,7 @@ def test_promises_with_the_core_rules(data: bytes) -> None:
     holds(data, CORE_SESSION)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_promises_with_all_rules(data: bytes) -> None:

@@ -160,6 +160,7 @@ def test_what_the_schema_refuses(folder, cache, text, complaint):
         table.load(folder(RULE + text))
 
 
+@pytest.mark.slow
 def test_every_option_passes_the_filter():
     for keyword, rows in table.load().options.items():
         for row in rows:

@@ -156,6 +156,7 @@ def test_help_speaks_chinese(porter, monkeypatch):
     assert "Usage:" in porter("rules", "--help", "--lang", "en").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [["analyze", "."], ["explain", "PRT101"], ["rules"], ["migrate", "."], ["catalog", "list"], ["cache", "clean"]],

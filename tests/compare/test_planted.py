@@ -16,6 +16,7 @@ PLANTED = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "planted
 KINDS = PLANTED["kinds"]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PLANTED["FAULTS"])
 def test_a_fault_can_be_planted_in_each_way(fault):
     stage, ways = PLANTED["FAULTS"][fault]

@@ -163,6 +163,7 @@ def test_a_needle_is_in_every_match():
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line"),
     [

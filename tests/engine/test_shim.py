@@ -150,6 +150,7 @@ def test_a_device_that_the_program_made_says_what_it_was_called(device: str, edi
     assert (b"in (" in apply(code.encode(), looked(code).auto)) == edited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torch_npu", NEWEST)
 def test_what_the_catalogue_has_of_the_shim_decides_for_each_name(torch_npu: str) -> None:
     """Of every name of torch.cuda that moves: covered where the wheel puts its counterpart there, else edited or told."""

@@ -95,6 +95,7 @@ def test_a_repository_git_cannot_read_is_one_clear_line(tmp_path):
     assert "\n" not in caught.value.text()
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_hostile_repository_runs_nothing(tmp_path, monkeypatch):
     """Everything in its settings, attributes, hooks and environment that can name a program names one that leaves a

@@ -73,7 +73,7 @@ class _Silent(SimpleHTTPRequestHandler):
 def served(folder: Path) -> Iterator[str]:
     """Its URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Silent, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:

@@ -32,7 +32,7 @@ def asked(leads_to: str = "") -> Iterator[tuple[str, list[tuple[str, str | None]
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"127.0.0.1:{server.server_port}", seen
         finally:

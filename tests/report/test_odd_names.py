@@ -200,6 +200,7 @@ def test_written_copied_and_taken_back(porter, tmp_path):
     assert porter("undo").code == 0 and ported(porter.folder) == NAMES
 
 
+@pytest.mark.slow
 def test_the_diff_is_one_that_git_applies(porter, tmp_path):
     git(porter.folder, "init", "-q")
     diff = porter("migrate", ".", "--unsafe").out

@@ -44,6 +44,7 @@ def test_nothing_is_known_at_first(porter):
     assert 'id="progress"' not in render_document(doc, "html")
 
 
+@pytest.mark.slow
 def test_the_edits_that_porter_made_count(porter):
     before = document(porter)
     auto = before["summary"]["readiness"]["auto"]

@@ -149,6 +149,7 @@ def test_the_table_of_efforts_leads_to_its_findings(document):
     assert 'id="effort"' not in earlier and 'id="days"' not in earlier, "a report of an earlier porter has none"
 
 
+@pytest.mark.slow
 def test_the_head_names_the_project_and_its_commit(porter, document):
     git(porter.folder, "init", "-q")
     git(porter.folder, "commit", "-q", "--allow-empty", "-m", "x")
@@ -361,6 +362,7 @@ def test_one_well_formed_page_that_asks_for_nothing(document):
         assert f'<html lang="{"zh-Hans" if lang == "zh" else "en"}">' in text
 
 
+@pytest.mark.slow
 def test_same_bytes(porter):
     first = porter("analyze", ".", "--format", "html").out
     assert porter("analyze", ".", "--format", "html", "-j", "2", "--no-cache").out == first

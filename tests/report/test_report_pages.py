@@ -15,6 +15,8 @@ from test_report_html import Page, plain
 from porter.files.pages import HEADER, RECORD
 from porter.report.pages import page_name
 
+pytestmark = pytest.mark.slow  # a tenth of a second each
+
 NOTEBOOK = {
     "cells": [
         {"cell_type": "markdown", "metadata": {}, "source": ["# not code"]},

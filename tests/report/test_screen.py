@@ -41,6 +41,7 @@ def porter(tmp_path, monkeypatch):
     return made(monkeypatch, tmp_path / "r", FILES)
 
 
+@pytest.mark.slow
 def test_a_package_in_many_files_is_one_cause(porter):
     text = porter("analyze", ".").text
     rows = [line for line in text.splitlines() if "PRT401" in line and "explain" not in line]
@@ -48,6 +49,7 @@ def test_a_package_in_many_files_is_one_cause(porter):
     assert "tests/test_attention.py" not in text, "the project's own code comes first"
 
 
+@pytest.mark.slow
 def test_a_kernel_and_the_calls_that_end_in_it_are_one_cause(porter):
     text = porter("analyze", ".").text
     assert len([line for line in text.splitlines() if line.startswith(("  use.py:", "  warp.cu:"))]) == 1
@@ -68,6 +70,7 @@ def test_numbers_are_those_of_the_findings(porter):
     assert f"{len(auto)} automatic in {len({f['path'] for f in auto})} files" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_it_fits_on_a_screen_and_every_place_is_at_the_beginning_of_its_line(porter, lang):
     lines = porter("analyze", ".", "--lang", lang).text.splitlines()

@@ -30,6 +30,7 @@ def _without_parser(monkeypatch) -> None:
     monkeypatch.setattr("porter.rulebook.tabulate.build", fail)
 
 
+@pytest.mark.slow
 def test_warm_equals_cold(cache, monkeypatch):
     cold = _fresh(rules_dir())
     (kept,) = cache.glob("*")

@@ -41,6 +41,7 @@ def test_everything_known(porter):
     assert [f["baseline"] for f in document["findings"]] == [True] * 3
 
 
+@pytest.mark.slow
 def test_lines_that_move_and_layout_that_changes(porter):
     moved = "import os\n" * 7 + TRAIN.replace("x = torch", "if os:\n\n    x  =  torch").replace("\n", "\r\n")
     write(porter.folder, {"train.py": moved})

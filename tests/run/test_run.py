@@ -100,6 +100,7 @@ def test_files_that_vanish_between_listing_and_reading(many, monkeypatch):
     assert not got.broken and len(got.files) == 63
 
 
+@pytest.mark.slow
 def test_collector_is_left_as_it_was(many):
     import gc
 

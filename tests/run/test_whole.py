@@ -26,6 +26,8 @@ from porter.run.config import Settings
 from porter.run.plain import facts_of, facts_row
 from porter.run.run import Run, run
 
+pytestmark = pytest.mark.slow  # a tenth of a second each
+
 DEVICE = "import torch\n\nDEVICE = 'cuda'\n"
 FILES = {
     "setup.py": "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('pkg._C', ['run.cu'])\n",
@@ -156,7 +158,6 @@ def test_a_file_that_became_read_only_is_noticed(project):
     assert again(project) == plainly(project)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("meanwhile", [DEVICE + "torch.cuda.synchronize()\n", None])
 def test_a_file_that_changes_while_it_is_looked_at(project, monkeypatch, jobs, meanwhile):
@@ -253,7 +254,6 @@ def test_a_run_that_writes_believes_no_run(project, worked):
     assert "gather" in worked()
 
 
-@pytest.mark.slow
 def test_files_are_told_together_in_one_order(project, monkeypatch):
     """Whether they were known before, and whoever was done first: what is told of several names the others in it."""
     write(project, {f"m{n}.py": DEVICE + "torch.cuda.synchronize()\n" + "x = 1\n" * (n % 5) for n in range(12)})
@@ -309,7 +309,6 @@ ASKS = (
 )
 
 
-@pytest.mark.slow
 def test_nothing_is_asked_of_the_disk_unseen():
     """By the rooms that a run over a project goes through; versions that a project pins are part of its target."""
     top = Path(plain.__file__).parents[1]
