@@ -262,6 +262,8 @@ class Roads:
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project uses torch
     device: bool = True  # whether any of its programs may use a device
+    # (path, folder) of programs that take modules from a folder beside the project
+    outside: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from porter.files.read import beginning
 from porter.files.witness import is_file
 from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
+from porter.project.outside import outside
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
@@ -95,7 +96,8 @@ class Survey:
         if lost and self.torch:
             foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
             lost -= self._on_the_way(constants) - foreign
-        return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device())
+        beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
+        return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device(), beside)
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""

@@ -6,6 +6,7 @@ import pytest
 
 from porter.project.absent_packages import absent
 from porter.project.imports import Project, imports
+from porter.project.outside import outside
 
 MODULES = '[submodule "fast"]\n\tpath = {path}\n\turl = {url}\n[other]\n\tpath = elsewhere\n'
 
@@ -91,3 +92,28 @@ def test_a_submodule_that_is_imported_from_beside_it(tmp_path, path, text, found
     project = Project(texts, lambda path: list(imports(texts[path])))
     packages = absent(tmp_path, [path], [], texts, project)
     assert [tuple(p) for p in packages] == ([("fast", "nets/fast", True)] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("added", "below", "found"),
+    [
+        ('"../their_code"', "from main import net", "their_code"),
+        ("'%s/../../their_code' % os.path.dirname(__file__)", "from main import *", "their_code"),
+        ('0, os.path.join(os.path.dirname(__file__), "..", "their_code")', "import net", "their_code"),
+        ('"../lib"', "from main import net", None),  # a folder of that name is here
+        ('".."', "from main import net", None),
+        ('"/home/me/their_code"', "from main import net", None),  # may be the project itself, where it lay
+        ("folder", "from main import net", None),
+        ('"../their_code"', "import numpy, torch, json", None),  # nothing that could come from there
+        ('"../their_code"', "from helper import net", None),  # it is here
+        ('"../their_code"', "import apex", None),  # has a row of its own
+    ],
+)
+def test_a_folder_beside_the_project(added, below, found):
+    texts = {
+        "lib/train.py": f"import sys\nimport torch\nsys.path.append({added})\n{below}\n".encode(),
+        "lib/helper.py": b"",
+        "main/main.py": b"",
+    }
+    project = Project(texts, lambda path: list(imports(texts[path])))
+    assert list(outside([*texts], texts, project)) == ([("lib/train.py", found)] if found else [])

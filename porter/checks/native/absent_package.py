@@ -1,4 +1,4 @@
-"""Imports of packages that the project builds from a folder in which nothing is."""
+"""Imports of packages that the project builds from a folder in which nothing is, or takes from one beside the project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.checks.native import prefilters
-from porter.engine.rule import TOGETHER, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Hit, Rule, cst, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.project.absent_packages import beneath
 from porter.python.evidence import constant
@@ -18,9 +18,15 @@ class AbsentPackage(Rule):
     edits = False
     nodes = ("Import", "ImportFrom")
     text = "import"
+    calls = frozenset({"sys.path.append", "sys.path.insert"})
     only = staticmethod(prefilters.imports_absent)
 
-    def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
+    def visit(self, original: cst.Import | cst.ImportFrom | cst.Call, updated: Any, file: RuleFile) -> Iterator[Hit]:
+        if isinstance(original, cst.Call):
+            folder = dict(file.facts.roads.outside).get(file.path)
+            if folder and folder in file.text(original):
+                yield Hit(original, "outside", values=named(path=folder, **{TOGETHER: folder}))
+            return
         link = file.scene.link_to(file.statement)
         if link is None:
             return

@@ -22,6 +22,8 @@ def launches(scene: Scene, link: Link) -> bool:
 
 
 def imports_absent(scene: Scene, link: Link) -> bool:
-    """Of a package whose source is not here."""
+    """Of a package whose source is not here; a call adds a folder that is not here."""
+    if link[0].__class__ not in (ast.Import, ast.ImportFrom):
+        return scene.file.path in dict(scene.file.facts.roads.outside)
     says = scene.file.source.says
     return any(says(package.name.partition(".")[0].encode(), link[0]) for package in scene.file.facts.lists.absent)

@@ -1,0 +1,49 @@
+"""Finds programs that take modules from a folder beside the project: `sys.path.append("../their_code")`.
+
+Nobody has seen that code: its CUDA calls are in no finding.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from porter.project.imports import Project
+from porter.regex import lazy
+from porter.rulebook.table import load, package_row
+
+_ADDED = lazy(rb"(?m)^[^#\n]*\bsys\.path\.(?:append|insert)\(([^\n]*)")
+_TEXT = lazy(rb"[\"']([^\"'\n]*)[\"']")
+_COMMON = frozenset(  # what any program may import; of the rest, one may come from that folder
+    "torch torchvision torchaudio numpy scipy pandas sklearn matplotlib seaborn tqdm yaml PIL cv2 h5py networkx einops".split()
+)
+_FOLDER = lazy(r"[A-Za-z_][\w.-]*")
+
+
+def outside(files: Sequence[str], texts: Mapping[str, bytes], project: Project) -> Iterator[tuple[str, str]]:
+    """(path, folder) of each such program that imports what the project does not have. `texts`: Python files that import
+    anything."""
+    asking = {path: data for path, data in texts.items() if b"sys.path." in data}
+    folders = {part for path in files for part in path.split("/")[:-1]} if asking else set()
+    for path, data in asking.items():
+        for match in _ADDED.finditer(data):
+            written = [text.decode("utf-8", "replace") for text in _TEXT.findall(match[1])]
+            above, _, folder = (written[-1] if written else "").rstrip("/").rpartition("/")
+            if above.startswith("/") or not _FOLDER.fullmatch(folder) or folder in folders:
+                continue
+            if any(_is_elsewhere(path, name, project) for name in _below(path, match.end(), project)):
+                yield path, folder
+                break
+
+
+def _below(path: str, offset: int, project: Project) -> Iterator[str]:
+    """The first words of what a file imports behind a place."""
+    for statement in project.read(path):
+        if statement.offset > offset and not statement.module.startswith("."):
+            yield statement.module.partition(".")[0]
+
+
+def _is_elsewhere(path: str, name: str, project: Project) -> bool:
+    if name in sys.stdlib_module_names or name in _COMMON or package_row(name, load().packages):
+        return False
+    return not project.nearest(path, name)
