@@ -17,6 +17,7 @@ from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
 from porter.python.index import walk
 from porter.python.kernel_choices import one_device
+from porter.python.lightning_choices import of_comparison
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
@@ -47,8 +48,7 @@ class DeviceLiteral(Rule):
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
         if literal.role in NAMED and (library := given_to(file.names, literal.link)):
-            asked = literal.link[1][0].__class__ is ast.IfExp  # where there is no GPU, another one is taken
-            severity = "note" if asked else None
+            severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
@@ -67,11 +67,13 @@ class DeviceLiteral(Rule):
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
+        elif chosen := of_comparison(file, literal.link) if literal.role == "compared" else None:
+            why, values = "together", (*values, ("what", chosen))
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        safe = literal.certain and script is None
+        safe = literal.certain and script is None and why != "together"
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         if new is not None and (number := length(literal.link)) is not None:
