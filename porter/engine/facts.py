@@ -75,6 +75,7 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
+    held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""

@@ -17,6 +17,7 @@ from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
+from porter.project.held_tensors import held_tensor
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -128,6 +129,7 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
+        held=held_tensor(gathered.texts.values()),
     )
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node, ancestors
+from porter.python.blocks import place as position
+from porter.python.index import Link, Node, ancestors, parents
 
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
@@ -55,7 +56,23 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
         if name.__class__ is not ast.Name:
             continue
         place = (name, link[1])
-        others = file.names.others.get(name.id, ())
+        others = (other for other in file.names.others.get(name.id, ()) if not _is_other_branch(link, other))
         lines = [binding[0].lineno for binding in others if hasattr(binding[0], "lineno")]
         behind = min((line for line in lines if line > name.lineno), default=1 << 31)
-        yield from (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
+        readers = (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
+        yield from (use for use in readers if not _is_other_branch(link, use))
+
+
+def _is_other_branch(link: Link, other: Link) -> bool:
+    """Whether two places stand in the two branches of one condition, so that no run comes from one to the other."""
+    fields, child = dict[Node, str](), link[0]
+    for node in parents(link):
+        if node.__class__ is ast.If:
+            fields[node] = position(node, child)[0]
+        child = node
+    child = other[0]
+    for node in parents(other):
+        if node in fields:
+            return {fields[node], position(node, child)[0]} == {"body", "orelse"}
+        child = node
+    return False
