@@ -10,7 +10,10 @@ from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import place as position
 from porter.python.index import Link, Node, ancestors, parents
+from porter.regex import lazy
 
+_WRITTEN = lazy(r"\.\w+['\"]\)*$")
+_LOAD = frozenset({"torch.load"})
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
 
@@ -19,7 +22,18 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     link = file.scene.link(call)
     if link is None:
         return None
-    return next((name for place in [link[1], *_readers(link[1], file)] if (name := _foreign(place, file))), None)
+    loads = [link[1], *_loads_of(ast.unparse(link[1][0].args[0]), file)] if link[1][0].args else [link[1]]
+    places = (place for load in loads for place in (load, *_readers(load, file)))
+    return next((name for place in places if (name := _foreign(place, file))), None)
+
+
+def _loads_of(path: str, file: RuleFile) -> Iterator[Link]:
+    """All loads of a path that has the name of a file in it."""
+    for link in file.meaning.mentions.of(_LOAD) if _WRITTEN.search(path) else ():
+        call = link[1]
+        if call[0].__class__ is ast.Call and call[0].func is link[0] and call[0].args:
+            if ast.unparse(call[0].args[0]) == path:
+                yield call
 
 
 def is_foreign(name: str, file: RuleFile) -> bool:
