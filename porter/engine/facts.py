@@ -76,6 +76,7 @@ class OwnCode(NamedTuple):
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
     held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
+    installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""

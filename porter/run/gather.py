@@ -130,6 +130,7 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
         held=held_tensor(gathered.texts.values()),
+        installed=tuple(sorted({package for several in _packages_beside(files).values() for package in several})),
     )
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
@@ -233,14 +234,21 @@ def _packages(files: Sequence[str]) -> set[str]:
     return packages
 
 
-def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
-    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
-    packages: dict[str, set[str]] = {}  # by the folder they lie in
+def _packages_beside(files: Sequence[str]) -> dict[str, set[str]]:
+    """The packages of a folder with a setup.py or the like, by that folder: `src/` between them does not count."""
+    packages: dict[str, set[str]] = {}
     for path in files:
         if path.endswith("/__init__.py"):
             above, _, name = path.removesuffix("/__init__.py").rpartition("/")
             if name not in _BESIDE:
                 packages.setdefault(above.removesuffix("src").rstrip("/"), set()).add(f"{above}/{name}".lstrip("/"))
+    folders = {folder for folder, _, name in (path.rpartition("/") for path in files) if name in PROJECT}
+    return {folder: packages[folder] for folder in folders & packages.keys()}
+
+
+def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
+    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
+    packages = _packages_beside(files)
     speaking = {str(folder) for path in with_cuda for folder in PurePosixPath(path).parents}
     for path in files:
         folder, _, name = path.rpartition("/")
