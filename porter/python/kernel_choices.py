@@ -15,6 +15,7 @@ from porter.python import lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log
+from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
@@ -143,11 +144,18 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
 
 
 def _kept_for_parallel(file: File, link: Link, child: Node | None) -> Choice | None:
-    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone."""
+    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone.
+    `self.parallel = parallel and torch.cuda.device_count() > 1` is as good."""
     target: Node = link[0].targets[0]
-    if target.__class__ is not ast.Name or link[0].value is not child or not file.source.says(b"DataParallel"):
+    if link[0].value is not child or not file.source.says(b"DataParallel"):
         return None
-    choice, uses = None, file.names.readers(target.id, (target, link))
+    if target.__class__ is ast.Name:
+        uses = file.names.readers(target.id, (target, link))
+    elif getattr(getattr(target, "value", None), "id", "") == "self":
+        uses = [*attributes(file.names, "self", getattr(target, "attr", ""))]
+    else:
+        return None
+    choice = None
     spans = set[tuple[int, int]]()
     for use in uses:
         test = next(
