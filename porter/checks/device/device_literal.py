@@ -55,6 +55,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
         if literal.role == "compared" and (name := one_device(file, literal.link)):
             return Hit(original, "one-device", values=(*values, ("what", name)), code=code)
+        if literal.role == "compared" and (chosen := of_comparison(file, literal.link)):
+            return Hit(original, "together", values=(*values, ("what", chosen)), code=code)
         if kernel and _is_name_of_kernels(literal.link):
             return None
         if kernel:
@@ -67,13 +69,11 @@ class DeviceLiteral(Rule):
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
-        elif chosen := of_comparison(file, literal.link) if literal.role == "compared" else None:
-            why, values = "together", (*values, ("what", chosen))
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        safe = literal.certain and script is None and why != "together"
+        safe = literal.certain and script is None
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         if new is not None and (number := length(literal.link)) is not None:
