@@ -15,6 +15,8 @@ class IsCuda(Rule):
         receiver = file.receiver(original)
         if receiver in ("other", "own"):
             return None
+        if file.facts.own.is_cuda and isinstance(original.value, cst.Name) and original.value.value == "self":
+            return None  # no module of torch has it: it is one of those, and keeps its name
         link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
