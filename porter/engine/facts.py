@@ -75,8 +75,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
-    installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""
@@ -197,6 +195,7 @@ class Accelerators(NamedTuple):
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # their code runs on NPUs and on GPUs already; "" is the whole project
 
+    held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
     moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     shimmed: Shimmed = Shimmed()
@@ -264,6 +263,7 @@ class Roads:
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project uses torch
     device: bool = True  # whether any of its programs may use a device
+    installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[li
 def _demo(file: File, users: list[Outcome]) -> Link | None:
     """The `if __name__ == "__main__":` of a module of an installed package, if all edits stand there: whoever imports the
     module does not need torch_npu for them."""
-    if not any(file.path.startswith(f"{package}/") for package in file.facts.own.installed):
+    if not any(file.path.startswith(f"{package}/") for package in file.facts.roads.installed):
         return None
     for node in file.tree.body:
         if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) in _MAIN:

@@ -129,8 +129,6 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
-        held=held_tensor(gathered.texts.values()),
-        installed=tuple(sorted({package for several in _packages_beside(files).values() for package in several})),
     )
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
@@ -144,6 +142,7 @@ def _gather(
             twins,
             tuple(sorted(rivals_among(files))),
             npu_folders(gathered.asks, files),
+            held_tensor(gathered.texts.values()),
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
         ),
@@ -152,7 +151,10 @@ def _gather(
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, kept, asked, calls),
         saved=saved_objects(gathered.texts, parse, files, kept),
-        roads=survey.roads((path, user) for path, _, _, user in constants),
+        roads=replace(
+            survey.roads((path, user) for path, _, _, user in constants),
+            installed=tuple(sorted({package for several in _packages_beside(files).values() for package in several})),
+        ),
     )
     return facts, survey
 

@@ -836,7 +836,7 @@ def test_an_installed_module_imports_it_where_its_edits_are(newline: str, tmp_pa
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(before if path.count("/") == 2 or "show" in path else "")
     facts = gather(tmp_path, sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.py")))
-    assert facts.own.installed == ("src/nets",)
+    assert facts.roads.installed == ("src/nets",)
 
     def ported(text: str, path: str) -> str:
         return apply(text.encode(), look(text, world(facts=facts), path).auto).decode()

@@ -55,7 +55,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
             )
-        if fate == "moved" and (held := file.facts.own.held):  # saved whole: its class is of the project
+        if fate == "moved" and (held := file.facts.accelerators.held):  # saved whole: its class is of the project
             device = file.style.device(cst.SimpleString('"cuda"'), file)
             values = (("name", held),)
             return Hit(
