@@ -195,6 +195,7 @@ class Accelerators(NamedTuple):
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # their code runs on NPUs and on GPUs already; "" is the whole project
 
+    held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
     moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     shimmed: Shimmed = Shimmed()
@@ -264,6 +265,7 @@ class Roads:
     device: bool = True  # whether any of its programs may use a device
     # (path, folder) of programs that take modules from a folder beside the project
     outside: tuple[tuple[str, str], ...] = ()
+    installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Finds comparisons with a device that only choose a library of arrays, such as CuPy.
+"""Finds comparisons with a device that only choose another library: one of arrays, such as CuPy, or faiss.
 
 An example is `use_gpu = device.type == "cuda"`, where use_gpu only decides whether arrays go to CuPy. Such a comparison must
 stay as it is: on an NPU there is no CuPy.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.python.library_branches import served
 from porter.python.walks import children
 from porter.rulebook.table import hints
 
@@ -62,11 +63,9 @@ def decides_for(file: RuleFile, literal: Link) -> str | None:
     """The library that a comparison with the string at `literal` chooses, if it decides about nothing else."""
     comparison = literal[1]
     node: Node = comparison[0] if file.facts.own.array_switches or any(map(file.source.says, _NAMES)) else None
-    if node.__class__ is ast.Call and call_name(node.func) == "startswith" and literal[0] in node.args:
-        return _decided(file, comparison, 0)
-    if node.__class__ is ast.Compare and len(node.ops) == 1 and node.ops[0].__class__ is ast.Eq:
-        return _decided(file, comparison, 0)
-    return None
+    starts = node.__class__ is ast.Call and call_name(node.func) == "startswith" and literal[0] in node.args
+    equal = node.__class__ is ast.Compare and len(node.ops) == 1 and node.ops[0].__class__ is ast.Eq
+    return (_decided(file, comparison, 0) if starts or equal else None) or served(file, literal)
 
 
 def _decided(file: RuleFile, answer: Link, depth: int) -> str | None:

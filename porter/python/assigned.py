@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.engine.rule_file import Names as AnyNames
 from porter.python.blocks import within
 from porter.python.index import Link
 from porter.python.names import Names
@@ -35,3 +36,14 @@ def _values(bindings: list[Link]) -> list[ast.expr]:
 
 def _element(value: ast.expr, index: int, count: int) -> ast.expr | None:
     return value.elts[index] if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count else None
+
+
+def is_set_again(names: AnyNames, use: Link) -> bool:
+    """Whether a name that an import binds is set to something else further up: `import model`, `model = torch.load(path)`.
+    `lib = None`, and what is done where the import fails, do not count."""
+    for node, above in names.bindings(use[0].id, use):
+        if above is not None and above[0].__class__ is ast.Assign and node.lineno < use[0].lineno:
+            nothing = above[0].value.__class__ is ast.Constant and above[0].value.value is None
+            if not nothing and above[1][0].__class__ is not ast.ExceptHandler:
+                return True
+    return False

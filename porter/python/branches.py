@@ -26,7 +26,6 @@ _FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUD
 # names of CUDA kernels and of modules that hold them
 _KERNEL = lazy(
     r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|_gpu_(?:forward|backward|fwd|bwd)$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
-    r"|^index_cpu_to_(?:all_)?gpus?(?:_|$)|^(?:StandardGpuResources|GpuIndex\w*)$"  # faiss
 )
 # a name that says that kernels were built or installed
 _BUILT = lazy(

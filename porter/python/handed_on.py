@@ -61,7 +61,7 @@ def _of_holder(names: Names, holder: Node, link: Link) -> str | None:
     if holder.__class__ is not ast.Attribute or getattr(holder.value, "id", "") != "self":
         return None
     owner = _class_of(link)
-    uses = [use for use in _attributes(names, "self", holder.attr) if _class_of(use) is owner]
+    uses = [use for use in attributes(names, "self", holder.attr) if _class_of(use) is owner]
     return _first(names, uses) if owner is not None else None
 
 
@@ -69,10 +69,10 @@ def _of_option(names: Names, call: ast.Call) -> str | None:
     """The library that `args.device` goes to, for the call `add_argument("--device", default="cuda")`."""
     flags = [a.value for a in call.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
     name = str(flags[0]).lstrip("-").replace("-", "_") if flags else ""
-    return _first(names, (use for base in _PARSED for use in _attributes(names, base, name)))
+    return _first(names, (use for base in _PARSED for use in attributes(names, base, name)))
 
 
-def _attributes(names: Names, base: str, name: str) -> Iterator[Link]:
+def attributes(names: Names, base: str, name: str) -> Iterator[Link]:
     """The places where `base.name` is read."""
     for link in names.spelled(base):
         up = link[1]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _BLANKS = lazy(rb"[ \t\f]*")
+_MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -86,11 +87,25 @@ def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[li
         return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
     outside = [link for link in imports if _function(link) is None]
     if free := [link for link in outside if obstacle(link) is None]:
-        return [free[0]], []
+        return [_demo(file, users) or free[0]], []
     if outside and (why := obstacle(outside[0])):
         return [], [(outside[0][0].lineno, why)]
     # torch is imported inside functions only: torch_npu goes into those with edits that need it
     return _hosts_within(file, imports, sorted({user.piece.unit.start for user in users})), []
+
+
+def _demo(file: File, users: list[Outcome]) -> Link | None:
+    """The `if __name__ == "__main__":` of a module of an installed package, if all edits stand there: whoever imports the
+    module does not need torch_npu for them."""
+    if not any(file.path.startswith(f"{package}/") for package in file.facts.roads.installed):
+        return None
+    for node in file.tree.body:
+        if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) in _MAIN:
+            start, end = file.source.span(node)
+            own_line = node.body[0].lineno > (node.test.end_lineno or node.lineno)
+            inside = all(start < user.piece.unit.start < end for user in users)
+            return (node, (file.tree, None)) if own_line and inside else None
+    return None
 
 
 def _hosts_within(file: File, imports: list[Link], places: list[int]) -> list[Link]:
@@ -139,7 +154,7 @@ def place_imports(file: File, users: list[Outcome], made: Iterable[Change]) -> l
     hosts, _ = _hosts(file, users, is_named)
     return [
         *written(file),
-        *(_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in hosts),
+        *(_insert(file, link[0], f"import {file.target.module}  # noqa: F401") for link in hosts),
     ]
 
 
@@ -152,6 +167,16 @@ def below(file: File, outcome: Outcome) -> list[Change]:
     """The edit that writes the statements of `Hit.after` below the statement of the hit."""
     lines = [line for line in outcome.hit.after if not isinstance(line, AtHead)]
     return [_insert_below(file, outcome.piece.unit.statement, "\n".join(lines))] if lines else []
+
+
+def _insert(file: File, host: Node, text: str) -> Change:
+    """The edit that writes a line below an import, or at the top of a branch."""
+    if not isinstance(host, ast.If):
+        return _insert_below(file, host, text)
+    start = file.source.span(host.body[0])[0]
+    indent = file.source.indentation(start)
+    begin = file.source.starts[file.source.line(start) - 1]
+    return Change(begin, begin, indent + text.encode() + file.source.newline)
 
 
 def _insert_below(file: File, statement: ast.stmt, text: str) -> Change:

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from porter.python import lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
-from porter.python.evidence import call_name, constant, is_log, lightning, target_name, trainer
+from porter.python.evidence import call_name, constant, is_log
+from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
@@ -81,12 +83,14 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
-            if accelerator := _lightning(file, up):
+            if accelerator := lightning_choices.of_choice(file, up):
                 return "together", accelerator
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
+            if not stays and (accelerator := lightning_choices.of_choice(file, up)):
+                return "together", accelerator
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         # asserted, with a message that names a package for CUDA
         elif kind is ast.Assert and child is above.test and above.msg is not None:
@@ -94,7 +98,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return next((("stops", word) for word in words), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
-            if accelerator := _lightning_by(file, above.targets[0], up):
+            if accelerator := lightning_choices.of_name(file, above.targets[0], up):
                 return "together", accelerator
             return ("kernel", target) if _CHOSEN.search(target) else _kept_for_parallel(file, up, child)
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
@@ -104,30 +108,6 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
                 return stays
         child = above
-    return None
-
-
-def _lightning_by(file: File, target: Node, link: Link) -> str | None:
-    """The accelerator of Lightning that a name chooses further down: `use_gpu = gpus > 0 and torch.cuda.is_available()`."""
-    if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):
-        return None
-    uses = file.names.readers(target.id, (target, link))
-    choices = [use[1] for use in uses if use[1] and use[1][0].__class__ is ast.IfExp and use[1][0].test is use[0]]
-    return next(filter(None, (_lightning(file, choice) for choice in choices)), None)
-
-
-def _lightning(file: File, choice: Link) -> str | None:
-    """`accelerator="gpu"` for the choice `accelerator="gpu" if torch.cuda.is_available() else "cpu"`. Lightning has no
-    accelerator for NPUs, and the other arguments of its Trainer depend on this one."""
-    place: Link = choice[1]
-    given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
-    if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
-        given = place[1][0].keywords if trainer(file.names.resolve(place[1][0].func, place[1])) else []
-    for node in given:
-        name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])
-        side = constant(getattr(node.value, "body", None)) if node.value.__class__ is ast.IfExp else None
-        if side in ("gpu", "cuda") and lightning(name):
-            return f'{name}="{side}"'
     return None
 
 
@@ -164,11 +144,18 @@ def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
 
 
 def _kept_for_parallel(file: File, link: Link, child: Node | None) -> Choice | None:
-    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone."""
+    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone.
+    `self.parallel = parallel and torch.cuda.device_count() > 1` is as good."""
     target: Node = link[0].targets[0]
-    if target.__class__ is not ast.Name or link[0].value is not child or not file.source.says(b"DataParallel"):
+    if link[0].value is not child or not file.source.says(b"DataParallel"):
         return None
-    choice, uses = None, file.names.readers(target.id, (target, link))
+    if target.__class__ is ast.Name:
+        uses = file.names.readers(target.id, (target, link))
+    elif getattr(getattr(target, "value", None), "id", "") == "self":
+        uses = [*attributes(file.names, "self", getattr(target, "attr", ""))]
+    else:
+        return None
+    choice = None
     spans = set[tuple[int, int]]()
     for use in uses:
         test = next(

@@ -17,6 +17,7 @@ from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
+from porter.project.held_tensors import held_tensor
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -141,6 +142,7 @@ def _gather(
             twins,
             tuple(sorted(rivals_among(files))),
             npu_folders(gathered.asks, files),
+            held_tensor(gathered.texts.values()),
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
         ),
@@ -149,7 +151,10 @@ def _gather(
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, kept, asked, calls),
         saved=saved_objects(gathered.texts, parse, files, kept),
-        roads=survey.roads((path, user) for path, _, _, user in constants),
+        roads=replace(
+            survey.roads((path, user) for path, _, _, user in constants),
+            installed=tuple(sorted({package for several in _packages_beside(files).values() for package in several})),
+        ),
     )
     return facts, survey
 
@@ -231,14 +236,21 @@ def _packages(files: Sequence[str]) -> set[str]:
     return packages
 
 
-def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
-    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
-    packages: dict[str, set[str]] = {}  # by the folder they lie in
+def _packages_beside(files: Sequence[str]) -> dict[str, set[str]]:
+    """The packages of a folder with a setup.py or the like, by that folder: `src/` between them does not count."""
+    packages: dict[str, set[str]] = {}
     for path in files:
         if path.endswith("/__init__.py"):
             above, _, name = path.removesuffix("/__init__.py").rpartition("/")
             if name not in _BESIDE:
                 packages.setdefault(above.removesuffix("src").rstrip("/"), set()).add(f"{above}/{name}".lstrip("/"))
+    folders = {folder for folder, _, name in (path.rpartition("/") for path in files) if name in PROJECT}
+    return {folder: packages[folder] for folder in folders & packages.keys()}
+
+
+def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
+    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
+    packages = _packages_beside(files)
     speaking = {str(folder) for path in with_cuda for folder in PurePosixPath(path).parents}
     for path in files:
         folder, _, name = path.rpartition("/")

@@ -13,6 +13,7 @@ from porter.engine.rule import Hit, IndexRule, Rule
 from porter.engine.session import Quiet
 from porter.errors import Broken
 from porter.finding import Change, apply
+from porter.run.gather import gather
 
 T, N = "import torch\n", f"import torch\n{OURS}\n"
 
@@ -823,6 +824,28 @@ def test_import(name: str, newline: str) -> None:
     assert port(before).decode() == after
     assert port(after).decode() == after
     assert not [f for f in look(before).findings if f.code in ("PRT003", "PRT004")]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_an_installed_module_imports_it_where_its_edits_are(newline: str, tmp_path) -> None:
+    """Of a package that others install, only the demo needs torch_npu."""
+    head = "import torch\n\n\ndef net(x):\n    return {}\n\n\nif __name__ == '__main__':\n"
+    before = (head.format("x") + "    # a demo\n    print(net(x.cuda()))\n").replace("\n", newline)
+    after = (head.format("x") + f"    # a demo\n    {OURS}\n    print(net(x.npu()))\n").replace("\n", newline)
+    for path in ("setup.py", "src/nets/__init__.py", "src/nets/small.py", "tools/show.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(before if path.count("/") == 2 or "show" in path else "")
+    facts = gather(tmp_path, sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.py")))
+    assert facts.roads.installed == ("src/nets",)
+
+    def ported(text: str, path: str) -> str:
+        return apply(text.encode(), look(text, world(facts=facts), path).auto).decode()
+
+    assert ported(before, "src/nets/small.py") == after
+    assert ported(after, "src/nets/small.py") == after
+    assert OURS not in ported(before, "tools/show.py").partition("def net")[2]
+    used = before.replace("return x", "return x.cuda()")
+    assert OURS in ported(used, "src/nets/small.py").partition("def net")[0]
 
 
 GUARDED: dict[str, tuple[str, str, int]] = {

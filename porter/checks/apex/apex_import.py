@@ -32,8 +32,8 @@ class ApexImport(Rule):
             if file.imported.speaks_for(package) == "optional":
                 yield Hit(original, "unbound" if stops_unbound(file) else "optional", values=values, severity="note")
             return
-        moved = self._moved(original, file)
-        if moved:
+        used = _used(original, file)
+        if moved := self._moved(original, file) if used else {}:
             module = next(iter(moved.values())).module
             moved = {index: entry for index, entry in moved.items() if entry.module == module}
             new, after = _written(updated, moved, module)
@@ -43,7 +43,7 @@ class ApexImport(Rule):
         left = [name for index, name in enumerate(names) if index not in moved]
         if left:
             # told and not deleted: a second run would delete what the edits of the first have left unused
-            why = "left" if moved or _used(original, file) else "unneeded"
+            why = "left" if used else "unneeded"
             yield Hit(original, why, values=(("name", ", ".join(left)),))
 
     @staticmethod

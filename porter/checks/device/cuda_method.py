@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
@@ -9,6 +10,7 @@ from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
+from porter.python.assigned import is_set_again
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
 
@@ -31,9 +33,10 @@ class CudaMethod(Rule):
         if file.tested and (end := needed(file, file.scene.link(original))):
             return Hit(original, "tested", values=(("what", end), (TOGETHER, end)))
         new = file.style.method(updated, file)
-        free = not file.facts.own.cuda and not self._module_function(original, file)
-        if receiver != "torch" and not (receiver == "unknown" and free):
-            return Hit(original, "own" if receiver == "own" else "unknown", new=new, values=_called(new), loads=True)
+        in_module = self._module_function(original, file)
+        if receiver != "torch" and (receiver != "unknown" or file.facts.own.cuda or in_module):
+            why = "own" if receiver == "own" else "of-a-module" if in_module else "unknown"
+            return Hit(original, why, new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
             places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
@@ -43,7 +46,8 @@ class CudaMethod(Rule):
                 return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
             if (kind := index_of(original, file)) is None:
-                return Hit(original, "call", new=new, safe=True, values=_called(new), loads=True)
+                why = "dropped" if _is_dropped(original, file) else "call"
+                return Hit(original, why, new=new, safe=True, values=_called(new), loads=True)
             safe, new = kind == "known" or file.style.one_world, file.style.method(updated, file, kind)
             return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)
         safe = certainty == "known" or file.target.int_is_npu
@@ -58,9 +62,12 @@ class CudaMethod(Rule):
 
     @staticmethod
     def _module_function(original: cst.Call, file: RuleFile) -> bool:
-        """`lib.cuda()` of an imported module is a function of that module, not a method."""
-        name = file.name(original.func)
-        return name is not None and name.count(".") == 1 and not name.startswith(".")
+        """`lib.cuda()` of an imported module is a function of that module, not a method. `import model` may be followed by
+        `model = torch.load(path)`."""
+        name, link = file.name(original.func), file.link(original.func)
+        if name is None or link is None or name.count(".") != 1 or name.startswith("."):
+            return False
+        return not is_set_again(file.names, link)
 
     @staticmethod
     def _made_by_torch(original: cst.Call, file: RuleFile) -> bool:
@@ -82,3 +89,12 @@ class CudaMethod(Rule):
 def _called(new: Any) -> tuple[tuple[str, str], ...]:
     """What the style writes in the place of `.cuda()`, for the message; where it writes nothing, `.to()` is left."""
     return named(new=f".{new.func.attr.value}()" if new is not None else ".to()")
+
+
+def _is_dropped(call: cst.Call, file: RuleFile) -> bool:
+    """`hidden.cuda()` as a statement, where `hidden` is what `torch.zeros(...)` gave: a tensor is not moved in place."""
+    link, moved = file.scene.link(call), call.func.value if isinstance(call.func, cst.Attribute) else None
+    if link is None or not isinstance(moved, cst.Name) or link[1][1][0].__class__ is not ast.Expr:
+        return False
+    made = file.meaning.made_by(moved) or ""
+    return made.startswith("torch.") and made.count(".") == 1 and made != "torch.load"

@@ -17,6 +17,7 @@ from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
 from porter.python.index import walk
 from porter.python.kernel_choices import one_device
+from porter.python.lightning_choices import of_comparison
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
@@ -47,14 +48,15 @@ class DeviceLiteral(Rule):
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
         if literal.role in NAMED and (library := given_to(file.names, literal.link)):
-            asked = literal.link[1][0].__class__ is ast.IfExp  # where there is no GPU, another one is taken
-            severity = "note" if asked else None
+            severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
         if literal.role == "compared" and (name := one_device(file, literal.link)):
             return Hit(original, "one-device", values=(*values, ("what", name)), code=code)
+        if literal.role == "compared" and (chosen := of_comparison(file, literal.link)):
+            return Hit(original, "together", values=(*values, ("what", chosen)), code=code)
         if kernel and _is_name_of_kernels(literal.link):
             return None
         if kernel:

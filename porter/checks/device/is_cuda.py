@@ -15,6 +15,8 @@ class IsCuda(Rule):
         receiver = file.receiver(original)
         if receiver in ("other", "own"):
             return None
+        if file.facts.own.is_cuda and isinstance(original.value, cst.Name) and original.value.value == "self":
+            return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
         link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))

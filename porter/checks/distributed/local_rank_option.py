@@ -15,16 +15,21 @@ OLD, NEW = "--local_rank", "--local-rank"
 _SETS = lazy(rb"\benviron\[[\"']LOCAL_RANK[\"']\]\s*=(?!=)")
 _GIVES = lazy(rb"(?:local_rank|LOCAL_RANK)\b(?:(?!(?:local_rank|LOCAL_RANK)\b)[^=,\]])*[=,]")
 _RANK = lazy(rb"\bLOCAL_RANK\b")
+# the program starts its own processes, and each overwrites the option with its number
+_SPAWNS = lazy(rb"\bspawn\([ \t\n]*\w")
+_OVERWRITES = lazy(rb"\.local_rank[ \t]*=[ \t]*(?:local_)?(?:rank|gpu|proc(?:ess)?_?id|i|idx|index)\b")
 
 
 @once_for_file
 def _is_known(file: RuleFile) -> bool:
-    """Both spellings are taken already, or the rank comes from the environment."""
+    """Both spellings are taken already, the rank comes from the environment, or from the program itself."""
     says = file.source.says
-    if says(NEW.encode()):
+    started = file.facts.launch.by_module
+    own = says(_SPAWNS) and says(_OVERWRITES) and file.path.rpartition("/")[2] not in started
+    if own or says(NEW.encode()):
         return True
     # what the launcher hands over has to be known, whatever the rank is taken from; options of others may be those of any program
-    if (started := file.facts.launch.by_module) and (not says(b"__main__") or file.path.rpartition("/")[2] in started):
+    if started and (not says(b"__main__") or file.path.rpartition("/")[2] in started):
         return False
     return says(b"LOCAL_RANK") and not says(_SETS) and any(map(_follows, file.source.utf8.split(b"\n")))
 

@@ -55,6 +55,12 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
             )
+        if fate == "moved" and (held := file.facts.accelerators.held):  # saved whole: its class is of the project
+            device = file.style.device(cst.SimpleString('"cuda"'), file)
+            values = (("name", held),)
+            return Hit(
+                original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
+            )
         if loaded_uses.is_taken_apart(value, file) or loaded_uses.is_put_in_place(value, file):
             return Hit(original.func, "parts")
         if sometimes:

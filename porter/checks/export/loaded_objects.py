@@ -8,8 +8,12 @@ from collections.abc import Iterator
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node, ancestors
+from porter.python.blocks import place as position
+from porter.python.index import Link, Node, ancestors, parents
+from porter.regex import lazy
 
+_WRITTEN = lazy(r"\.\w+['\"]\)*$")
+_LOAD = frozenset({"torch.load"})
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
 
@@ -18,7 +22,18 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     link = file.scene.link(call)
     if link is None:
         return None
-    return next((name for place in [link[1], *_readers(link[1], file)] if (name := _foreign(place, file))), None)
+    loads = [link[1], *_loads_of(ast.unparse(link[1][0].args[0]), file)] if link[1][0].args else [link[1]]
+    places = (place for load in loads for place in (load, *_readers(load, file)))
+    return next((name for place in places if (name := _foreign(place, file))), None)
+
+
+def _loads_of(path: str, file: RuleFile) -> Iterator[Link]:
+    """All loads of a path that has the name of a file in it."""
+    for link in file.meaning.mentions.of(_LOAD) if _WRITTEN.search(path) else ():
+        call = link[1]
+        if call[0].__class__ is ast.Call and call[0].func is link[0] and call[0].args:
+            if ast.unparse(call[0].args[0]) == path:
+                yield call
 
 
 def is_foreign(name: str, file: RuleFile) -> bool:
@@ -55,7 +70,23 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
         if name.__class__ is not ast.Name:
             continue
         place = (name, link[1])
-        others = file.names.others.get(name.id, ())
+        others = (other for other in file.names.others.get(name.id, ()) if not _is_other_branch(link, other))
         lines = [binding[0].lineno for binding in others if hasattr(binding[0], "lineno")]
         behind = min((line for line in lines if line > name.lineno), default=1 << 31)
-        yield from (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
+        readers = (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
+        yield from (use for use in readers if not _is_other_branch(link, use))
+
+
+def _is_other_branch(link: Link, other: Link) -> bool:
+    """Whether two places stand in the two branches of one condition, so that no run comes from one to the other."""
+    fields, child = dict[Node, str](), link[0]
+    for node in parents(link):
+        if node.__class__ is ast.If:
+            fields[node] = position(node, child)[0]
+        child = node
+    child = other[0]
+    for node in parents(other):
+        if node in fields:
+            return {fields[node], position(node, child)[0]} == {"body", "orelse"}
+        child = node
+    return False

@@ -34,13 +34,21 @@ class TorchCompile(Rule):
 
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Iterator[Hit]:
         if isinstance(original, cst.Call) and file.name(original.func) not in NAMES:
-            if not file.tested and not file.meaning.mentions.of(NAMES) and is_of_module(original, file):
-                why = "computed" if self._computed(original) else "inductor"
-                yield Hit(original.func, why, values=((TOGETHER, why),))
+            if not file.tested and is_of_module(original, file):
+                yield from self._of_module(original, updated, file)
         elif isinstance(original, cst.Call):
             yield from self._call(original, updated, file)
         elif not file.around.is_function(original) and self._speaks_for_file(original, file):
             yield Hit(original, "inductor")  # a decorator without arguments, compiler = torch.compile
+
+    def _of_module(self, original: cst.Call, updated: Any, file: RuleFile) -> Iterator[Hit]:
+        """A call of torch.compile in the same file says the rest."""
+        if not file.meaning.mentions.of(NAMES):
+            why = "computed" if self._computed(original) else "inductor"
+            yield Hit(original.func, why, values=((TOGETHER, why),))
+        if (mode := self._text(original, "mode")) in MODES:
+            new = self._changed(original, updated, "mode", None, "default")
+            yield Hit(original, "mode", new=new, values=(("mode", mode or ""),))
 
     def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
         optimize = file.name(original.func) == "torch._dynamo.optimize"

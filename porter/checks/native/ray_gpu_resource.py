@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.native.ray_options import asked_by_key
+from porter.checks.native.ray_options import asked_by_key, is_of_resources
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -14,7 +14,6 @@ from porter.regex import lazy
 _TAKES = lazy(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
 _RAYS_WORDS = (b"placement_group", b"cluster_resources", b"_bundles")  # a module may plan for Ray and import none of it
 _SAYS_ONE = lazy(rb"placement_group|cluster_resources|_bundles\b")
-_COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
 
 
 @once_for_file
@@ -77,7 +76,7 @@ class RayGpuResource(Rule):
 
     @staticmethod
     def _counted(original: Any, updated: Any, counted: cst.BaseExpression, file: RuleFile) -> Hit | None:
-        if not _COUNTED.search(file.text(counted)):
+        if not is_of_resources(counted, file):
             return None
         if isinstance(original, cst.Call):
             key = original.args[0].value if original.args else None

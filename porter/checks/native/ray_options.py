@@ -1,15 +1,18 @@
-"""`options["num_gpus"] = 1`, where `options` goes to Ray as `**options`."""
+"""What goes to Ray as `**options`, and what comes from it: `options["num_gpus"] = 1`, `node["Resources"]["GPU"]`."""
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.index import ancestors
 from porter.regex import lazy
 
+_COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
 _EXPANDED = lazy(rb"\*\*[ \t]*(\w+)")
 _HAS_RESOURCES = lazy(rb"\b(\w+)\[[\"']resources[\"']\]")
 
@@ -40,3 +43,13 @@ def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | No
 @once_for_file
 def _mappings(file: RuleFile, pattern: re.Pattern[bytes]) -> set[bytes]:
     return {match[1] for match in pattern.finditer(file.source.utf8)}
+
+
+def is_of_resources(counted: cst.BaseExpression, file: RuleFile) -> bool:
+    """`node["Resources"]`, `ray.cluster_resources()`, and `info` of `for node, info in ray.state.available_resources_per_node().items()`."""
+    if _COUNTED.search(file.text(counted)):
+        return True
+    link = file.link(counted) if isinstance(counted, cst.Name) else None
+    bound = file.names.bindings(link[0].id, link) if link is not None else []
+    around = [next((up[0] for up in ancestors(b) if hasattr(up[0], "iter")), None) for b in bound]
+    return bool(around) and all(node is not None and _COUNTED.search(ast.unparse(node.iter)) for node in around)

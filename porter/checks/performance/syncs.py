@@ -237,7 +237,7 @@ def read_after_loop(scene: Scene, link: Link) -> Change | None:
         statement = statement[1]
     loop: Node = next(iter(loops_around(link)), None)
     function = scene.function(link)
-    if loop.__class__ is not ast.For or function is None or not value_uses.bare(link[0].value, scene.losses(link)):
+    if loop.__class__ is not ast.For or function is None or not _is_of_the_step(scene, link):
         return None
     if statement[0].__class__ is not ast.AugAssign or statement[0].target.__class__ is not ast.Name:
         return None
@@ -254,6 +254,23 @@ def read_after_loop(scene: Scene, link: Link) -> Change | None:
     if line_end < 0 or source.utf8[end:line_end].strip() or source.utf8[line_end - 1 : line_end] == b"\r":
         return None
     return Change(line_end, line_end, b"\n" + source.indentation(begin) + f"{name} = float({name})".encode())
+
+
+def _is_of_the_step(scene: Scene, link: Link) -> bool:
+    """Whether what is read is the loss, or always comes from the same call: `loss, accuracy = step(batch)`."""
+    value, losses = link[0].value, scene.losses(link)
+    if value_uses.bare(value, losses):
+        return True
+    bound = scene.names.bindings(value.id, link) if value.__class__ is ast.Name else []
+    return bool(bound) and all(_is_beside_a_loss(binding, losses) for binding in bound)
+
+
+def _is_beside_a_loss(binding: Link, losses: frozenset[str] | set[str]) -> bool:
+    targets = binding[1]
+    if targets is None or targets[0].__class__ is not ast.Tuple or targets[1][0].__class__ is not ast.Assign:
+        return False
+    is_called = targets[1][0].value.__class__ is ast.Call
+    return is_called and any(getattr(target, "id", "") in losses for target in targets[0].elts)
 
 
 def _begins(binding: Link) -> bool:

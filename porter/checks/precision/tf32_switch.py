@@ -43,9 +43,9 @@ class Tf32Switch(Rule):
         if name in NEWER or torch is None or not file.session.has(new):
             return Hit(original, "by-hand", values=values, severity=severity)
         node = dotted(f"{torch}.{new.partition('.')[2]}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        return Hit(
-            original, part, new=node, safe=not _handed_on(name, file), values=values, severity=severity, loads=True
-        )
+        why = f"{part}-same" if getattr(value, "value", None) is (part == "conv") else part
+        safe = not _handed_on(name, file)
+        return Hit(original, why, new=node, safe=safe, values=values, severity=severity, loads=True)
 
 
 def _handed_on(name: str, file: RuleFile) -> bool:

@@ -28,7 +28,8 @@ class NumpyNames(Rule):
     references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
 
     def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
-        if file.names.torch is None:  # where nothing is computed with torch, the numpy of today is no matter of ours
+        # where nothing is computed with torch, the numpy of today is no matter of ours
+        if file.names.torch is None and not file.facts.roads.torch:
             return None
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None

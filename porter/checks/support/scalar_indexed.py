@@ -1,37 +1,38 @@
-"""`loss.data[0]`: since torch 0.5 a tensor of one value has no dimension that could be indexed."""
+"""`loss.data[0]`, `total_loss[0]`: since torch 0.5 a tensor of one value has no dimension that could be indexed."""
 
 from __future__ import annotations
 
 import ast
-import re
 
+from porter.checks.support.single_values import is_loss, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-
-# with no gradient of its own: that is for a single value alone
-_BACKWARD = rb"\b%s\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
 
 
 class ScalarIndexed(Rule):
     code = "PRT711"
     nodes = ("Subscript",)
-    text = r"data\[0\]"
+    text = r"(?:data|loss\w*)\[0\]"
 
     def visit(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Answer:
-        data = original.value
-        if not isinstance(data, cst.Attribute) or data.attr.value != "data" or not _is_first(original):
+        value = original.value
+        if isinstance(value, cst.Attribute) and value.attr.value == "data":
+            value = value.value
+        elif not isinstance(value, cst.Name) or "loss" not in value.value.lower():
             return None
-        value = file.text(data.value)
-        if not isinstance(data.value, (cst.Name, cst.Attribute)) or not file.is_object(data.value):
+        if not _is_first(original) or not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
             return None
         link = file.scene.link_of(original, ast.Subscript)
         if link is None or link[0].ctx.__class__ is not ast.Load:
             return None
-        around = file.scene.function(link) if isinstance(data.value, cst.Name) else None
-        if not file.source.says(re.compile(_BACKWARD % re.escape(value.encode())), around and around[0]):
+        name = file.link(value) if isinstance(value, cst.Name) else None
+        if value is original.value:
+            if name is None or not is_sum_of_losses(name, file):
+                return None
+        elif not is_loss(file.text(value), name, file):
             return None
-        new = cst.Call(cst.Attribute(data.value, cst.Name("item")))
-        values = (("new", f"{value}.item()"), ("old", file.text(original)))
+        new = cst.Call(cst.Attribute(value, cst.Name("item")))
+        values = (("new", f"{file.text(value)}.item()"), ("old", file.text(original)))
         return Hit(original, "found", new=new, values=values)
 
 

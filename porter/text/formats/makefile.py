@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from porter.regex import lazy
 from porter.text.document import Document
@@ -20,7 +21,7 @@ _PREFIX = lazy(r"\t[ \t]*[@+-]*[ \t]*")
 
 def read(document: Document) -> Script:
     text = masked(document.text)
-    script = parse(_recipes(text))
+    script = _unmasked(parse(_recipes(text)), text)
     names = [Name(m.start(1), m.end(1), m[1], "read") for m in _READ.finditer(text)]
     names += [Name(m.start(1), m.end(1), m[1], "named") for m in _NAMED.finditer(text)]
     for match in _SET.finditer(text):
@@ -29,6 +30,18 @@ def read(document: Document) -> Script:
         if WORDS.search(value.text):
             script.texts.append(Text(value, ""))
     script.names = sorted([*script.names, *names], key=lambda n: n.start)
+    return script
+
+
+def _unmasked(script: Script, text: str) -> Script:
+    """What make puts in is a value that nobody knows, and no word: `CUDA_VISIBLE_DEVICES=$(GPU)`."""
+
+    def as_written(word: Word) -> Word:
+        return replace(word, text=text[word.start : word.end])
+
+    script.names = [replace(n, value=n.value and as_written(n.value)) for n in script.names]
+    script.texts = [replace(t, word=as_written(t.word)) for t in script.texts]
+    script.commands = [replace(c, words=(c.words[0], *map(as_written, c.words[1:]))) for c in script.commands]
     return script
 
 

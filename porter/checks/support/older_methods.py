@@ -1,0 +1,67 @@
+"""Methods and attributes as an older torch had them: `correct[:k].view(-1)` of what was transposed, `embed._backend`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import Link, Node, RuleFile
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+
+_KEEPING = frozenset({"eq", "ne", "clone"})  # their result lies in memory as what they are asked of
+
+
+def _is_backend(link: Link) -> bool:
+    """`embed._backend.Embedding`"""
+    above: Node = link[1][0]
+    return link[0].attr == "_backend" and above.__class__ is ast.Attribute and above.attr[:1].isupper()
+
+
+def _is_of_transposed(scene: Scene, link: Link) -> bool:
+    """`correct[:k].view(-1)`, where `correct = pred.eq(target)` and `pred = pred.t()`."""
+    value: Node = link[0].value
+    if link[0].attr != "view" or not scene.file.source.says(b".t()"):
+        return False
+    if value.__class__ is ast.Subscript and value.slice.__class__ is ast.Slice:
+        value = value.value
+    return value.__class__ is ast.Name and _is_transposed(scene, value.id, value.lineno, link, 0)
+
+
+def _is_transposed(scene: Scene, name: str, line: int, link: Link, depth: int) -> bool:
+    above = [b for b in scene.names.bindings(name, link) if getattr(b[0], "lineno", line) < line]
+    if not above:
+        return False
+    nearest: Link = max(above, key=lambda binding: int(binding[0].lineno))
+    assign: Node = nearest[1] and nearest[1][0]
+    call: Node = assign.value if assign.__class__ is ast.Assign and nearest[0] in assign.targets else None
+    if call.__class__ is not ast.Call or call.func.__class__ is not ast.Attribute or depth > 3:
+        return False
+    if call.func.attr == "t" and not call.args:
+        return True
+    base: Node = call.func.value
+    if call.func.attr not in _KEEPING or base.__class__ is not ast.Name:
+        return False
+    return _is_transposed(scene, base.id, assign.lineno, nearest, depth + 1)
+
+
+class OlderMethods(Rule):
+    code = "PRT712"
+    methods = {"view"}
+    attributes = {"_backend"}
+    only = staticmethod(lambda scene, link: _is_backend(link) or _is_of_transposed(scene, link))
+
+    def visit(self, original: cst.Call | cst.Attribute, updated: Any, file: RuleFile) -> Answer:
+        scene: Any = file.scene
+        if isinstance(original, cst.Attribute):
+            link = scene.link_of(original, ast.Attribute)
+            if link is None or not _is_backend(link) or file.source.says(b"_backend ="):
+                return None
+            return Hit(original, "backend", values=(("old", f"_backend.{link[1][0].attr}"),))
+        link = scene.link(original)
+        if link is None or not isinstance(original.func, cst.Attribute) or not _is_of_transposed(scene, link):
+            return None
+        new = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("reshape")))
+        return Hit(original.func, "view", new=new, safe=True)

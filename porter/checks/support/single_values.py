@@ -1,0 +1,82 @@
+"""Says whether a tensor is a single value: a loss, or a sum of losses."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.evidence import call_name, constant
+from porter.regex import lazy
+
+# with no gradient of its own: that is for a single value alone
+_BACKWARD = rb"\b%s\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
+_LOSS = lazy(r"(?i)(?:^|_)(?:loss|criterion|cross_entropy)$|Loss$")
+_SIZES = frozenset({"len", "size", "float", "int"})
+
+
+def is_loss(text: str, name: Link | None, file: RuleFile) -> bool:
+    """Whether gradients are taken of a value, or of what the same call gives elsewhere. `name`: where it is one."""
+    around = file.scene.function(name) if name is not None else None
+    if file.source.says(re.compile(_BACKWARD % re.escape(text.encode())), around and around[0]):
+        return True
+    above = (
+        (b for b in file.names.bindings(text, name) if getattr(b[0], "lineno", 0) <= name[0].lineno)
+        if name is not None
+        else ()
+    )
+    nearest = max(above, key=lambda binding: int(getattr(binding[0], "lineno", 0)), default=None)
+    return nearest is not None and _gives_a_loss(_value(nearest), file)
+
+
+def is_sum_of_losses(name: Link, file: RuleFile) -> bool:
+    """`total = 0`, and then only `total += loss.data * len(x)`."""
+    bound, added = file.names.bindings(name[0].id, name), 0
+    for binding in bound:
+        above: Node = binding[1] and binding[1][0]
+        if above.__class__ is ast.AugAssign and above.op.__class__ is ast.Add:
+            added += 1
+            if not _is_scaled_loss(above.value, binding, file):
+                return False
+        elif not isinstance(constant(_value(binding)), (int, float)):
+            return False
+    return added > 0
+
+
+def _value(binding: Link) -> Node:
+    above: Node = binding[1] and binding[1][0]
+    return above.value if above.__class__ is ast.Assign and binding[0] in above.targets else None
+
+
+def _gives_a_loss(value: Node, file: RuleFile) -> bool:
+    """A call that somebody takes gradients of: `loss = model.loss(batch)`, `loss.backward()`."""
+    if value.__class__ is not ast.Call:
+        return False
+    called = re.escape(ast.unparse(value.func).encode())
+    names = set(re.findall(rb"(?m)^[ \t]+(\w+)[ \t]*=[ \t]*%s\([^()\n]*\)[ \t]*$" % called, file.source.utf8))
+    return any(file.source.says(re.compile(_BACKWARD % other)) for other in names)
+
+
+def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> bool:
+    if depth > 6:  # a name that is set to itself
+        return False
+    if node.__class__ is ast.BinOp and node.op.__class__ in (ast.Mult, ast.Div):
+        return _is_number(node.right) and _is_scaled_loss(node.left, link, file, depth + 1)
+    if node.__class__ is ast.Call and call_name(node.func) == "detach":
+        return _is_scaled_loss(node.func.value, link, file, depth + 1)
+    if node.__class__ is ast.Attribute and node.attr == "data":
+        return _is_scaled_loss(node.value, link, file, depth + 1)
+    if node.__class__ is ast.Call:
+        reduced = all(keyword.arg != "reduction" and keyword.arg != "reduce" for keyword in node.keywords)
+        return reduced and bool(_LOSS.search(call_name(node.func)))
+    if node.__class__ is not ast.Name:
+        return False
+    values = [_value(binding) for binding in file.names.bindings(node.id, link)]
+    return bool(values) and all(v is not None and _is_scaled_loss(v, link, file, depth + 1) for v in values)
+
+
+def _is_number(node: Node) -> bool:
+    """`len(x)`, `x.size(0)`, `args.steps`, `2`"""
+    if node.__class__ is ast.Call:
+        return call_name(node.func) in _SIZES
+    return node.__class__ in (ast.Constant, ast.Attribute)

@@ -1,0 +1,94 @@
+"""Finds questions for a GPU that choose an accelerator of Lightning: `accelerator = "gpu" if use_gpu else "cpu"`.
+
+Lightning has no accelerator for NPUs, and the other arguments of its Trainer depend on this one. Question and accelerator are
+ported together or not at all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from porter.python.evidence import call_name, constant, lightning, target_name, trainer
+from porter.python.index import Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
+    from porter.python.file import File
+
+_GPU = ("gpu", "cuda")
+_ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
+_IN_STRING = ("startswith", "find", "count")  # methods of a device's name that ask for a word in it
+
+
+def of_choice(file: File | RuleFile, choice: Link) -> str | None:
+    """`accelerator="gpu"` for a condition `accelerator="gpu" if torch.cuda.is_available() else "cpu"`, and for an `if` with
+    a branch that sets it."""
+    if choice[0].__class__ is ast.If:
+        return next(_set_in(file, choice), None)
+    place: Link = choice[1]
+    given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
+    if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
+        given = place[1][0].keywords if trainer(file.names.resolve(place[1][0].func, place[1])) else []
+    for node in given:
+        name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])
+        side = constant(getattr(node.value, "body", None)) if node.value.__class__ is ast.IfExp else None
+        if side in _GPU and lightning(name):
+            return f'{name}="{side}"'
+    return None
+
+
+def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
+    """The accelerator that a name chooses further down: `use_gpu = gpus > 0 and torch.cuda.is_available()`."""
+    if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):
+        return None
+    uses = file.names.readers(target.id, (target, link))
+    choices = (choice for use in uses if (choice := _tested(use)))
+    return next(filter(None, (of_choice(file, choice) for choice in choices)), None)
+
+
+def of_comparison(file: RuleFile, literal: Link) -> str | None:
+    """The accelerator that a comparison of a device with the string at `literal` chooses."""
+    if not file.source.says(b"accelerator"):
+        return None
+    asked = literal[1]
+    if asked[0].__class__ is ast.Call and call_name(asked[0].func) not in _IN_STRING:
+        return None
+    if choice := _tested(asked):
+        return of_choice(file, choice)
+    above = next((up for up in ancestors(asked) if up[0].__class__ not in _ANSWERS), None)
+    if above is None or above[0].__class__ is not ast.Assign or len(above[0].targets) != 1:
+        return None
+    return of_name(file, above[0].targets[0], above)
+
+
+def _tested(answer: Link) -> Link | None:
+    """The `if`, or the condition, that an answer to the question is the test of."""
+    child = answer[0]
+    for up in ancestors(answer):
+        if up[0].__class__ in (ast.If, ast.IfExp):
+            return up if up[0].test is child else None
+        if up[0].__class__ not in _ANSWERS:
+            return None
+        child = up[0]
+    return None
+
+
+def _set_in(file: File | RuleFile, branch: Link) -> Iterator[str]:
+    """What the branches of an `if` set: `accelerator = "gpu"`, `options["accelerator"] = "gpu"`, `Trainer(accelerator="gpu")`."""
+    if not file.source.says(b"accelerator") or not file.source.says(b"lightning"):
+        return
+    for node in (inner for statement in (*branch[0].body, *branch[0].orelse) for inner in walk(statement)):
+        pairs: list[tuple[str, Node]] = []
+        if node.__class__ is ast.Assign:
+            pairs = [(_holder(target), node.value) for target in node.targets]
+        elif node.__class__ is ast.keyword:
+            pairs = [(node.arg or "", node.value)]
+        elif node.__class__ is ast.Dict:
+            pairs = [(str(constant(key)), value) for key, value in zip(node.keys, node.values, strict=True)]
+        yield from (f'{name}="{value.value}"' for name, value in pairs if constant(value) in _GPU and lightning(name))
+
+
+def _holder(target: Node) -> str:
+    return str(constant(target.slice)) if target.__class__ is ast.Subscript else target_name(target)
