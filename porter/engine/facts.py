@@ -262,6 +262,7 @@ class Roads:
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project uses torch
     device: bool = True  # whether any of its programs may use a device
+    host: tuple[str, ...] = ()  # its programs that use none, where others may
 
 
 @dataclass(frozen=True)
@@ -283,12 +284,12 @@ class Facts:
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""
-        whole = replace(self, served=(), roads=replace(self.roads, astray=()))
+        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=()))
         return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
 
     def digest_of(self, path: str) -> str:
         """A hash of the facts about one file; "" where there are none."""
-        facts = (self.served_by(path), path in self.roads.astray)
+        facts = (self.served_by(path), path in self.roads.astray, path in self.roads.host)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if any(facts) else ""
 
     def served_by(self, path: str) -> tuple[Served, ...]:

@@ -17,6 +17,7 @@ from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
+from porter.project.host_programs import host_programs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -116,6 +117,9 @@ def _gather(
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
     started = by_module(gathered.texts, scripts, files, lambda path: _read(root / path))
+    roads = survey.roads((path, user) for path, _, _, user in constants)
+    roads = replace(roads, host=host_programs(survey, parse, kept)) if roads.device and not loose else roads
+    with_steps = {path: text for path, text in gathered.texts.items() if path not in roads.host}
     own = OwnCode(
         tuple(sorted(gathered.own_methods["cuda"])),
         tuple(sorted(gathered.own_methods["is_cuda"])),
@@ -147,9 +151,9 @@ def _gather(
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
-        served=served(gathered.texts, kept, asked, calls),
+        served=served(with_steps, kept, asked, calls),
         saved=saved_objects(gathered.texts, parse, files, kept),
-        roads=survey.roads((path, user) for path, _, _, user in constants),
+        roads=roads,
     )
     return facts, survey
 
