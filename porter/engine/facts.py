@@ -266,6 +266,7 @@ class Roads:
     # (path, folder) of programs that take modules from a folder beside the project
     outside: tuple[tuple[str, str], ...] = ()
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
+    host: tuple[str, ...] = ()  # its programs that use none, where others may
 
 
 @dataclass(frozen=True)
@@ -287,12 +288,12 @@ class Facts:
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""
-        whole = replace(self, served=(), roads=replace(self.roads, astray=()))
+        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=()))
         return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
 
     def digest_of(self, path: str) -> str:
         """A hash of the facts about one file; "" where there are none."""
-        facts = (self.served_by(path), path in self.roads.astray)
+        facts = (self.served_by(path), path in self.roads.astray, path in self.roads.host)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if any(facts) else ""
 
     def served_by(self, path: str) -> tuple[Served, ...]:

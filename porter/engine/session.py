@@ -82,13 +82,17 @@ class Quiet(NamedTuple):
 
     everywhere: frozenset[str] = frozenset()
     below: tuple[tuple[str, frozenset[str]], ...] = ()  # (gitignore pattern, codes off there)
+    on_host: frozenset[str] = frozenset()  # codes that are off in programs that use no device
+    host: frozenset[str] = frozenset()  # these programs
 
     def codes(self, path: str) -> frozenset[str]:
         """The codes that are off in a file."""
-        return self.everywhere.union(*(codes for pattern, codes in self.below if _patterns(pattern).leave_out(path)))
+        off = (codes for pattern, codes in self.below if _patterns(pattern).leave_out(path))
+        return self.everywhere.union(*off, self.on_host if path in self.host else ())
 
 
-# codes about speed and precision on a device, and about packages for one. A project that uses no device is not asked for them
+# codes about speed and precision on a device, and about packages for one. Neither a project nor a program that uses no device is
+# asked for them
 _OF_DEVICES = lazy(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
 
 
@@ -161,9 +165,13 @@ class Session:
 
 
 def knowing(session: Session, facts: Facts) -> Session:
-    """The session with the facts of a project. For a project that uses no device, codes about devices are switched off."""
-    idle = frozenset() if facts.roads.device else frozenset(filter(_OF_DEVICES.match, session.rules.codes))
-    quiet = session.quiet._replace(everywhere=session.quiet.everywhere | idle)
+    """The session with the facts of a project. Where no device is used, in the project or a program, codes about devices are
+    switched off."""
+    roads, quiet = facts.roads, session.quiet
+    if not roads.device or roads.host:
+        idle = frozenset(filter(_OF_DEVICES.match, session.rules.codes))
+        everywhere = quiet.everywhere if roads.device else quiet.everywhere | idle
+        quiet = quiet._replace(everywhere=everywhere, on_host=idle, host=frozenset(roads.host))
     return replace(session, facts=facts, quiet=quiet)
 
 

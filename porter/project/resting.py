@@ -6,8 +6,8 @@ name from elsewhere, does not use it. A decorated function is used, as a registr
 up at run time, or that others install, everything may be used. A package that is installed only for programs of its own project
 does not count as one that others install.
 
-Also marked are all findings about a file that nothing runs, advice about code for Apple's MLX, and advice about the
-`__main__` part of a module that other files import.
+Also marked are all findings about a file that nothing runs, advice about code for Apple's MLX, advice about the `__main__` part
+of a module that other files import, and what is said of the workers of loaders in data sets that no loader gets.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from porter.project.apple_code import AppleCode
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
+from porter.project.unloaded import Unloaded
 from porter.project.unused import Uses
 from porter.python.graphs import reached
 from porter.python.kept import Rows
@@ -35,6 +36,7 @@ from porter.regex import lazy
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
 _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
+_IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
 # a drop rate above 0
@@ -67,6 +69,7 @@ def _rested(
     apple = AppleCode(uses.text(result.path))
     result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
     result = _as_notes(result, _shown_alone(result, uses))
+    result = _as_notes(result, _by_nobody_loaded(result, told, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
     return _rested_parts(_never_run(result, uses, off, once), uses, once)
 
@@ -121,6 +124,14 @@ def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str
     lines = uses.text(result.path).split(b"\n") if advice else []
     inside = [f for f in advice if all(_is_main(lines, number) for number in lines_of(f))]
     return dict.fromkeys(inside, ("demo", result.path)) if inside and uses.is_taken(result.path) else {}
+
+
+def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -> dict[Finding, tuple[str, str]]:
+    """What workers of a loader cannot do, in data sets that no loader gets."""
+    of_workers = [f for f in told if f.code == _IN_WORKERS]
+    sets = Unloaded(uses.text(result.path), uses.saying) if of_workers else None
+    names = {f: {sets.at(line) for line in lines_of(f)} for f in of_workers} if sets else {}
+    return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
 
 
 def _is_main(lines: Sequence[bytes], number: int) -> bool:

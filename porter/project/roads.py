@@ -17,7 +17,8 @@ and not torch gets no road from others, unless it only names NCCL. Tests give no
 
 Files of other kinds have a road if the project uses torch, or if they mention torch.
 
-A project in which nothing mentions a device runs on the CPU. There, slow or imprecise operators are no findings.
+A project in which nothing mentions a device runs on the CPU. There, slow or imprecise operators are no findings. The same holds
+for single programs, which porter/project/host_programs.py finds.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class Survey:
             return True
         if any(self._is_foreign(path) for path in self.texts if not is_test(path)):
             return False
-        return bool(self.bearers) or any(map(self._asks, self.files)) or any(self._notebooks())
+        return bool(self.bearers) or any(map(self._asks, self.files)) or any(self.notebooks())
 
     def _always_loads(self, path: str) -> bool:
         text, own_modules = self.texts[path], self._own_modules(path)
@@ -160,15 +161,16 @@ class Survey:
         others = [path for path, kind in kinds if kind not in ("", PYTHON, NATIVE)]
         return not self.texts and any(_SPEAKS.search(self._bytes(path, _SCRIPT)) for path in others)
 
-    def _notebooks(self) -> Iterator[list[Import]]:
-        """The imports of each notebook that imports torch."""
+    def notebooks(self) -> Iterator[tuple[str, bytes]]:
+        """The notebooks that import torch, and their bytes. From then on, `read` gives their imports."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                text = lines_of_cells(self._bytes(path, _NOTEBOOK))
+                data = self._bytes(path, _NOTEBOOK)
+                text = lines_of_cells(data)
                 statements = list(imports(text)) if b"import" in text else []
                 if any(names_torch(statement, frozenset()) for statement in statements):
                     self._read[path] = statements
-                    yield statements
+                    yield path, data
 
     def _bytes(self, path: str, most: int) -> bytes:
         return beginning(self.root / path, most) or b""
@@ -177,7 +179,7 @@ class Survey:
 
     def _on_the_way(self, constants: Iterable[tuple[str, str]]) -> set[str]:
         """The files that get a road from others."""
-        for _ in self._notebooks():
+        for _ in self.notebooks():
             pass
         below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
         above: dict[str, set[str]] = {}

@@ -12,7 +12,7 @@ from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
 # keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place
-RESTS = frozenset({"unused", "never", "off", "apple", "demo"})
+RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
 
 

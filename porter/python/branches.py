@@ -13,6 +13,7 @@ from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.plain_functions import is_plain
 from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
@@ -248,7 +249,7 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
 
 
 def is_kernel(file: File, node: Node, link: Link) -> bool:
-    """Whether a chain of names is a CUDA kernel, by its package or by its words."""
+    """Whether a chain of names is a CUDA kernel, by its package or by its words, and no plain function of the file."""
     words, first = _words(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
     if not full and first.__class__ is ast.Name:  # `try: from ._C import f ... except ImportError: f = None`
@@ -258,7 +259,7 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
         return False
     if parts[0] in _KERNELS_OF or "_ext" in parts or "_C" in parts:  # the last two are written by a build
         return True
-    return any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+    return any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words) and not is_plain(file, node)
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
@@ -269,8 +270,7 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
         owner = next((above for above, _ in _above(link) if above.__class__ is ast.ClassDef), None)
         values = file.receivers.members(owner).get(node.value.attr, ()) if owner is not None else ()
         return any(v.__class__ in (ast.Name, ast.Attribute) and is_kernel(file, v, link) for v in values)
-    known = file.answers["classes with kernels"]
-    name = getattr(node.value, "id", "")
+    known, name = file.answers["classes with kernels"], getattr(node.value, "id", "")
     if name not in known:
         definition = next((definition for definition in file.buckets[ast.ClassDef] if definition[0].name == name), None)
         known[name] = definition is not None and any(

@@ -18,6 +18,7 @@ from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, riv
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
+from porter.project.host_programs import host_programs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -117,6 +118,10 @@ def _gather(
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
     started = by_module(gathered.texts, scripts, files, lambda path: _read(root / path))
+    roads = survey.roads((path, user) for path, _, _, user in constants)
+    roads = replace(roads, host=host_programs(survey, parse, kept)) if roads.device and not loose else roads
+    beside = {package for several in _packages_beside(files).values() for package in several}
+    with_steps = {path: text for path, text in gathered.texts.items() if path not in roads.host}
     own = OwnCode(
         tuple(sorted(gathered.own_methods["cuda"])),
         tuple(sorted(gathered.own_methods["is_cuda"])),
@@ -149,12 +154,9 @@ def _gather(
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
-        served=served(gathered.texts, kept, asked, calls),
+        served=served(with_steps, kept, asked, calls),
         saved=saved_objects(gathered.texts, parse, files, kept),
-        roads=replace(
-            survey.roads((path, user) for path, _, _, user in constants),
-            installed=tuple(sorted({package for several in _packages_beside(files).values() for package in several})),
-        ),
+        roads=replace(roads, installed=tuple(sorted(beside))),
     )
     return facts, survey
 

@@ -9,8 +9,9 @@ from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.graphs import reached
-from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
+from porter.training.loops import LOOPS
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _MAKERS = frozenset(
     "tensor as_tensor stack cat zeros ones rand randn randint arange array asarray concatenate list FloatTensor LongTensor".split()
 )
+_ON_DEVICE = lazy(r"(?i)on_?(?:the_?)?(?:device|gpu|npu|cuda)")  # names of datasets whose items lie there
+_FOLLOWED = 4  # assignments from a dataset back to the call that makes it, at most
 _BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 
 
@@ -49,6 +52,42 @@ def is_in_memory(scene: AnyScene, link: Link) -> bool:
     if dataset is None:
         return False
     return _BUFFER.search(_made_from(scene, dataset, link)) is not None or _lies_in_memory(scene, dataset, link)
+
+
+def lies_on_device(scene: AnyScene, link: Link) -> bool:
+    """Whether the items lie on the device: the call that makes the dataset, or what the dataset is taken from, gets the device."""
+    dataset, place = _dataset(link), link
+    for _ in range(_FOLLOWED):
+        while isinstance(dataset, (ast.Attribute, ast.Subscript)):
+            dataset = dataset.value
+        if isinstance(dataset, ast.Call):
+            given = next((k.value for k in dataset.keywords if k.arg == "device"), None)
+            on_host = given is None or "cpu" in ast.unparse(given) or ast.unparse(given) == "None"
+            return not on_host or _ON_DEVICE.search(call_name(dataset.func)) is not None
+        bindings = scene.names.bindings(dataset.id, place) if isinstance(dataset, ast.Name) else []
+        above = next((a for a in ancestors(bindings[0]) if isinstance(a[0], ast.stmt)), None) if bindings[:1] else None
+        if len(bindings) != 1 or above is None or not isinstance(above[0], ast.Assign):
+            return False
+        dataset, place = above[0].value, above
+    return False
+
+
+def is_started_anew(scene: AnyScene, link: Link) -> bool:
+    """Whether batches are only taken by `next(iter(loader))` in a loop: each time, all workers of the loader would start."""
+    above = link[1][1]
+    target: Node = above[0].targets[0] if above[0].__class__ is ast.Assign and len(above[0].targets) == 1 else None
+    if target.__class__ is not ast.Name:
+        return False
+    readers = scene.names.readers(target.id, (target, above))
+    return any(map(_takes_one, readers)) and all(_takes_one(reader) or _is_counted(reader) for reader in readers)
+
+
+def _takes_one(reader: Link) -> bool:
+    """Whether a use is `next(iter(loader))` in a loop."""
+    made, taken = reader[1], reader[1][1]
+    if getattr(getattr(made[0], "func", None), "id", "") != "iter" or not isinstance(taken[0], ast.Call):
+        return False
+    return getattr(taken[0].func, "id", "") == "next" and any(a[0].__class__ in LOOPS for a in ancestors(taken))
 
 
 def is_read_by_each_worker(scene: AnyScene, link: Link) -> bool:

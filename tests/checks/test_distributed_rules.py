@@ -128,3 +128,32 @@ def test_a_mesh_of_one_dimension_splits_no_group(shape, splits):
     )
     found = analyse("a.py", text.encode(), open_session(target=Target(torch_npu="2.13.0"))).findings
     assert ("PRT217" in {finding.code for finding in found}) is splits
+
+
+GLOO = b"""import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(rank, args):
+    dist.init_process_group(backend="gloo", rank=rank)
+    return DDP(torch.nn.Linear(2, 2).cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"", b""),
+        (b".cuda()", b""),
+        (b'"gloo"', b'"cpu:gloo,cuda:nccl"'),
+        (b'"gloo"', b"args.backend"),
+        (b"DDP(", b"print("),
+        (b"    return", b'    dist.new_group(backend="nccl")\n    return'),
+        (b"    dist.", b"    if not torch.cuda.is_available():\n        dist."),
+        (b"    dist.", b"    if args.cpu:\n        dist."),
+    ],
+)
+def test_gloo_alone_where_parameters_lie_on_the_device(old, new):
+    found = analyse("a.py", GLOO.replace(old, new, 1), open_session()).findings
+    assert ("PRT218" in {finding.code for finding in found}) is (old == new)

@@ -331,3 +331,42 @@ def test_a_demonstration_below_a_module(tmp_path: Path, monkeypatch, train: str,
     told, alone = both(Porter(monkeypatch, tmp_path), ".")
     assert (("PRT307", "lib/table.py") in told) is not demo
     assert ((("PRT307", "lib/table.py"), "lib/table.py") in [(place, why.get("demo")) for place, why in alone]) is demo
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, False),
+        ({"train.py": "from lib.sets import Kept, Longer\nfrom torch.utils.data import DataLoader\n\nx = DataLoader(Kept())\n"}, True),
+        ({"train.py": "from lib.sets import Longer\nimport lib.other\n\nx = lib.other.Loader(Longer())\n"}, True),
+        ({"tests/test_sets.py": "from lib.sets import Kept\nfrom torch.utils.data import DataLoader\n\nDataLoader(Kept())\n"}, False),
+        ({"lib/sets.py": "%s"}, True),
+    ],
+)  # fmt: skip
+def test_a_data_set_that_no_loader_gets(tmp_path: Path, monkeypatch, more: dict[str, str], told: bool) -> None:
+    sets = """from torch.utils.data import Dataset
+
+
+class Kept(Dataset):
+    def __getitem__(self, at):
+        return self.x[at].to(device=self.device)
+
+    def sample(self):
+        return self[self.drawn()]
+
+
+class Longer(Kept):
+    pass
+"""
+    files = {
+        "porter.toml": "",
+        "lib/sets.py": sets,
+        "train.py": "from lib.sets import Kept\n\nprint(Kept().sample())\n",
+    }
+    without = sets.replace("def sample(", "def shown(")  # nobody says how else its items are taken
+    write(tmp_path, {**files, **{path: text.replace("%s", without) for path, text in more.items()}})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    assert ("PRT636" in {f["code"] for f in found["findings"]}) == told
+    assert [row["values"]["unloaded"] for row in found["left_alone"] if row["code"] == "PRT636"] == ["Kept"] * (
+        not told
+    )

@@ -409,6 +409,10 @@ def test_pyproject_and_its_kin():
     assert ported("environment.yml", text, unsafe=True) == text.replace(
         "'torch==2.1.0'", "'torch==2.7.1'\n      - 'torch-npu==2.7.1.post11'"
     )
+    labelled = "dependencies:\n  - nvidia/label/cuda-11.7.1::cuda-toolkit = 11.7\n"
+    assert [(f.code, dict(f.values)["name"]) for f in found("environment.yml", labelled).findings] == [
+        ("PRT842", "cuda-toolkit")
+    ]
     assert codes("environment.yml", "dependencies:\n - pytorch=1.9\n - pytorch-cuda=11.7\n") == [
         "PRT840 manual", "PRT840 manual", "PRT842 manual",
     ]  # fmt: skip

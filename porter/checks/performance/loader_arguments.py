@@ -80,6 +80,10 @@ def _of_pinning(given: dict[str, str], file: RuleFile) -> str:
     return "blocking" if blocks else "missing"
 
 
+def _wastes_workers(scene: Any, place: Any) -> bool:
+    return loaders.is_read_by_each_worker(scene, place) or loaders.is_started_anew(scene, place)
+
+
 class LoaderArguments(Rule):
     code = "PRT633"
     edits = False
@@ -92,7 +96,9 @@ class LoaderArguments(Rule):
             return None
         wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
         place, scene = file.scene.link(original), cast("Any", file.scene)
-        if "num_workers" in wanted and place is not None and loaders.is_read_by_each_worker(scene, place):
+        if place is not None and loaders.lies_on_device(scene, place):
+            return None  # neither a forked worker nor pinned memory can have it
+        if "num_workers" in wanted and place is not None and _wastes_workers(scene, place):
             wanted.remove("num_workers")
         if not wanted:
             return None

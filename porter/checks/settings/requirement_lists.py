@@ -16,7 +16,7 @@ from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 from porter.versions import canonical
 
-_CONDA = lazy(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  # up to a build: `=0.20.3=pyhd8ed1ab_0`
+_CONDA = lazy(r"(?:[\w./-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  # up to a build: `=0.20.3=pyhd8ed1ab_0`
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")

@@ -68,18 +68,18 @@ def _instructions(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
-    """`FROM nvidia/cuda:12.1`, `ARG BASE=nvcr.io/nvidia/pytorch:24.01-py3`."""
+    """`FROM nvidia/cuda:12.1`, `FROM nvidia/cuda:"${tag}"`, `ARG BASE=nvcr.io/nvidia/pytorch:24.01-py3`."""
     pattern = r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)" if name == "FROM" else r"[ \t]*ARG[ \t]+\w+=[\"']?([^\s\"']+)"
     match = re.match(pattern, body, re.IGNORECASE)
+    image = _QUOTE.sub("", match[1]) if match else ""
     if (
         match
-        and not _QUOTE.search(match[1])  # the pattern has none, and would look for an end without them at every place
-        and _IMAGE.fullmatch(match[1])
-        and (name == "FROM" or "/" in match[1])
-        and "ascend" not in match[1].lower()
-        and not _CLIENT.search(match[1])
+        and _IMAGE.fullmatch(image)
+        and (name == "FROM" or "/" in image)
+        and "ascend" not in image.lower()
+        and not _CLIENT.search(image)
     ):
-        yield start + match.start(1), start + match.end(1), match[1]
+        yield start + match.start(1), start + match.end(1), image
 
 
 def _names(start: int, body: str, name: str) -> Iterator[Name]:

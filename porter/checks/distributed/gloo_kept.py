@@ -1,0 +1,46 @@
+"""A process group of gloo alone, in a program whose gradients lie on the device: gloo knows cpu and cuda, and no NPU."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.nodes import positional
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.index import ancestors
+from porter.regex import lazy
+
+_GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
+_DEVICE = lazy(rb"\.cuda\(|[\"']cuda")
+_OTHERS = lazy(rb"(?i)nccl|hccl|new_group\(|\bmpi\b")
+# what sends parameters or gradients from where they lie
+_SENDS = lazy(
+    rb"\bDistributedDataParallel\(|\bDDP\(|\boptim\.Distributed\("
+    rb"|\b(?:all_reduce|broadcast|reduce|all_gather)\([ \t]*\w+\.(?:grad|data)\b"
+)
+_ASKS = lazy(r"(?i)cpu|cuda|gpu|device|available|platform|os\.name|windows")
+
+
+class GlooKept(Rule):
+    code = "PRT218"
+    calls = _GROUP
+    edits = False
+
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        backend = positional(original, 0, ("backend",))
+        given = backend[1].value if backend is not None and backend[1] is not None else None
+        if not isinstance(given, cst.SimpleString) or given.evaluated_value != "gloo":
+            return None
+        says, link = file.source.says, file.scene.link(original)
+        if not says(_DEVICE) or says(_OTHERS) or not says(_SENDS) or len(file.meaning.mentions.of(_GROUP)) > 1:
+            return None
+        if file.tested or link is None or _is_of_hosts(link):
+            return None
+        new = f"cpu:gloo,{file.target.device}:{file.target.backend}"
+        return Hit(given, "kept", values=(("new", new),))
+
+
+def _is_of_hosts(link: Link) -> bool:
+    """Whether a condition around asks for the device or the system: there is another way elsewhere."""
+    tests = (above[0].test for above in ancestors(link) if above[0].__class__ is ast.If)
+    return any(_ASKS.search(ast.unparse(test)) for test in tests)
