@@ -18,8 +18,8 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.spans import Span
 
-# gives the files that contain a word, and their texts; None if that is not known
-Texts = Callable[[bytes], "Iterable[tuple[str, bytes]] | None"]
+# gives the files that contain a word, and their texts, those near a file first; None if that is not known
+Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
 _OFF = lazy(rb"(?i)(?:False|off|no|None|null|0|~)\s*$")  # a value that switches an option off
 _STRING = lazy(rb"[rbu]?([\"'])((?:(?!\1).)*)\1$", re.DOTALL)  # one alone: of two, a program chooses
 _PLAIN = lazy(rb"[\w.+-]+$")  # a string of YAML, without quotes
@@ -32,47 +32,48 @@ class OffOptions:
         self._texts = texts
         self._known: dict[str, frozenset[bytes] | None] = {}
 
-    def branches(self, tree: ast.Module, lines: frozenset[int]) -> dict[Span, str]:
-        """The branches around these lines that are never taken, each with its option."""
+    def branches(self, tree: ast.Module, path: str, lines: frozenset[int]) -> dict[Span, str]:
+        """The branches around these lines of a file that are never taken, each with its option."""
         found: dict[Span, str] = {}
         for node in _conditions(tree):
             if not lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1)):
                 for block, wanted in ((node.body, True), (node.orelse, False)):
-                    if block and (option := self._never(node.test, wanted)):
+                    if block and (option := self._never(node.test, wanted, path)):
                         found[block[0].lineno, block[-1].end_lineno or block[-1].lineno] = option
         return found
 
-    def at(self, tree: ast.Module, line: int) -> str:
-        """The option that keeps a line from running; "" for none."""
-        spans = self.branches(tree, frozenset({line}))
+    def at(self, tree: ast.Module, path: str, line: int) -> str:
+        """The option that keeps a line of a file from running; "" for none."""
+        spans = self.branches(tree, path, frozenset({line}))
         return next((option for (first, last), option in spans.items() if first <= line <= last), "")
 
-    def _never(self, test: ast.expr, wanted: bool) -> str:
+    def _never(self, test: ast.expr, wanted: bool, path: str) -> str:
         """The option because of which a condition never has the value `wanted`; "" if it may have it."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self._never(test.operand, not wanted)
+            return self._never(test.operand, not wanted, path)
         if isinstance(test, ast.BoolOp):
-            several = [self._never(value, wanted) for value in test.values]
+            several = [self._never(value, wanted, path) for value in test.values]
             one_decides = isinstance(test.op, ast.And) == wanted
             return next(filter(None, several), "") if one_decides or all(several) else ""
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
             name, text = _option(test.left), constant(test.comparators[0])
             if not name or not isinstance(text, str) or isinstance(test.ops[0], ast.Eq) != wanted:
                 return ""
-            values = self._values(name)
+            values = self._values(name, path)
             return f"{name} == {text!r}" if values and text.encode() not in values and not _offs(values) else ""
         name = _option(test) if wanted else ""
-        values = self._values(name) if name else None
+        values = self._values(name, path) if name else None
         return name if values and values == _offs(values) else ""
 
-    def _values(self, name: str) -> frozenset[bytes] | None:
-        """The constants that an option is set to, as texts; None if it may have other values."""
+    def _values(self, name: str, path: str) -> frozenset[bytes] | None:
+        """The constants that an option is set to, as texts; None if it may have other values. A file near `path`, which asks,
+        mostly computes one: then no other file is searched."""
         if name not in self._known:
-            self._known[name] = self._search(name)
+            self._known[name] = self._search(name, path)
         return self._known[name]
 
-    def _search(self, name: str) -> frozenset[bytes] | None:
-        texts = self._texts(name.encode())
+    def _search(self, name: str, path: str) -> frozenset[bytes] | None:
+        texts = self._texts(name.encode(), path)
         values: set[bytes] = set()
         sets, offered = _sets(name), _offered(name)
         for path, text in texts if texts is not None else ():

@@ -95,7 +95,7 @@ def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callab
         by_name, by_option = methods
         if idle := by_name.idle(line):
             return ("unused", idle)
-        return ("off", options.at(tree, line) or by_option.idle(line))
+        return ("off", options.at(tree, path, line) or by_option.idle(line))
 
     reasons = {f: [*map(why, lines_of(f))] for f in told}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
@@ -108,7 +108,7 @@ def _methods(tree: ast.Module, path: str, uses: Uses, options: OffOptions) -> tu
     text, is_own = uses.text(path), uses.is_own
     says = partial(uses.says, home=path)
     return Methods(tree, text, is_own, says), Methods(
-        tree, text, is_own, says, lambda line: bool(options.at(tree, line))
+        tree, text, is_own, says, lambda line: bool(options.at(tree, path, line))
     )
 
 

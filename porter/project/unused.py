@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
@@ -208,14 +208,14 @@ class Uses:
         texts = (text for path in near if word in (text := self.text(path)))
         return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
 
-    def saying(self, word: bytes) -> list[tuple[str, bytes]] | None:
-        """The files that contain a word as it is, in small letters, in capitals or with hyphens, and their texts. None if the
-        project has too many files besides its sources."""
+    def saying(self, word: bytes, home: str) -> Iterator[tuple[str, bytes]] | None:
+        """The files that contain a word as it is, in small letters, in capitals or with hyphens, and their texts. Files near
+        `home` come first, and each is searched when it is asked for. None if the project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
-        texts = ((path, self.text(path)) for path in self._files)
+        texts = ((path, self.text(path)) for path in self._near_first(self._files, _folder(home)))
         spellings = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}
-        return [(path, text) for path, text in texts if _says(text, spellings)]
+        return ((path, text) for path, text in texts if _says(text, spellings))
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether any file matches a pattern, or may."""
