@@ -171,6 +171,7 @@ def watch(model=None, optimizer=None):
     _zero(optimizer)
     atexit.register(_end)  # here: torch_npu, which is imported by now, shuts the device down after it
     if _state.settings.get("log"):
+        read, _state.queue = _state.queue, []  # batches of the first step: what the run is comes before them
         device = parameters[0][1].device.type if parameters else "cpu"
         _put(_run(device))
         _put({"kind": "weights", "parameters": {n: _weight(p) for n, p in parameters}})
@@ -178,6 +179,7 @@ def watch(model=None, optimizer=None):
             _put(_settings_of(optimizer))
         _state.modules = _modules(model)
         _put(dict(_state.modules))
+        _state.queue += read
         _hook_autocast(model)
 
 
@@ -446,6 +448,9 @@ def _mean(tensor):
 
 
 def _flush(whole):
+    if not _state.watched:
+        _state.queue = [_filled(*each) for each in _state.queue]
+        return
     while _state.queue and (whole or _state.queue[0][1] is None or _state.queue[0][1].is_there()):
         record, later, fill = _state.queue.pop(0)
         if later is not None:
@@ -455,6 +460,14 @@ def _flush(whole):
         _state.file.write(json.dumps(_spelled(record)) + "\n")
     if _state.file is not None:
         _state.file.flush()
+
+
+def _filled(record, later, fill):
+    """Without what it was made of, where that is there."""
+    if later is None or not later.is_there():
+        return record, later, fill
+    fill(record, later)
+    return record, None, None
 
 
 def _open():

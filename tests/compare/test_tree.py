@@ -145,6 +145,19 @@ def test_data(tmp_path):
     assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
 
 
+def test_data_that_are_recorded_before_what_the_run_is(tmp_path):
+    """As of a program that accumulates: its first pass comes before its first step."""
+    runs = []
+    for data in ("d", "other"):
+        made = records(LOSSES if data == "d" else rounded(0.1), data=data, header={"rank": 1, "ranks": 2}, rank=1)
+        at = next(n for n, record in enumerate(made) if record["kind"] == "batch")
+        runs.append([made.pop(at), *made])
+    verdict = judged(tmp_path, *runs)
+    assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
+    run = read(str(tmp_path / "0.jsonl"))
+    assert [*run.ranks] == [1] and "again" not in [key for key, _ in run.notes]
+
+
 def test_data_of_one_rank(tmp_path):
     for run, marks in (("a", ("d", "d")), ("b", ("d", "other"))):
         for rank, data in enumerate(marks):

@@ -253,6 +253,7 @@ for step in range(2):
         (row["step"], *(part["path"] for part in row["inputs"])) for row in of("batch", records(folder / "log.jsonl"))
     ]
     assert seen == [(1, "0", "1"), (1, "0#2", "1#2"), (2, "0", "1"), (2, "0#2", "1#2")]
+    assert [row["kind"] for row in records(folder / "log.jsonl")[:2]] == ["run", "weights"]
 
 
 def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
