@@ -37,6 +37,7 @@ def records(
     header: dict[str, Any] | None = None,
     start: int = 1,
     without: tuple[str, ...] = (),
+    updates: list[float] | None = None,
     **series: list[Any],
 ) -> list[dict[str, Any]]:
     losses = curve() if losses is None else losses
@@ -76,6 +77,8 @@ def records(
         row: dict[str, Any] = {"step": step, "loss": loss, "lr": 0.001, "grad_norm": 2 + chance.random() / 10}
         row |= {key: values[at] for key, values in series.items() if values[at] is not None}
         made.append({"kind": "step", **row})
+        if updates and at < len(updates):
+            made.append({"kind": "update", "step": step, "grad_norm": updates[at], "values": 64})
         if at == 0:
             gradients = {n: (norms or {}).get(n, 0.1 * (i + 1)) for i, n in enumerate(NAMES)}
             made.append({"kind": "norms", "step": step, "gradients": gradients})

@@ -46,7 +46,7 @@ for past, future in loader:
     loss = nn.functional.smooth_l1_loss(predicted.float(), future)
     optimizer.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_(net.parameters(), max_norm=0.3)
+    nn.utils.clip_grad_norm_(net.parameters(), max_norm=0.15)
     optimizer.step()
     scheduler.step()
     print("loss", loss.item())

@@ -52,7 +52,7 @@ for step in range(40):
         outputs = model(features, edges)
     loss = F.cross_entropy(outputs.float()[batch], labels)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.3)
     optimizer.step()
     scheduler.step()
     print(f"Epoch {step}, loss {loss.item():.6f}")

@@ -45,7 +45,7 @@ def main():
         loss = nn.functional.cross_entropy(outputs.float(), labels)
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.4)
         optimizer.step()
         scheduler.step()
         if dist.get_rank() == 0:

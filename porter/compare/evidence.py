@@ -39,6 +39,10 @@ class Evidence:
         return partings.first_norm(self.pair)
 
     @cached_property
+    def update(self) -> partings.Update | None:
+        return partings.first_update(self.pair)
+
+    @cached_property
     def rates(self) -> partings.Rates:
         return partings.rates(self.pair)
 

@@ -126,12 +126,21 @@ class Lines:
             )
         if record["kind"] == "run" or self._rank is None:
             number = own.step_of(record.get("rank")) or 0
+            early = self._early()
             if number in self._own:
                 self._again.add(number)
             if number in self._own or len(self._own) < RANKS:
-                self._rank = self._own[number] = Rank(self._limit)
+                self._rank = self._own[number] = early or Rank(self._limit)
         if self._rank is not None:
             own.take(self._rank, record)
+
+    def _early(self) -> Rank | None:
+        """What was read before its header: the batches of the first step, of which the step comes later."""
+        rank = self._rank
+        if rank is None or rank.header or len(rank.loss):
+            return None
+        self._own = {number: one for number, one in self._own.items() if one is not rank}
+        return rank
 
     def _other(self, record: Json) -> None:
         readings, step = readings_of(record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from porter.compare.run import PARAMETERS, WITH_NORMS, Rank, Weight
+from porter.compare.run import PARAMETERS, UPDATE, WITH_NORMS, Rank, Weight
 from porter.compare.series import MOST_STEPS, tamed
 from porter.files.documents import Json
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE, SECONDS, SPEED
@@ -17,7 +17,7 @@ FORMAT = 1
 _SERIES = {
     "loss": LOSS, "lr": RATE, "grad_norm": GRADIENT, "loss_scale": SCALE, "samples_per_second": SPEED, "seconds": SECONDS,
 }  # fmt: skip
-_DIMENSIONS, _NAME = 16, 500
+_DIMENSIONS, _NAME, _SIZES = 16, 500, 8
 
 
 def number_of(value: object) -> float | None:
@@ -101,6 +101,21 @@ def _norms(rank: Rank, record: Json) -> None:
     rank.marks[step] = _numbers(marks) if isinstance(marks, dict) else {}
 
 
+def _update(rank: Rank, record: Json) -> None:
+    """What reaches an optimiser. Of a step with several, or one that moves twice, the norm of all."""
+    step, norm, values = (
+        step_of(record.get("step")),
+        number_of(record.get("grad_norm")),
+        step_of(record.get("values")),
+    )
+    if step is None or norm is None:
+        return
+    before = rank.series[UPDATE].at(step) if UPDATE in rank.series else None
+    rank.add(UPDATE, step, norm if before is None else math.hypot(before, norm))
+    if len(rank.moved) < _SIZES:
+        rank.moved.add(values or 0)
+
+
 def _numbers(table: Json) -> dict[str, float]:
     values = {name[:_NAME]: number_of(value) for name, value in table.items()}
     return {name: value for name, value in values.items() if value is not None}
@@ -117,5 +132,5 @@ def _shape(about: Json) -> tuple[int, ...]:
 
 _RECORDS: dict[str, Callable[[Rank, Json], None]] = {
     "run": _header, "weights": _weights, "optimizer": _optimiser, "modules": _modules, "batch": _batch, "step": _step,
-    "norms": _norms, "end": _end,
+    "norms": _norms, "update": _update, "end": _end,
 }  # fmt: skip

@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 
 from porter.compare.pair import Pair, relative
+from porter.compare.run import UPDATE
 from porter.compare.tolerance import EARLY, SCHEDULE
-from porter.logs.records import GRADIENT, LOSS, RATE
+from porter.logs.records import GRADIENT, LOSS, RATE, SCALE
+
+_SCALED = 1e-3  # how near to a loss scale a factor is that one
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,29 @@ def first_norm(pair: Pair) -> Parting | None:
     return _first(pair, GRADIENT)
 
 
+@dataclass(frozen=True)
+class Update:
+    """Gradients of one norm, of which something else reaches the optimiser."""
+
+    parting: Parting
+    before: float  # that norm
+
+
+def first_update(pair: Pair) -> Update | None:
+    parting = _first(pair, UPDATE)
+    if parting is None:
+        return None
+    rank = parting.ranks[0]
+    sides = pair.baseline.ranks[rank], pair.candidate.ranks[rank]
+    norms, scales = ([side.at(parting.step) for side in pair.series(kind, rank)] for kind in (GRADIENT, SCALE))
+    if sides[0].moved != sides[1].moved or norms[0] is None or norms[1] is None:
+        return None  # the state of one optimiser is cut otherwise
+    one, other = parting.one, parting.other
+    if any(scale and min(relative(one, other * scale), relative(one * scale, other)) < _SCALED for scale in scales):
+        return None  # one of them unscales as it moves the weights
+    return Update(parting, norms[0])
+
+
 def _first(pair: Pair, kind: str) -> Parting | None:
     """Within the first steps: later, rounding has grown to any size."""
     found: list[Parting] = []
@@ -39,7 +65,7 @@ def _first(pair: Pair, kind: str) -> Parting | None:
         for step, one, other in zip(curve.steps[: EARLY + 1], curve.one, curve.other):
             if step - start > EARLY:
                 break
-            if kind == GRADIENT and not (math.isfinite(one) and math.isfinite(other)):
+            if kind != LOSS and not (math.isfinite(one) and math.isfinite(other)):
                 continue  # a scaler looks for its scale: such a step is skipped
             allowed = (pair.tolerance.at if kind == LOSS else pair.tolerance.norm_at)(step - start)
             if (apart := pair.apart(kind, rank, one, other)) > allowed:

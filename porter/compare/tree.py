@@ -21,7 +21,20 @@ from porter.logs.records import SCALE
 
 def judge(pair: Pair) -> Verdict:
     evidence = Evidence(pair)
-    questions = (_seed, _weights, _data, _mixed, _randomness, _forward, _backward, _rates, _optimiser, _early, _clipped)
+    questions = (
+        _seed,
+        _weights,
+        _data,
+        _mixed,
+        _randomness,
+        _forward,
+        _backward,
+        _rates,
+        _optimiser,
+        _update,
+        _early,
+        _clipped,
+    )
     verdict = next((found for ask in questions if (found := ask(evidence))), None) or later(pair, evidence.unknown())
     verdict.evidence += [fact for fact in _notes(evidence) if fact not in verdict.evidence]
     return verdict
@@ -178,6 +191,15 @@ def _optimiser(e: Evidence) -> Verdict | None:
         return None
     facts = [*e.settings.optimiser, *([_loss_fact(e.loss)] if e.loss else [])]
     return Verdict(DIFFERENCE, "optimiser" if e.loss else "settings", "optimiser", evidence=facts)
+
+
+def _update(e: Evidence) -> Verdict | None:
+    """Gradients are equal when they are recorded, and no longer when they reach the optimiser."""
+    if e.update is None or e.update.parting.step >= e.earliest or e.unknown() and not is_alike(e.pair):
+        return None
+    fact = _fact("update", e.update.parting)
+    facts = [Fact(fact.key, {**fact.values, "before": shown(e.update.before)})]
+    return Verdict(DIFFERENCE, "update", "optimiser", evidence=facts + ([_loss_fact(e.loss)] if e.loss else []))
 
 
 def _early(e: Evidence) -> Verdict | None:

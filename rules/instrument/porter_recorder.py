@@ -76,6 +76,7 @@ class _State:
         self.stash = None  # what was seen of them before they were clipped, or by the optimiser's hook
         self.stashed = ()  # the optimisers of which this was before clipping
         self.clip = None  # the norm that a framework computed
+        self.entered = 0  # the steps there were when an optimiser began one that has the backward pass within it
         self.places = {}  # weights of a mark, by device and dtype
         self.queue = []  # records whose values are still on their way from the device
         self.file = None
@@ -166,9 +167,11 @@ def watch(model=None, optimizer=None):
     for each in _optimizers(optimizer):
         if hasattr(each, "register_step_pre_hook"):  # since torch 2.0
             each.register_step_pre_hook(_before_step)
+            each.register_step_post_hook(_after_step)
     _zero(optimizer)
     atexit.register(_end)  # here: torch_npu, which is imported by now, shuts the device down after it
     if _state.settings.get("log"):
+        read, _state.queue = _state.queue, []  # batches of the first step: what the run is comes before them
         device = parameters[0][1].device.type if parameters else "cpu"
         _put(_run(device))
         _put({"kind": "weights", "parameters": {n: _weight(p) for n, p in parameters}})
@@ -176,6 +179,7 @@ def watch(model=None, optimizer=None):
             _put(_settings_of(optimizer))
         _state.modules = _modules(model)
         _put(dict(_state.modules))
+        _state.queue += read
         _hook_autocast(model)
 
 
@@ -444,6 +448,9 @@ def _mean(tensor):
 
 
 def _flush(whole):
+    if not _state.watched:
+        _state.queue = [_filled(*each) for each in _state.queue]
+        return
     while _state.queue and (whole or _state.queue[0][1] is None or _state.queue[0][1].is_there()):
         record, later, fill = _state.queue.pop(0)
         if later is not None:
@@ -453,6 +460,14 @@ def _flush(whole):
         _state.file.write(json.dumps(_spelled(record)) + "\n")
     if _state.file is not None:
         _state.file.flush()
+
+
+def _filled(record, later, fill):
+    """Without what it was made of, where that is there."""
+    if later is None or not later.is_there():
+        return record, later, fill
+    fill(record, later)
+    return record, None, None
 
 
 def _open():
@@ -558,8 +573,6 @@ def _factor(scaler, optimizers):
 
 def _gradients(optimizers, factor=None, step=None):
     """The norm of all local gradients; of each, with its mark, where this step is asked for."""
-    import torch
-
     step, wanted, norms, marks, gradients = step or _state.steps, _state.settings.get("norms", ()), {}, {}, {}
     is_wanted = wanted == "all" or step in wanted
     moved = [p for each in optimizers for group in each.param_groups for p in group["params"]]
@@ -569,21 +582,31 @@ def _gradients(optimizers, factor=None, step=None):
         gradient = getattr(parameter, "main_grad", None) if parameter.grad is None else parameter.grad
         if gradient is not None:
             local = _local(gradient).flatten()
-            exact = torch.float64 if local.device.type == "cpu" else torch.float32
-            norm = torch.linalg.vector_norm(local, dtype=exact)
+            norm = _length(local)
             name = _state.names.get(id(parameter), f"parameter{len(norms)}")
             norms[name] = norm if factor is None else norm / factor.to(norm.device)
             if is_wanted and local.is_floating_point():
-                mark = _mark(local.to(exact))
+                mark = _mark(local.to(norm.dtype))
                 marks[name] = mark if factor is None else mark / factor.to(mark.device)
             gradients[name] = gradient
     if not norms:
         return None, {}, {}
     if _state.settings.get("save_gradients") and step == 1:
         _save(gradients, factor)
-    every = list(norms.values())
-    total = torch.linalg.vector_norm(torch.stack([norm.to(every[0].device) for norm in every]))
+    total = _whole(list(norms.values()))
     return (total, norms, marks) if is_wanted else (total, {}, {})
+
+
+def _length(values):
+    import torch
+
+    return torch.linalg.vector_norm(values, dtype=torch.float64 if values.device.type == "cpu" else torch.float32)
+
+
+def _whole(norms):
+    import torch
+
+    return torch.linalg.vector_norm(torch.stack([norm.to(norms[0].device) for norm in norms]))
 
 
 def _save(gradients, factor):
@@ -596,11 +619,43 @@ def _save(gradients, factor):
 
 
 @_safe
-def _before_step(optimizer, *_):
+def _before_step(optimizer, args=(), kwargs=None):
     _zero(optimizer)
     was_clipped = any(optimizer is each for each in _state.stashed)
     if _state.is_told_late and not was_clipped and _state.settings.get("log"):
         _state.stash = _gradients([optimizer], step=_state.steps + 1)
+    if _has_closure(args, kwargs):
+        _state.entered = _state.steps
+    else:
+        _put_update(optimizer)
+
+
+@_safe
+def _after_step(optimizer, args=(), kwargs=None):
+    # a closure that ran once: what it left is what moved the weights
+    if _has_closure(args, kwargs) and _state.entered == _state.steps - 1:
+        _put_update(optimizer)
+
+
+def _has_closure(args, kwargs):
+    return any(callable(value) for value in (*args[1:], *(kwargs or {}).values()))
+
+
+_FIRST = 10  # steps of which it is written down what reaches the optimiser
+
+
+def _put_update(optimizer):
+    """The norm of the gradients that move the weights: clipped and unscaled, unless that was forgotten."""
+    step, wanted = _state.steps + _state.is_told_late, _state.settings.get("norms", ())
+    if not _state.settings.get("log") or not (step <= _FIRST or wanted == "all" or step in wanted):
+        return
+    moved = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    if moved:
+        gradients = [_local(parameter.grad).flatten() for parameter in moved]
+        total = _whole([_length(gradient) for gradient in gradients])
+        scale = getattr(optimizer, "grad_scale", None)  # by which a fused optimiser divides as it moves the weights
+        total = total if scale is None else total / scale.to(total.device)
+        _put_numbers({"kind": "update", "step": step, "grad_norm": total, "values": sum(g.numel() for g in gradients)})
 
 
 @_safe

@@ -98,9 +98,64 @@ def test_all_weights_differ_under_one_seed(tmp_path):
     assert told(verdict) == ("difference", "weights", "weights")
 
 
+@pytest.mark.parametrize("step", [1, 4, 10])
+def test_gradients_that_reach_the_optimiser_otherwise(tmp_path, step):
+    """Adam hardly asks for their length, and the losses do not part."""
+    updates = [1.0] * 10
+    other = records(updates=updates[: step - 1] + [0.002] * (11 - step))
+    verdict = judged(tmp_path, records(updates=updates), other)
+    assert told(verdict) == ("difference", "optimiser", "update")
+    assert keys(verdict)[0] == "update" and verdict.evidence[0].values["step"] == step
+    assert verdict.evidence[0].values["before"].startswith("2.0")
+
+
+def test_gradients_that_reach_the_optimiser_alike(tmp_path):
+    one, other = [1.0] * 10, [1 + 1e-5 * 1.4**n for n in range(10)]
+    assert judged(tmp_path, records(updates=one), records(rounded(), updates=other)).outcome == "none"
+
+
+def test_an_optimiser_that_unscales_itself(tmp_path):
+    scale = [1024.0] * 40
+    one, other = records(updates=[1.0], loss_scale=scale), records(updates=[1024.0], loss_scale=scale)
+    assert judged(tmp_path, one, other).outcome == "none"
+
+
+def test_optimisers_that_move_other_parts_of_the_weights(tmp_path):
+    other = records(updates=[0.5])
+    next(record for record in other if record["kind"] == "update")["values"] = 32
+    assert judged(tmp_path, records(updates=[1.0]), other).outcome == "none"
+
+
+def test_two_optimisers_of_one_step(tmp_path):
+    """Each tells its own norm: together they are those of one that moves all."""
+    one, other = records(updates=[5.0]), records(updates=[3.0])
+    at = next(n for n, record in enumerate(other) if record["kind"] == "update")
+    other.insert(at, {**other[at], "grad_norm": 4.0})
+    assert judged(tmp_path, one, other).outcome == "none"
+
+
+def test_gradients_that_part_before_they_are_clipped(tmp_path):
+    norms = [2.0, *([9.0] * 39)]
+    other = records(rounded(1e-2), updates=[1.0, 0.002], grad_norm=norms)
+    assert "update" not in keys(judged(tmp_path, records(updates=[1.0, 1.0]), other))
+
+
 def test_data(tmp_path):
     verdict = judged(tmp_path, records(), records(rounded(0.1), data="other"))
     assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
+
+
+def test_data_that_are_recorded_before_what_the_run_is(tmp_path):
+    """As of a program that accumulates: its first pass comes before its first step."""
+    runs = []
+    for data in ("d", "other"):
+        made = records(LOSSES if data == "d" else rounded(0.1), data=data, header={"rank": 1, "ranks": 2}, rank=1)
+        at = next(n for n, record in enumerate(made) if record["kind"] == "batch")
+        runs.append([made.pop(at), *made])
+    verdict = judged(tmp_path, *runs)
+    assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
+    run = read(str(tmp_path / "0.jsonl"))
+    assert [*run.ranks] == [1] and "again" not in [key for key, _ in run.notes]
 
 
 def test_data_of_one_rank(tmp_path):

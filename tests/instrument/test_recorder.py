@@ -184,6 +184,48 @@ def test_a_mark_tells_another_order_and_other_signs(put_in) -> None:
     assert negated["marks"]["2.weight"] == norms["marks"]["2.weight"]
 
 
+@pytest.mark.parametrize("unscales", [True, False])
+def test_what_reaches_the_optimiser(put_in, unscales: bool) -> None:
+    """Clipped to 0.1; or, where the loss is still scaled then, to a part of it."""
+    text = PLAIN.replace("loss.backward()", "scaler.scale(loss).backward()").replace("for epoch in range(2)", SCALED)
+    text = text.replace("optimizer.step()", "scaler.step(optimizer)\n        scaler.update()")
+    clip = "nn.utils.clip_grad_norm_"
+    text = text if not unscales else text.replace(clip, f"scaler.unscale_(optimizer)\n        {clip}")
+    rows = norms_of_updates(put_in(text, "--loss-log", "log.jsonl"))
+    assert [row["step"] for row in rows] == [*range(1, 11)] and {row["values"] for row in rows} == {58}
+    assert [row["grad_norm"] for row in rows] == pytest.approx([0.1 if unscales else 0.1 / 1024] * 10, rel=1e-4)
+
+
+SCALED = "scaler = torch.amp.GradScaler('cpu', init_scale=1024.0)\nfor epoch in range(3)"
+WITHIN = """\
+for x, y in loader:
+    def closure():
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        return loss
+    optimizer.step(closure)
+"""
+
+
+def norms_of_updates(folder: Path) -> list[dict]:
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return of("update", records(folder / "log.jsonl"))
+
+
+def test_what_reaches_the_optimiser_within_its_closure(put_in) -> None:
+    text = HEAD.format(optimizer="AdamW(model.parameters(), lr=0.1)", shuffle="False") + WITHIN
+    rows = norms_of_updates(put_in(text, "--loss-log", "log.jsonl"))
+    assert [row["grad_norm"] for row in rows] == pytest.approx([0.1] * 4, rel=1e-4)
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
+
+
+def test_of_a_closure_that_runs_often_nothing_is_told(put_in) -> None:
+    assert not norms_of_updates(put_in(CLOSURE, "--loss-log", "log.jsonl"))
+
+
 def test_as_many_batches_as_are_asked_for(put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl", "--batches", "2")
     assert run(folder).returncode == 0
@@ -211,6 +253,7 @@ for step in range(2):
         (row["step"], *(part["path"] for part in row["inputs"])) for row in of("batch", records(folder / "log.jsonl"))
     ]
     assert seen == [(1, "0", "1"), (1, "0#2", "1#2"), (2, "0", "1"), (2, "0#2", "1#2")]
+    assert [row["kind"] for row in records(folder / "log.jsonl")[:2]] == ["run", "weights"]
 
 
 def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
@@ -379,6 +422,9 @@ def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module:
     totals = [sum(norm**2 for norm in row["gradients"].values()) for row in norms]
     assert [row["grad_norm"] ** 2 for row in steps] == pytest.approx(totals)
     assert min(row["grad_norm"] for row in steps) > 0.1  # clipped, they are 0.01
+    assert [(row["step"], row["grad_norm"]) for row in of("update", rows)] == [
+        (step, pytest.approx(0.01, rel=1e-4)) for step in (1, 2, 3)
+    ]
 
 
 def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
