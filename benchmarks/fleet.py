@@ -43,7 +43,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 from benchmarks.fleet_hostile import faults_of_hostile
 from benchmarks.process import REPOSITORY, cost, porter
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+# of a cluster, too: its nodes ask the index of their own environment. Nothing here is fetched from another machine
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIP_INDEX_URL": "http://127.0.0.1:1/simple"}
 FILES = ("findings.json", "report.html")
 LIST = Path(__file__).with_suffix(".txt")
 LARGEST = 60_000_000  # bytes of a repository that is drawn

@@ -103,7 +103,7 @@ def faults_of_hostile(folder: Path, engines: Sequence[Sequence[str]], environmen
             )
             done = subprocess.run(
                 command,
-                env={**environment, "PIP_INDEX_URL": "http://127.0.0.1:1/simple"},
+                env=environment,
                 capture_output=True,
                 text=True,
             )
