@@ -9,7 +9,7 @@ their commits, and the first so many of it that FOLDER has are a list for `porte
 - local: so many processes at a time; with --kill the command itself is killed (SIGKILL) when half is done, and called again;
 - one: one process at a time.
 
-Then each repository is cloned and given to `porter analyze` by itself. Checked are:
+After the first of them each repository is cloned and given to `porter analyze` by itself. Checked are:
 
 - there is a row for each and a result for each, none lost and none twice;
 - a second run makes none anew, and writes the same bytes;
@@ -153,6 +153,7 @@ class Gate:
         self.list.write_text("".join(lines), "utf-8")
         self.faults: list[str] = []
         self.written: dict[str, dict[str, str]] = {}  # of each engine
+        self.by_itself: dict[str, Alone] = {}
         self.lines = 0
 
     def command(self, engine: str, address: str) -> list[str]:
@@ -193,7 +194,7 @@ class Gate:
 
     def _check(self, engine: str, first: Ran, before: list[dict[str, Any]]) -> None:
         names = sorted(one.name for one in self.repositories)
-        rows = json.loads((self.work / engine / "fleet.json").read_bytes())["repositories"]
+        rows = self._rows(engine)
         made = os.listdir(self.work / engine / "repositories")
         if sorted(event["name"] for event in first.events) != names or sorted(row["name"] for row in rows) != names:
             self.faults.append(f"{engine}: rows are lost, or there twice")
@@ -207,25 +208,32 @@ class Gate:
         """The pool that a user makes of `porter analyze`: one process for each repository."""
         began = time.perf_counter()
         with ThreadPoolExecutor(self.jobs) as pool:
-            found = dict(
+            self.by_itself = dict(
                 zip(
                     (one.name for one in self.repositories),
                     pool.map(lambda one: alone(one, self.work), self.repositories),
                 )
             )
         seconds = time.perf_counter() - began
-        print(f"alone: {len(found)} repositories, {seconds:.0f} s, {self.lines / seconds:,.0f} lines a second; "
-              f"{sum(one.cpu for one in found.values()):.0f} s of CPU time of porter analyze")  # fmt: skip
-        for engine, written in self.written.items():
-            rows = json.loads((self.work / engine / "fleet.json").read_bytes())["repositories"]
-            different = [f"{row['name']} {name}" for row in rows for name in FILES
-                         if written.get(f"repositories/{row['id']}/{name}") != found[row["name"]].digests[name]]  # fmt: skip
-            print(
-                f"{engine}: {len(FILES) * len(rows) - len(different)} of {len(FILES) * len(rows)} files have the SHA-256 of the run alone"
-            )
-            self.faults += [f"{engine}: {one} differs from the run alone" for one in different]
-        if len({tuple(sorted(written.items())) for written in self.written.values()}) > 1:
-            self.faults.append("the engines wrote other bytes")
+        print(f"alone: {len(self.by_itself)} repositories, {seconds:.0f} s, {self.lines / seconds:,.0f} lines a second; "
+              f"{sum(one.cpu for one in self.by_itself.values()):.0f} s of CPU time of porter analyze")  # fmt: skip
+
+    def compare(self, engine: str) -> None:
+        rows, written = self._rows(engine), self.written[engine]
+        different = [
+            f"{row['name']} {name}"
+            for row in rows
+            for name in FILES
+            if written.get(f"repositories/{row['id']}/{name}") != self.by_itself[row["name"]].digests[name]
+        ]
+        files = len(FILES) * len(rows)
+        print(f"{engine}: {files - len(different)} of {files} files have the SHA-256 of the run alone", flush=True)
+        self.faults += [f"{engine}: {one} differs from the run alone" for one in different]
+        if written != next(iter(self.written.values())):
+            self.faults.append(f"{engine}: other bytes than those of the first engine")
+
+    def _rows(self, engine: str) -> list[dict[str, Any]]:
+        return json.loads((self.work / engine / "fleet.json").read_bytes())["repositories"]
 
 
 def started(jobs: int) -> tuple[Any, Callable[[], None]]:
@@ -273,10 +281,12 @@ def measured(asked: argparse.Namespace, work: Path) -> int:
             gate.engine(engine, address, kill)
             if engine == "ray":
                 cluster.shutdown()
+            if not gate.by_itself:
+                gate.alone()
+            gate.compare(engine)
     finally:
         if cluster:
             cluster.shutdown()
-    gate.alone()
     print("\n".join(gate.faults) or "all holds")
     return 1 if gate.faults else 0
 
