@@ -80,7 +80,7 @@ def _lines(folder: Path, port: int) -> Iterator[tuple[str, str]]:
     repository = folder / "origin"
     subprocess.run(["git", "init", "-q", str(repository)], check=True)
     yield "origin revision=no-such-branch", "there is no revision 'no-such-branch'"
-    yield "no-such-package==1.0", "cannot be downloaded: "
+    yield "no-such-package==1.0", "cannot be downloaded from 127.0.0.1:1: "
 
 
 def faults_of_hostile(folder: Path, engines: Sequence[Sequence[str]], environment: dict[str, str]) -> list[str]:
