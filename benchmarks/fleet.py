@@ -1,24 +1,25 @@
 """A fleet of real repositories: nothing lost, nothing there twice, each result as it is alone; and what it costs.
 
-    python benchmarks/fleet.py FOLDER [--repositories 200] [--jobs 2] [--engines ray,local,one] [--hostile] [--kill] [--work DIR]
+    python benchmarks/fleet.py FOLDER [--repositories 200] [--jobs 2] [--engines ray,alone,local,one] [--hostile] [--kill] [--work DIR]
 
 FOLDER holds git repositories, bare or not, as FOLDER/OWNER+NAME or FOLDER/OWNER+NAME/repo. benchmarks/fleet.txt names them with
 their commits, and the first so many of it that FOLDER has are a list for `porter fleet`. Engines, one after the other:
 
 - ray: a cluster on this machine, whose head works on nothing and whose two nodes do; one is killed when half is done;
 - local: so many processes at a time; with --kill the command itself is killed (SIGKILL) when half is done, and called again;
-- one: one process at a time.
+- one: one process at a time;
+- alone: each repository is cloned and given to `porter analyze` by itself, so many at a time.
 
-After the first of them each repository is cloned and given to `porter analyze` by itself. Checked are:
+Checked are:
 
 - there is a row for each and a result for each, none lost and none twice;
 - a second run makes none anew, and writes the same bytes;
 - all engines write the same bytes, the page and the tables included;
 - of every repository, findings.json and report.html have the SHA-256 of those of the run alone.
 
-With --hostile a list of entries that are broken or mean harm (benchmarks/fleet_hostile.py) is given to the engines first: one row with its reason each.
-It prints what it found, and ends with 1 where something of that does not hold. `--draw N` writes the list instead: the first N by name
-that have all of their last commit and at most 60 MB.
+With --hostile a list of entries that are broken or mean harm (benchmarks/fleet_hostile.py) is given to the engines first: one row with its
+reason each. What --work DIR has already is not done again, so that a run that was ended goes on. It prints what it found, and ends with 1 where
+something of that does not hold. `--draw N` writes the list instead: the first N by name that have all of their last commit and at most 60 MB.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ FILES = ("findings.json", "report.html")
 LIST = Path(__file__).with_suffix(".txt")
 LARGEST = 60_000_000  # bytes of a repository that is drawn
 QUIET: dict[str, Any] = {"check": True, "capture_output": True}
-ENGINES = ("ray", "local", "one")
+ENGINES = ("ray", "alone", "local", "one")
 
 
 class Repository(NamedTuple):
@@ -69,10 +70,8 @@ def is_whole(path: Path, commit: str) -> bool:
 def drawn(folder: Path, most: int) -> list[Repository]:
     found: list[Repository] = []
     for child in sorted(folder.iterdir()):
-        path = next(
-            (path for path in (child, child / "repo") if (path / "HEAD").is_file() or (path / ".git").exists()), None
-        )
-        if path is None or len(found) == most:
+        path = child / "repo" if (child / "repo").is_dir() else child
+        if not (path / "HEAD").is_file() and not (path / ".git").exists() or len(found) == most:
             continue
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
         if size <= LARGEST and is_whole(path, "HEAD"):
@@ -206,17 +205,20 @@ class Gate:
 
     def alone(self) -> None:
         """The pool that a user makes of `porter analyze`: one process for each repository."""
-        began = time.perf_counter()
-        with ThreadPoolExecutor(self.jobs) as pool:
-            self.by_itself = dict(
-                zip(
-                    (one.name for one in self.repositories),
-                    pool.map(lambda one: alone(one, self.work), self.repositories),
-                )
-            )
-        seconds = time.perf_counter() - began
-        print(f"alone: {len(self.by_itself)} repositories, {seconds:.0f} s, {self.lines / seconds:,.0f} lines a second; "
-              f"{sum(one.cpu for one in self.by_itself.values()):.0f} s of CPU time of porter analyze")  # fmt: skip
+        file, began = self.work / "alone.jsonl", time.perf_counter()
+        for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+            name, *rest = json.loads(line)
+            self.by_itself[name] = Alone(*rest)
+        missing = [one for one in self.repositories if one.name not in self.by_itself]
+        with ThreadPoolExecutor(self.jobs) as pool, file.open("a", encoding="utf-8") as stream:
+            for one, result in zip(missing, pool.map(lambda one: alone(one, self.work), missing)):
+                self.by_itself[one.name] = result
+                print(json.dumps([one.name, *result]), file=stream, flush=True)
+        seconds, cpu = time.perf_counter() - began, sum(one.cpu for one in self.by_itself.values())
+        print(
+            f"alone: {len(missing)} repositories, {seconds:.0f} s; {cpu:.0f} s of CPU time of porter analyze",
+            flush=True,
+        )
 
     def compare(self, engine: str) -> None:
         rows, written = self._rows(engine), self.written[engine]
@@ -263,7 +265,7 @@ def main() -> int:
         LIST.write_text("".join(rows), "utf-8")
         return 0
     if asked.work:
-        asked.work.mkdir(parents=True)
+        asked.work.mkdir(parents=True, exist_ok=True)
         return measured(asked, asked.work)
     with tempfile.TemporaryDirectory() as folder:
         return measured(asked, Path(folder))
@@ -278,15 +280,17 @@ def measured(asked: argparse.Namespace, work: Path) -> int:
             engines = [("--ray", address)] if cluster else []
             gate.faults += faults_of_hostile(work / "hostile", [*engines, ("-j", str(asked.jobs))], ENVIRONMENT)
         for engine in asked.engines:
+            if engine == "alone":
+                gate.alone()
+                continue
             gate.engine(engine, address, kill)
             if engine == "ray":
                 cluster.shutdown()
-            if not gate.by_itself:
-                gate.alone()
-            gate.compare(engine)
     finally:
         if cluster:
             cluster.shutdown()
+    for engine in gate.written if gate.by_itself else ():
+        gate.compare(engine)
     print("\n".join(gate.faults) or "all holds")
     return 1 if gate.faults else 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tarfile
@@ -20,6 +21,7 @@ SECONDS = 20  # --timeout: the sound ones take two
 @contextmanager
 def hostile(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     """The list, and how what is said of each of its lines begins; "" of a sound one. A server that never answers is there meanwhile."""
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as server:
         rows = [*_archives(folder), *_folders(folder), *_lines(folder, server.getsockname()[1])]

@@ -15,8 +15,9 @@
       shown += row.hidden ? 0 : 1;
     });
     table.classList.toggle("open", isOpen || words.length > 0);
-    met.textContent = words.length ? shown + " / " + body.rows.length : "";
+    met.textContent = words.length ? counted(shown) + " / " + counted(body.rows.length) : "";
   });
+  function counted(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ","); }
   function said(row) {  /* with the obstacles that are not named for want of room */
     return [row.textContent].concat(Array.from(row.querySelectorAll("[title]"), function (node) { return node.title; })).join(" ").toLowerCase();
   }
