@@ -1,17 +1,25 @@
-"""A fleet of real repositories: nothing lost, nothing done twice, each result as it is alone; and what it costs.
+"""A fleet of real repositories: nothing lost, nothing there twice, each result as it is alone; and what it costs.
 
-    python benchmarks/fleet.py FOLDER [--repositories 200] [--largest 60] [--jobs 2] [--sample 10] [--ray] [--kill] [--work DIR]
+    python benchmarks/fleet.py FOLDER [--repositories 200] [--jobs 2] [--engines ray,alone,local,one] [--hostile] [--kill] [--work DIR]
 
-FOLDER holds git repositories, bare or not, as its children or as theirs (FOLDER/NAME/repo). The first so many by name that have
-all of their last commit and at most so many megabytes are a list, and `porter fleet` works on it: with local processes, or with --ray on a cluster of
-two nodes on this machine, one of which is killed when half is done. With --kill the local command itself is killed (SIGKILL)
-when half is done, and called again. Checked are:
+FOLDER holds git repositories, bare or not, as FOLDER/OWNER+NAME or FOLDER/OWNER+NAME/repo. benchmarks/fleet.txt names them with
+their commits, and the first so many of it that FOLDER has are a list for `porter fleet`. Engines, one after the other:
 
-- there is a row for each, and each was made once;
+- ray: a cluster on this machine, whose head works on nothing and whose two nodes do; one is killed when half is done;
+- local: so many processes at a time; with --kill the command itself is killed (SIGKILL) when half is done, and called again;
+- one: one process at a time;
+- alone: each repository is cloned and given to `porter analyze` by itself, so many at a time.
+
+Checked are:
+
+- there is a row for each and a result for each, none lost and none twice;
 - a second run makes none anew, and writes the same bytes;
-- of a sample, findings.json and report.html have the SHA-256 of those that `porter analyze` writes of a clone.
+- all engines write the same bytes, the page and the tables included;
+- of every repository, findings.json and report.html have the SHA-256 of those of the run alone.
 
-It prints what it found, and ends with 1 where something of that does not hold.
+With --hostile a list of entries that are broken or mean harm (benchmarks/fleet_hostile.py) is given to the engines first: one row with its
+reason each. What --work DIR has already is not done again, so that a run that was ended goes on. It prints what it found, and ends with 1 where
+something of that does not hold. `--draw N` writes the list instead: the first N by name that have all of their last commit and at most 60 MB.
 """
 
 from __future__ import annotations
@@ -20,80 +28,99 @@ import argparse
 import hashlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from benchmarks.process import REPOSITORY, porter
+from benchmarks.fleet_hostile import faults_of_hostile
+from benchmarks.process import REPOSITORY, cost, porter
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+# of a cluster, too: its nodes ask the index of their own environment. Nothing here is fetched from another machine
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIP_INDEX_URL": "http://127.0.0.1:1/simple"}
 FILES = ("findings.json", "report.html")
+LIST = Path(__file__).with_suffix(".txt")
+LARGEST = 60_000_000  # bytes of a repository that is drawn
+QUIET: dict[str, Any] = {"check": True, "capture_output": True}
+ANALYSED = frozenset({0, 1, 123})  # 123: of some files that is said why they could not be read
+ENGINES = ("ray", "alone", "local", "one")
 
 
-def repositories(folder: Path, most: int, largest: int) -> list[Path]:
-    """The first by name that are not too large, in the order of the list."""
-    found = []
-    for path in sorted((*folder.glob("*"), *folder.glob("*/repo"))):
-        if (path / "HEAD").is_file() or (path / ".git").exists():
-            size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            if size <= largest * 1_000_000 and is_whole(path):
-                found.append(path)
-        if len(found) == most:
-            break
-    return found
+class Repository(NamedTuple):
+    name: str  # OWNER+NAME
+    commit: str
+    path: Path
 
 
-def is_whole(path: Path) -> bool:
-    """Whether all that its last commit has is there: a partial clone has promises instead."""
-    command = ["git", "-C", str(path), "rev-list", "--objects", "--missing=print", "--max-count=1", "HEAD"]
+def is_whole(path: Path, commit: str) -> bool:
+    """Whether all that a commit has is there: a partial clone has promises instead."""
+    command = ["git", "-C", str(path), "rev-list", "--objects", "--missing=print", "--max-count=1", commit]
     environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     return done.returncode == 0 and not any(line.startswith("?") for line in done.stdout.splitlines())
 
 
-def listed(paths: list[Path], file: Path) -> Path:
-    """A line each: a working tree is cloned as a bare one is."""
-    lines = (f"{path}{' revision=HEAD' if (path / '.git').exists() else ''} name={name_of(path)}" for path in paths)
-    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    return file
+def drawn(folder: Path, most: int) -> list[Repository]:
+    found: list[Repository] = []
+    for child in sorted(folder.iterdir()):
+        path = child / "repo" if (child / "repo").is_dir() else child
+        if not (path / "HEAD").is_file() and not (path / ".git").exists() or len(found) == most:
+            continue
+        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        if size <= LARGEST and is_whole(path, "HEAD"):
+            head = subprocess.run(
+                ["git", "-C", str(path), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+            )
+            found.append(Repository(child.name, head.stdout.strip(), path))
+    return found
 
 
-def name_of(path: Path) -> str:
-    return path.parent.name if path.name == "repo" else path.name
+def listed(folder: Path, most: int) -> list[Repository]:
+    """Those of the list that are in the folder."""
+    found = []
+    for line in LIST.read_text("utf-8").splitlines():
+        name, commit = line.replace("/", "+").split()
+        paths = [path for path in (folder / name / "repo", folder / name) if path.is_dir()]
+        if paths and is_whole(paths[0], commit):
+            found.append(Repository(name, commit, paths[0]))
+        else:
+            print(f"{name}: {folder} does not have its commit {commit}")
+    return found[:most]
 
 
 class Ran(NamedTuple):
     events: list[dict[str, Any]]  # what it says of each repository
+    half: float  # seconds until half of them were there
     seconds: float
-    cpu: float  # seconds, of all its processes
+    cpu: float  # seconds, of its own processes: those of a cluster are not
     memory: float  # megabytes of the largest of them
 
+    def states(self) -> dict[str, int]:
+        return dict(Counter(event["state"] for event in self.events))
 
-def run(command: list[str], kill_after: int = 0, at_half: Any = None) -> Ran:
-    """Killed after so many repositories, or something else is then."""
-    began, events = time.perf_counter(), []
+
+def run(command: list[str], half: int, at_half: Callable[[subprocess.Popen[str]], object] = lambda child: None) -> Ran:
+    began, events, seconds = time.perf_counter(), [], 0.0
     child = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     for line in child.stdout:
         event = json.loads(line)
         if event["event"] != "repository":
             continue
         events.append(event)
-        if kill_after and len(events) == kill_after:
-            if at_half is None:
-                child.send_signal(signal.SIGKILL)
-                break
-            at_half()
+        if len(events) == half:
+            seconds = time.perf_counter() - began
+            at_half(child)
     child.stdout.close()
     used = os.wait4(child.pid, 0)[2]
-    return Ran(events, time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Ran(events, seconds, time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -101,85 +128,118 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def alone(source: str, result: Path, work: Path) -> list[str]:
-    """The files whose bytes differ from those of the repository by itself."""
+class Alone(NamedTuple):
+    digests: dict[str, str]
+    cpu: float
+
+
+def alone(repository: Repository, work: Path) -> Alone:
+    """A clone as a user makes it, and a process that analyses it and nothing else."""
     with tempfile.TemporaryDirectory(dir=work) as folder:
-        clone = Path(folder, Path(source).name)
-        subprocess.run(
-            ["git", "clone", "-q", "--depth=1", f"file://{source}", str(clone)], check=True, capture_output=True
-        )
+        clone = Path(folder, repository.path.name.removesuffix(".git"))
+        subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repository.path}", str(clone)], **QUIET)
+        for words in (["fetch", "-q", "--depth=1", "origin", repository.commit], ["checkout", "-q", repository.commit]):
+            subprocess.run(["git", "-C", str(clone), *words], **QUIET)
         outputs = [word for name in FILES for word in ("-o", str(Path(folder, name)))]
-        command = porter("analyze", str(clone), "-q", "--no-cache", "-j", "1", *outputs)
-        subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, check=False)
-        return [name for name in FILES if Path(folder, name).read_bytes() != (result / name).read_bytes()]
+        used = cost(porter("analyze", str(clone), "-q", "-j", "1", *outputs), clone, work / "cache", ANALYSED)
+        return Alone({name: hashlib.sha256(Path(folder, name).read_bytes()).hexdigest() for name in FILES}, used.cpu)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--repositories", type=int, default=200)
-    parser.add_argument("--largest", type=int, default=60, help="megabytes of a repository")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--sample", type=int, default=10)
-    parser.add_argument("--ray", action="store_true")
-    parser.add_argument("--kill", action="store_true")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()))
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.work) as folder:
-        return measured(asked, Path(folder))
+class Gate:
+    def __init__(self, repositories: list[Repository], jobs: int, work: Path, is_killed: bool) -> None:
+        self.repositories, self.jobs, self.work, self.is_killed = repositories, jobs, work, is_killed
+        self.list = work / "list.txt"
+        lines = (f"{one.path} revision={one.commit} name={one.name}\n" for one in repositories)
+        self.list.write_text("".join(lines), "utf-8")
+        self.faults: list[str] = []
+        self.written: dict[str, dict[str, str]] = {}  # of each engine
+        self.by_itself: dict[str, Alone] = {}
+        self.lines = 0
+
+    def command(self, engine: str, address: str) -> list[str]:
+        words = {"ray": ("--ray", address), "local": ("-j", str(self.jobs)), "one": ("-j", "1")}[engine]
+        return porter("fleet", str(self.list), "-o", str(self.work / engine), "--progress", "json", *words)
+
+    def engine(self, engine: str, address: str, kill: Callable[[], None]) -> None:
+        command, half, before = self.command(engine, address), len(self.repositories) // 2, []
+        if engine == "ray":
+            first = run(command, half, lambda child: kill())
+        elif engine == "local" and self.is_killed:
+            killed = run(command, half, lambda child: child.send_signal(signal.SIGKILL))
+            before, first = killed.events, run(command, half)
+            print(f"local: killed after {half}, {killed.seconds:.0f} s")
+        else:
+            first = run(command, half)
+        written = self.written[engine] = digests(self.work / engine)
+        again = run(command, half)
+        self._tell(engine, first, again)
+        self._check(engine, first, before)
+        if "done" in again.states() or digests(self.work / engine) != written:
+            self.faults.append(f"{engine}: a second run made something anew, or other bytes")
+
+    def _tell(self, engine: str, first: Ran, again: Ran) -> None:
+        totals = json.loads((self.work / engine / "fleet.json").read_bytes())["totals"]
+        size = sum(file.stat().st_size for file in (self.work / engine).rglob("*") if file.is_file())
+        self.lines = totals["lines"]
+        print(
+            f"{engine}: {totals['repositories']} rows, {self.lines:,} lines, {totals['files']:,} files, {size:,} bytes: {first.states()}"
+        )
+        print(f"  {first.half:.0f} s until half, {first.seconds:.0f} s all: {self.lines / first.seconds:,.0f} lines a second, "
+              f"{60 * len(first.events) / first.seconds:.1f} repositories a minute; {first.cpu:.0f} s of CPU time, {first.memory:.0f} MB")  # fmt: skip
+        print(f"  again: {again.seconds:.0f} s, {again.cpu:.0f} s of CPU time: {again.states()}")
+        for event in first.events:
+            if event["why"]:
+                print(f"  {event['name']}: {event['why']['en']}")
+        sys.stdout.flush()
+
+    def _check(self, engine: str, first: Ran, before: list[dict[str, Any]]) -> None:
+        names = sorted(one.name for one in self.repositories)
+        rows = self._rows(engine)
+        made = os.listdir(self.work / engine / "repositories")
+        if sorted(event["name"] for event in first.events) != names or sorted(row["name"] for row in rows) != names:
+            self.faults.append(f"{engine}: rows are lost, or there twice")
+        if sorted(made) != sorted(row["id"] for row in rows):
+            self.faults.append(f"{engine}: {len(made)} results, {len(rows)} rows")
+        kept = {event["id"] for event in before if event["state"] == "done"}
+        if kept - {event["id"] for event in first.events if event["state"] == "kept"}:
+            self.faults.append(f"{engine}: what was whole was done again")
+
+    def alone(self) -> None:
+        """The pool that a user makes of `porter analyze`: one process for each repository."""
+        file, began = self.work / "alone.jsonl", time.perf_counter()
+        for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+            name, *rest = json.loads(line)
+            self.by_itself[name] = Alone(*rest)
+        missing = [one for one in self.repositories if one.name not in self.by_itself]
+        with ThreadPoolExecutor(self.jobs) as pool, file.open("a", encoding="utf-8") as stream:
+            for one, result in zip(missing, pool.map(lambda one: alone(one, self.work), missing)):
+                self.by_itself[one.name] = result
+                print(json.dumps([one.name, *result]), file=stream, flush=True)
+        seconds, cpu = time.perf_counter() - began, sum(one.cpu for one in self.by_itself.values())
+        print(
+            f"alone: {len(missing)} repositories, {seconds:.0f} s; {cpu:.0f} s of CPU time of porter analyze",
+            flush=True,
+        )
+
+    def compare(self, engine: str) -> None:
+        rows, written = self._rows(engine), self.written[engine]
+        different = [
+            f"{row['name']} {name}"
+            for row in rows
+            for name in FILES
+            if written.get(f"repositories/{row['id']}/{name}") != self.by_itself[row["name"]].digests[name]
+        ]
+        files = len(FILES) * len(rows)
+        print(f"{engine}: {files - len(different)} of {files} files have the SHA-256 of the run alone", flush=True)
+        self.faults += [f"{engine}: {one} differs from the run alone" for one in different]
+        if written != next(iter(self.written.values())):
+            self.faults.append(f"{engine}: other bytes than those of the first engine")
+
+    def _rows(self, engine: str) -> list[dict[str, Any]]:
+        return json.loads((self.work / engine / "fleet.json").read_bytes())["repositories"]
 
 
-def measured(asked: argparse.Namespace, work: Path) -> int:
-    paths, out = repositories(asked.folder, asked.repositories, asked.largest), work / "out"
-    command = porter("fleet", str(listed(paths, work / "list.txt")), "-o", str(out), "--progress", "json")
-    half, before, killer, cluster = len(paths) // 2, [], None, None
-    if asked.ray:
-        cluster, killer = started(asked.jobs)
-        command += ["--ray", cluster.address]
-    else:
-        command += ["-j", str(asked.jobs)]
-        if asked.kill:
-            killed = run(command, half)
-            before = killed.events
-            print(f"killed after {len(before)} of {len(paths)}, {killed.seconds:.0f} s")
-    try:
-        first = run(command, half if killer else 0, killer)
-        written, again = digests(out), run(command)
-    finally:
-        if cluster is not None:
-            cluster.shutdown()
-    events = first.events
-    totals = json.loads((out / "fleet.json").read_bytes())["totals"]
-    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
-    states, kept_states = (dict(Counter(event["state"] for event in one.events)) for one in (first, again))
-    print(f"{len(paths)} repositories, {totals['lines']:,} lines, {totals['files']:,} files, {size:,} bytes: {states}")
-    print(
-        f"{first.seconds:.0f} s, {first.cpu:.0f} s of CPU time, {asked.jobs} at a time; {first.memory:.0f} MB the largest process"
-    )
-    print(f"again: {again.seconds:.0f} s, {again.cpu:.0f} s of CPU time: {kept_states}")
-    for event in events:
-        if event["why"]:
-            print(f"  {event['name']}: {event['why']['en']}")
-    faults = []
-    if sorted(event["id"] for event in events) != sorted({event["id"] for event in events}) or len(events) != len(
-        paths
-    ):
-        faults.append("rows are lost, or there twice")
-    kept = {event["id"] for event in before if event["state"] == "done"}
-    if kept - {event["id"] for event in events if event["state"] == "kept"}:
-        faults.append("what was whole was done again")
-    if "done" in kept_states or digests(out) != written:
-        faults.append("a second run made something anew, or other bytes")
-    done = [event for event in events if event["state"] != "failed"]
-    for event in random.Random(0).sample(done, min(asked.sample, len(done))):
-        if different := alone(event["source"], out / "repositories" / event["id"], work):
-            faults.append(f"{event['name']}: {', '.join(different)} differ from the run alone")
-    print(f"alone: {min(asked.sample, len(done))} repositories compared")
-    print("\n".join(faults) or "all holds")
-    return 1 if faults else 0
-
-
-def started(jobs: int) -> tuple[Any, Any]:
+def started(jobs: int) -> tuple[Any, Callable[[], None]]:
     """A cluster whose head works on nothing and whose two nodes do; and what kills one of these."""
     from ray.cluster_utils import Cluster
 
@@ -188,6 +248,52 @@ def started(jobs: int) -> tuple[Any, Any]:
     nodes = [cluster.add_node(num_cpus=max(1, jobs // 2)) for _ in range(2)]
     cluster.wait_for_nodes()
     return cluster, lambda: cluster.remove_node(nodes[1], allow_graceful=False)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--repositories", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
+    parser.add_argument("--hostile", action="store_true")
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--work", type=Path, help="a folder that is made and stays")
+    parser.add_argument("--draw", type=int)
+    asked = parser.parse_args()
+    if asked.draw:
+        rows = (f"{one.name.replace('+', '/', 1)} {one.commit}\n" for one in drawn(asked.folder, asked.draw))
+        LIST.write_text("".join(rows), "utf-8")
+        return 0
+    if asked.work:
+        asked.work.mkdir(parents=True, exist_ok=True)
+        return measured(asked, asked.work)
+    with tempfile.TemporaryDirectory() as folder:
+        return measured(asked, Path(folder))
+
+
+def measured(asked: argparse.Namespace, work: Path) -> int:
+    gate = Gate(listed(asked.folder, asked.repositories), asked.jobs, work, asked.kill)
+    cluster, kill = started(asked.jobs) if "ray" in asked.engines else (None, lambda: None)
+    address = cluster.address if cluster else ""
+    try:
+        if asked.hostile:
+            engines = [("--ray", address)] if cluster else []
+            gate.faults += faults_of_hostile(work / "hostile", [*engines, ("-j", str(asked.jobs))], ENVIRONMENT)
+        for engine in asked.engines:
+            if engine == "alone":
+                gate.alone()
+                continue
+            gate.engine(engine, address, kill)
+            if engine == "ray":
+                cluster.shutdown()
+    finally:
+        if cluster:
+            cluster.shutdown()
+    for engine in gate.written if gate.by_itself else ():
+        gate.compare(engine)
+    print("\n".join(gate.faults) or "all holds")
+    return 1 if gate.faults else 0
 
 
 if __name__ == "__main__":

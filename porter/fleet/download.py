@@ -32,13 +32,24 @@ def download(url: str, folder: str, accept: str = "*/*", largest: int = LARGEST)
                     raise UserError(f"larger than {limit}", f"超过 {limit}")
                 stream.write(piece)
     except urllib.error.HTTPError as error:
+        host = _host(error.url)
         raise UserError(
-            f"the server answers {error.code} {error.reason}", f"服务器返回 {error.code} {error.reason}"
+            f"{host} answers {error.code} {error.reason}", f"{host} 返回 {error.code} {error.reason}"
         ) from None
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "reason", None) or error
-        raise UserError(f"cannot be downloaded: {why}", f"无法下载：{why}") from None
+        why = getattr(why, "strerror", None) or why  # without its number
+        en, zh = (f" from {host}", f"从 {host} ") if (host := _host(url)) else ("", "")
+        raise UserError(f"cannot be downloaded{en}: {why}", f"无法{zh}下载：{why}") from None
     return file
+
+
+def _host(url: str) -> str:
+    """The server, without the login; "" of what is no URL."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
 
 
 class _Redirected(HTTPRedirectHandler):

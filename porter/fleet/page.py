@@ -29,6 +29,7 @@ def page(found: Json) -> str:
         "span": span,
         "trend": _trend,
         "named": NAMED,
+        "stages": {stage: n for n, stage in enumerate(STAGES)},
         "first": FIRST,
         "gone": ", ".join(row["name"] for row in found["gone"]),
     }

@@ -1,4 +1,4 @@
-/* A table that a click on the head of a column sorts: numbers from the most, all else from A. */
+/* A table that a click on the head of a column sorts: numbers from the most, all else from A; what has no value is last either way. */
 (function () {
   "use strict";
   function value(row, at, isNumber) {
@@ -20,7 +20,10 @@
         heads.forEach(function (other) { other.removeAttribute("aria-sort"); });
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         var rows = Array.from(body.rows).map(function (row) { return [value(row, at, isNumber), row]; });
-        rows.sort(function (a, b) { return (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0) * (down ? -1 : 1); });
+        rows.sort(function (a, b) {
+          if ((a[0] === "") !== (b[0] === "")) return a[0] === "" ? 1 : -1;
+          return (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0) * (down ? -1 : 1);
+        });
         rows.forEach(function (pair) { body.append(pair[1]); });
       });
     });

@@ -56,3 +56,16 @@ def test_a_file_of_this_machine_is_no_download(tmp_path):
         with pytest.raises(UserError, match="neither http nor https"):
             download(url, str(tmp_path))
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_fails_names_the_server_and_no_password(tmp_path):
+    with asked() as (host, _):
+        pass  # nobody listens there any more
+    for url, why in (
+        (f"http://me:secret@{host}/x", f"cannot be downloaded from {host}: Connection refused"),
+        ("http://[::1/x", "cannot be downloaded: Invalid IPv6 URL"),
+        ("http:///x", "cannot be downloaded: no host given"),
+    ):
+        with pytest.raises(UserError) as error:
+            download(url, str(tmp_path))
+        assert error.value.text("en") == why and "secret" not in error.value.text("zh")
