@@ -263,8 +263,7 @@ class Roads:
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project uses torch
     device: bool = True  # whether any of its programs may use a device
-    # (path, folder) of programs that take modules from a folder beside the project
-    outside: tuple[tuple[str, str], ...] = ()
+    outside: tuple[tuple[str, str], ...] = ()  # (program, folder beside the project that it imports from)
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
     host: tuple[str, ...] = ()  # its programs that use none, where others may
 

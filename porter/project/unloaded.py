@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from porter.files.paths import is_test
 from porter.python.trees import parse
@@ -16,7 +16,7 @@ from porter.regex import lazy
 from porter.spans import Span, span_of
 
 # the files with a word, and their texts; None where nobody can tell
-Saying = Callable[[bytes], "list[tuple[str, bytes]] | None"]
+Saying = Callable[[bytes], "Iterable[tuple[str, bytes]] | None"]
 
 _LOADS = lazy(rb"(?i)loader|trainer\b")
 _SAMPLES = "sample"
