@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 from porter.compare.pair import Pair, relative
 from porter.compare.run import Rank
 from porter.compare.series import pairs
-from porter.compare.tolerance import MEANS
+from porter.compare.tolerance import EARLY, MEANS
 from porter.compare.verdict import Fact, some
 
 
@@ -16,7 +17,7 @@ class Data:
     """Where the batches part first. `ranks`: those whose do; `same`: whether two ranks of the candidate read the same."""
 
     known: bool
-    until: int = 0  # the last step of which all ranks have hashes
+    until: int = 0  # the last step up to which all ranks have hashes of every step
     step: int | None = None
     ranks: list[int] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -47,9 +48,7 @@ def data(pair: Pair) -> Data:
         one, other = pair.baseline.ranks[rank], pair.candidate.ranks[rank]
         if not (one.batches and other.batches):
             continue
-        last = min(
-            max(side.hashes[path].steps) for side in (one.batches, other.batches) for path in list(side.hashes)[:1]
-        )
+        last = _covered(one, other, pair)
         found.until = min(last, found.until) if found.known else last
         found.known = True
         first = _parting(one, other, pair.shift, found)
@@ -62,6 +61,19 @@ def data(pair: Pair) -> Data:
     found.is_order = all(_reordered(pair, rank) for rank in found.ranks)
     found.same = _read_the_same(pair, found.ranks, found.step)
     return found
+
+
+def _covered(one: Rank, other: Rank, pair: Pair) -> int:
+    """The last early step up to which no batch is missing in either run."""
+    steps: set[int] = set()
+    first = pair.loss.steps[0] if pair.loss.steps else 1
+    for path in one.batches.hashes.keys() & other.batches.hashes.keys():
+        mine, theirs = one.batches.hashes[path], other.batches.hashes[path].moved(pair.shift)
+        steps.update(step for step, _, _ in islice(pairs(mine, theirs), EARLY + 1))
+    last = first - 1
+    while last + 1 in steps:
+        last += 1
+    return last
 
 
 def _parting(one: Rank, other: Rank, shift: int, found: Data) -> int | None:

@@ -71,7 +71,8 @@ class Evidence:
         modules = all(
             run.ranks[self.pair.ranks[0]].modules is not None for run in (self.pair.baseline, self.pair.candidate)
         )
-        shown = {"data": self.data.known, "weights": self.weights.known, "randomness": modules}
+        begins = self.data.known and (self.pair.first is None or self.data.until >= self.pair.first)
+        shown = {"data": begins, "weights": self.weights.known, "randomness": modules}
         return tuple(stage for stage, known in shown.items() if not known)  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from porter.compare import long
-from porter.compare.pair import Curve, Pair, resolution
+from porter.compare.pair import Curve, Pair, relative, resolution
 from porter.compare.series import Series
+from porter.compare.tolerance import EARLY
 from porter.compare.verdict import DIFFERENCE, NONE, UNSURE, Fact, Verdict, percent, shown
 from porter.logs.records import RATE, SCALE
 
@@ -50,7 +51,17 @@ def later(pair: Pair, unknown: tuple[str, ...]) -> Verdict:
         return Verdict(UNSURE, "other-batches", suspects=("data", "weights"), evidence=facts)
     if not found and long.is_grown(curve, pair.floor, resolution(pair)):
         return Verdict(UNSURE, "grown", suspects=("forward", "backward", "optimiser"), evidence=facts)
-    return _parted(pair, curve, facts, found, near)
+    verdict = _parted(pair, curve, facts, found, near)
+    if verdict.stage == "long-run" and not found and not _begins_alike(pair, curve):
+        suspects = (*unknown, "forward", "backward", "optimiser")
+        return Verdict(UNSURE, "begins-late", "", verdict.pattern, suspects, {"step": curve.steps[0]}, verdict.evidence)
+    return verdict
+
+
+def _begins_alike(pair: Pair, curve: Curve) -> bool:
+    """Whether the first steps are there, which were asked before; or the first ones that are there agree."""
+    allowed = min(pair.tolerance.at(EARLY), long.NEAR)
+    return pair.first is not None or relative(curve.one[0], curve.other[0], pair.floor) <= allowed
 
 
 def _parted(pair: Pair, curve: Curve, facts: list[Fact], found: list[int], near: bool) -> Verdict:

@@ -174,6 +174,9 @@ class Lines:
             run = Run(self._name, "porter", self._own)
             if self._damaged:
                 run.notes.append(("damaged", {"n": len(self._damaged), "line": self._damaged[0]}))
+            if repeated := sum(rank.loss.repeated + rank.loss.rewound for rank in self._own.values()):
+                run.mixed = True
+                run.notes.append(("mixed", {"n": repeated}))
             if self._again:
                 run.notes.append(("again", {"ranks": sorted(self._again)}))
             return run

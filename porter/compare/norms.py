@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from porter.compare.pair import Pair, relative
-from porter.compare.tolerance import TURNED
+from porter.compare.tolerance import EARLY, TURNED
 from porter.compare.verdict import Fact, shown, some
 from porter.logs.records import GRADIENT, SCALE
 
 _FACTOR = 1e-3  # how far apart the factors of two parameters may be and still be one
-_CEILING = 1e-3  # and norms that were clipped to the same length
+_CEILING = 1e-4  # and norms that were clipped to the same length
 
 
 @dataclass
@@ -102,9 +102,8 @@ def clipped(pair: Pair, rank: int) -> Fact | None:
     one, other = pair.series(GRADIENT, rank)
     ceilings = [_ceiling([v for v in side.values if math.isfinite(v)]) for side in (one, other)]
     for mine, theirs, key in ((ceilings[0], other, "factor.unclipped"), (ceilings[1], one, "factor.clipped")):
-        if mine and (highest := max((v for v in theirs.values if math.isfinite(v)), default=0.0)) > mine * (
-            1 + _CEILING
-        ):
+        highest = max((v for v in theirs.values if math.isfinite(v)), default=0.0)
+        if mine and highest > mine * (1 + pair.tolerance.norm_at(EARLY)):
             return Fact(key, {"limit": shown(mine), "highest": shown(highest)})
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from porter.compare.run import PARAMETERS, UPDATE, WITH_NORMS, Rank, Weight
+from porter.compare.run import OPTIMISERS, PARAMETERS, UPDATE, WITH_NORMS, Rank, Weight
 from porter.compare.series import MOST_STEPS, tamed
 from porter.files.documents import Json
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE, SECONDS, SPEED
@@ -17,7 +17,7 @@ FORMAT = 1
 _SERIES = {
     "loss": LOSS, "lr": RATE, "grad_norm": GRADIENT, "loss_scale": SCALE, "samples_per_second": SPEED, "seconds": SECONDS,
 }  # fmt: skip
-_DIMENSIONS, _NAME, _SIZES = 16, 500, 8
+_DIMENSIONS, _NAME = 16, 500
 
 
 def number_of(value: object) -> float | None:
@@ -102,18 +102,12 @@ def _norms(rank: Rank, record: Json) -> None:
 
 
 def _update(rank: Rank, record: Json) -> None:
-    """What reaches an optimiser. Of a step with several, or one that moves twice, the norm of all."""
-    step, norm, values = (
-        step_of(record.get("step")),
-        number_of(record.get("grad_norm")),
-        step_of(record.get("values")),
-    )
-    if step is None or norm is None:
-        return
-    before = rank.series[UPDATE].at(step) if UPDATE in rank.series else None
-    rank.add(UPDATE, step, norm if before is None else math.hypot(before, norm))
-    if len(rank.moved) < _SIZES:
-        rank.moved.add(values or 0)
+    """What reaches an optimiser, of which there may be several."""
+    number, step = step_of(record.get("optimizer", 0)), step_of(record.get("step"))
+    norm, values = number_of(record.get("grad_norm")), step_of(record.get("values"))
+    if step is not None and norm is not None and number is not None and number < OPTIMISERS:
+        rank.add(f"{UPDATE}{number}", step, norm)
+        rank.moved[number] = values or 0
 
 
 def _numbers(table: Json) -> dict[str, float]:

@@ -116,7 +116,9 @@ class Pair:
         """Relative; what was rounded when it was printed may be off by one in its last digit."""
         mine, theirs = self.baseline.ranks[rank].series[kind], self.candidate.ranks[rank].series[kind]
         digit = max(mine.digit(one), theirs.digit(other)) if math.isfinite(one) and math.isfinite(other) else 0.0
-        if kind == UPDATE or kind == RATE and mine.spelled == theirs.spelled:  # computed and printed the same way
+        if (
+            kind.startswith(UPDATE) or kind == RATE and mine.spelled == theirs.spelled
+        ):  # computed and printed the same way
             digit = 0.0
         return relative(one, other, self.floor if kind == LOSS else 0.0, 1.001 * digit)
 

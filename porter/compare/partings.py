@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from porter.compare.pair import Pair, relative
-from porter.compare.run import UPDATE
+from porter.compare.run import OPTIMISERS, UPDATE
 from porter.compare.tolerance import EARLY, SCHEDULE
 from porter.logs.records import GRADIENT, LOSS, RATE, SCALE
 
@@ -42,13 +42,18 @@ class Update:
 
 
 def first_update(pair: Pair) -> Update | None:
-    parting = _first(pair, UPDATE)
+    found = [update for number in range(OPTIMISERS) if (update := _of_optimiser(pair, number))]
+    return min(found, key=lambda update: update.parting.step, default=None)
+
+
+def _of_optimiser(pair: Pair, number: int) -> Update | None:
+    parting = _first(pair, f"{UPDATE}{number}")
     if parting is None:
         return None
     rank = parting.ranks[0]
     sides = pair.baseline.ranks[rank], pair.candidate.ranks[rank]
     norms, scales = ([side.at(parting.step) for side in pair.series(kind, rank)] for kind in (GRADIENT, SCALE))
-    if sides[0].moved != sides[1].moved or norms[0] is None or norms[1] is None:
+    if sides[0].moved[number] != sides[1].moved[number] or norms[0] is None or norms[1] is None:
         return None  # the state of one optimiser is cut otherwise
     one, other = parting.one, parting.other
     if any(scale and min(relative(one, other * scale), relative(one * scale, other)) < _SCALED for scale in scales):

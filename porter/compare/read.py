@@ -185,7 +185,8 @@ def _folder(name: str, limit: int) -> Run | None:
 
 def _joined(name: str, runs: list[tuple[str, Run]], numbers: dict[str, int | None]) -> Run:
     first = runs[0][1]
-    whole = Run(name, first.format, {}, first.ordered, first.averages, notes=list(first.notes))
+    mixed = any(run.mixed for _, run in runs)
+    whole = Run(name, first.format, {}, first.ordered, first.averages, mixed, list(first.notes))
     for file, run in runs:
         for number, rank in run.each():
             known = numbers[file] if not run.is_own or not rank.header else None

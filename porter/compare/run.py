@@ -14,7 +14,8 @@ from porter.logs.records import LOSS
 PATHS = 64  # of inputs of one batch
 PARAMETERS = 1 << 18
 WITH_NORMS = 8  # steps whose local norms are kept
-UPDATE = "update"  # a series of an own log: the norm of the gradients that reach the optimiser
+UPDATE = "update"  # and a number: series of an own log, the norms of the gradients that reach an optimiser
+OPTIMISERS = 8
 LOSSES = 1 << 21  # of the losses more is kept than of anything else
 
 
@@ -60,7 +61,7 @@ class Rank:
     norms: dict[int, dict[str, float]] = field(default_factory=dict)
     marks: dict[int, dict[str, float]] = field(default_factory=dict)  # of the same gradients
     series: dict[str, Series] = field(default_factory=dict)
-    moved: set[int] = field(default_factory=set)  # how many values the optimisers move in this rank
+    moved: dict[int, int] = field(default_factory=dict)  # how many values each optimiser moves
     ended: bool = False
 
     def __post_init__(self) -> None:

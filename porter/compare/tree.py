@@ -22,10 +22,10 @@ from porter.logs.records import SCALE
 def judge(pair: Pair) -> Verdict:
     evidence = Evidence(pair)
     questions = (
+        _mixed,
         _seed,
         _weights,
         _data,
-        _mixed,
         _randomness,
         _forward,
         _backward,
@@ -80,8 +80,8 @@ def _randomness(e: Evidence) -> Verdict | None:
         return Verdict(DIFFERENCE, "randomness", "randomness", evidence=facts)
     if not e.loss and not e.norm:
         return None
-    seeds = {run.first.header.get("seed") for run in (e.pair.baseline, e.pair.candidate)}
-    masks_agree = e.pair.tolerance.is_same_device and len(seeds) == 1 and None not in seeds
+    one, other = (run.first.header.get("seed") for run in (e.pair.baseline, e.pair.candidate))
+    masks_agree = e.pair.tolerance.is_same_device and one == other and one is not None
     if e.settings.dropout and not masks_agree:
         facts = [_loss_fact(e.loss)] if e.loss else []
         values: dict[str, object] = {"n": e.settings.dropout}
@@ -221,7 +221,7 @@ def _early(e: Evidence) -> Verdict | None:
         return Verdict(DIFFERENCE, "still", stage, evidence=facts)
     if not e.rates.is_zero and long.is_grown(long.finite(e.pair.loss), e.pair.floor, resolution(e.pair)):
         return None
-    if e.data.known and e.data.until + e.pair.shift < e.earliest:
+    if e.data.known and e.data.until < e.earliest:
         return Verdict(
             UNSURE, "unhashed", suspects=("data", "optimiser"), values={"step": e.data.until}, evidence=facts
         )

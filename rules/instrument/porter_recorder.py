@@ -76,6 +76,7 @@ class _State:
         self.stash = None  # what was seen of them before they were clipped, or by the optimiser's hook
         self.stashed = ()  # the optimisers of which this was before clipping
         self.clip = None  # the norm that a framework computed
+        self.moving = []  # the optimisers
         self.entered = 0  # the steps there were when an optimiser began one that has the backward pass within it
         self.places = {}  # weights of a mark, by device and dtype
         self.queue = []  # records whose values are still on their way from the device
@@ -164,7 +165,8 @@ def watch(model=None, optimizer=None):
     model = _find_model(optimizer) if model is None else model
     parameters = list(_parameters(model))
     _state.model, _state.names = model, {id(parameter): name for name, parameter in parameters}
-    for each in _optimizers(optimizer):
+    _state.moving = _optimizers(optimizer)
+    for each in _state.moving:
         if hasattr(each, "register_step_pre_hook"):  # since torch 2.0
             each.register_step_pre_hook(_before_step)
             each.register_step_post_hook(_after_step)
@@ -655,7 +657,9 @@ def _put_update(optimizer):
         total = _whole([_length(gradient) for gradient in gradients])
         scale = getattr(optimizer, "grad_scale", None)  # by which a fused optimiser divides as it moves the weights
         total = total if scale is None else total / scale.to(total.device)
-        _put_numbers({"kind": "update", "step": step, "grad_norm": total, "values": sum(g.numel() for g in gradients)})
+        number = next(number for number, each in enumerate(_state.moving) if each is optimizer)
+        values = sum(gradient.numel() for gradient in gradients)
+        _put_numbers({"kind": "update", "step": step, "optimizer": number, "grad_norm": total, "values": values})
 
 
 @_safe

@@ -126,12 +126,15 @@ def test_optimisers_that_move_other_parts_of_the_weights(tmp_path):
     assert judged(tmp_path, records(updates=[1.0]), other).outcome == "none"
 
 
-def test_two_optimisers_of_one_step(tmp_path):
-    """Each tells its own norm: together they are those of one that moves all."""
-    one, other = records(updates=[5.0]), records(updates=[3.0])
-    at = next(n for n, record in enumerate(other) if record["kind"] == "update")
-    other.insert(at, {**other[at], "grad_norm": 4.0})
-    assert judged(tmp_path, one, other).outcome == "none"
+@pytest.mark.parametrize(("norm", "stage"), [(4.0, ""), (0.04, "optimiser")])
+def test_two_optimisers_of_one_step(tmp_path, norm, stage):
+    runs = []
+    for of_second in (4.0, norm):
+        made = records(updates=[3.0])
+        at = next(n for n, record in enumerate(made) if record["kind"] == "update")
+        made[at:at] = [{**made[at], "optimizer": 1, "grad_norm": of_second}] * 2  # and a line that is there twice
+        runs.append(made)
+    assert judged(tmp_path, *runs).stage == stage
 
 
 def test_gradients_that_part_before_they_are_clipped(tmp_path):
@@ -156,6 +159,52 @@ def test_data_that_are_recorded_before_what_the_run_is(tmp_path):
     assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
     run = read(str(tmp_path / "0.jsonl"))
     assert [*run.ranks] == [1] and "again" not in [key for key, _ in run.notes]
+
+
+@pytest.mark.parametrize(("missing", "parts", "reason"), [(1, 1, "start"), (3, 5, "unhashed")])
+def test_a_batch_that_is_not_recorded_may_be_at_fault(tmp_path, missing, parts, reason):
+    losses = [loss * (1.1 if n + 1 >= parts else 1) for n, loss in enumerate(LOSSES)]
+    kept = [record for record in records(losses) if record["kind"] != "batch" or record["step"] != missing]
+    verdict = judged(tmp_path, records(), kept)
+    assert told(verdict) == ("unsure", "", reason) and "data" in verdict.suspects
+
+
+def test_a_log_of_two_runs_at_once(tmp_path):
+    """Two processes that write into one file: neither batches nor losses are those of one run."""
+    one, other = records(), records(rounded(0.1), data="other")
+    both = one[:4] + [record for pair in zip(one[4:], other[4:]) for record in pair]
+    verdict = judged(tmp_path, one, both)
+    assert told(verdict) == ("unsure", "", "mixed")
+    assert "mixed" in [key for key, _ in read(str(tmp_path / "1.jsonl")).notes]
+
+
+def test_a_line_that_is_there_twice_is_no_other_run(tmp_path):
+    twice = [record for record in records(updates=[1.0] * 10) for _ in range(2)]
+    assert told(judged(tmp_path, records(updates=[1.0] * 10), twice)) == ("none", "", "near")
+
+
+@pytest.mark.parametrize("factor", [1.005, 1.05])
+def test_logs_that_begin_after_the_fault(tmp_path, factor):
+    """What the first steps were, nothing shows: any stage may be at fault."""
+    losses = [loss * factor * 1.001**n for n, loss in enumerate(LOSSES)]
+    runs = [[r for r in made if r.get("step", 99) > 7] for made in (records(), records(losses))]
+    verdict = judged(tmp_path, *runs)
+    assert told(verdict) == ("unsure", "", "begins-late") and verdict.values["step"] == 8
+    assert "forward" in verdict.suspects
+
+
+def test_norms_that_fall_slowly_are_not_clipped(tmp_path):
+    norms = [0.474 - 1e-5 * n if 5 <= n < 10 else 0.4 for n in range(40)]
+    other = [norm * (1.002 if norm > 0.4 else 1) for norm in norms]
+    header = {"device": "npu"}
+    verdict = judged(tmp_path, records(grad_norm=norms), records(rounded(1e-5), grad_norm=other, header=header))
+    assert told(verdict) == ("none", "", "near")
+
+
+def test_a_seed_that_is_no_number(tmp_path):
+    dropped = {"dropout": {"drop": 0.1}}
+    runs = [records(made, header={"seed": {"a": 1}}, modules=dropped) for made in (LOSSES, rounded(0.1))]
+    assert judged(tmp_path, *runs).outcome != "none"
 
 
 def test_data_of_one_rank(tmp_path):
