@@ -8,7 +8,7 @@ from typing import Any
 from porter.checks.apex.counterparts import Counterpart, counterpart
 from porter.checks.apex.left_unbound import stops_unbound
 from porter.checks.apex.scaler import native_amp
-from porter.checks.device.import_parts import Alias, From, split
+from porter.checks.device.import_parts import Alias, From, is_used, split
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -32,7 +32,7 @@ class ApexImport(Rule):
             if file.imported.speaks_for(package) == "optional":
                 yield Hit(original, "unbound" if stops_unbound(file) else "optional", values=values, severity="note")
             return
-        used = _used(original, file)
+        used = is_used(original, file)
         if moved := self._moved(original, file) if used else {}:
             module = next(iter(moved.values())).module
             moved = {index: entry for index, entry in moved.items() if entry.module == module}
@@ -54,14 +54,6 @@ class ApexImport(Rule):
         module = ".".join(chain(node.module)) if node.module is not None else ""
         entries = {index: counterpart(file, f"{module}.{alias.name.value}") for index, alias in enumerate(node.names)}
         return {index: entry for index, entry in entries.items() if entry}
-
-
-def _used(node: cst.Import | cst.ImportFrom, file: RuleFile) -> bool:
-    """Whether the file says a name that the import binds; one of a package is there for others."""
-    if isinstance(node.names, cst.ImportStar) or file.path.endswith("__init__.py"):
-        return True
-    names = [alias.asname.name if alias.asname else alias.name for alias in node.names]
-    return any(file.names.spelled(chain(name)[0]) for name in names) or file.source.says(b"__all__")
 
 
 def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple[cst.ImportFrom, tuple[str, ...]]:

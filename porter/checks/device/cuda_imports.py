@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.device.import_parts import Alias, From, counterpart, package_of, renamed, split
+from porter.checks.device.import_parts import Alias, From, counterpart, is_used, package_of, renamed, split
 from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -98,9 +98,10 @@ class CudaImports(Rule):
         if elsewhere:
             names, to = (", ".join(pair[i] for pair in elsewhere) for i in (0, 1))
             yield Hit(original, "elsewhere", values=(("names", names), ("to", to)))
+        severity = None if is_used(original, file, moved) else "note"  # the import itself does not fail
         if len(moved) == len(updated.names):
             node = updated.with_changes(module=dotted(package), names=list(moved.values()))
-            yield Hit(original, "from", new=node, safe=safe)
+            yield Hit(original, "from", new=node, safe=safe, severity=severity)
         elif moved:
             kept, after = split(updated, moved, package)
-            yield Hit(original, "from", new=kept, safe=safe, after=(after,))
+            yield Hit(original, "from", new=kept, safe=safe, after=(after,), severity=severity)

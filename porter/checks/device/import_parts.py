@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from porter.engine.nodes import dotted
+from porter.engine.nodes import chain, dotted
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -60,3 +60,12 @@ def counterpart(full: str, moves: Mapping[str, Move], file: RuleFile) -> str | N
         return package_of(full, file)
     new = f"{file.target.package}.{move.tail}" if move.tail else None
     return new if new and file.session.has(new) else None
+
+
+def is_used(node: cst.Import | From, file: RuleFile, indices: Iterable[int] | None = None) -> bool:
+    """Whether the file says a name that an import binds; one of a package is there for others. `indices`: of the names."""
+    if isinstance(node.names, cst.ImportStar) or file.path.endswith("__init__.py"):
+        return True
+    aliases = node.names if indices is None else [node.names[index] for index in indices]
+    names = [alias.asname.name if alias.asname else alias.name for alias in aliases]
+    return any(file.names.spelled(chain(name)[0]) for name in names) or file.source.says(b"__all__")
