@@ -37,7 +37,7 @@ from porter.verify.culprit import (
     blamed,
     stops_early,
 )  # fmt: skip
-from porter.verify.did import Parting, partings, suspects
+from porter.verify.did import Parting, partings, rewritten, suspects
 from porter.verify.edited import not_run
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program, stopped_in_order
 from porter.verify.launch import run as launch
@@ -207,6 +207,9 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
         again = runs.of("original", trees.original)
         if again.ran and explains(compare(first, again, tolerance), comparison):
             guilty = Culprit(ORIGINAL, beside=UNSTEADY)
+    if result.verified and trees.original is not None and trees.run is None and second is not None:
+        places = Places(trees.original.root, trees.ported.root)
+        result = replace(result, unfelt=tuple(rewritten(trees.edited, second.records.ran, places)))
     at_fault = guilty is not None and guilty.name == PORT and first is not None and first.ran
     if at_fault and second is not None and second.code is not None:  # what hangs would hang again
         result = replace(result, partings=runs.watched_again(_steps_to_watch(comparison, second, runs.limits.steps)))

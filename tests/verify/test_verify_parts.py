@@ -56,6 +56,16 @@ def test_curves_agree_bit_for_bit_or_not_at_all():
     assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
 
 
+def test_what_is_more_than_renamed_and_made_no_difference_is_listed():
+    both = compare(outcome(1.0), outcome(1.0))
+    result = Result(device(), 1, outcome(1.0), outcome(1.0), both, edited=3, missed=("b.py:7",), unfelt=("a.py:3",))
+    assert "\n".join(text(data(result), "en")).splitlines()[-2] == (
+        "Edited statements that ran: 2 of 3. Of these, more than renamed and yet without a difference in this run: a.py:3. "
+        "The others remain unproven: b.py:7"
+    )
+    assert "a.py:3" not in "\n".join(text(data(Result(device(), 1, outcome(1.0), outcome(1.0), both, edited=3)), "zh"))
+
+
 @pytest.mark.parametrize(("port", "limit", "steps"), [
     (outcome(1.0, 0.5, 0.3, 0.1), 0, 4), (outcome(1.0, 0.5, 0.3, 0.1), 3, 3), (outcome(2.0), 1, 1),
     (outcome(1.0, 0.5, code=1), 0, 4), (outcome(1.0, 0.5, 0.2, 0.1, saved={"w": 1}), 0, 0),
