@@ -42,6 +42,7 @@ from porter.verify.edited import not_run
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program, stopped_in_order
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
+from porter.verify.locks import left_behind
 from porter.verify.noise import explains
 from porter.verify.places import Places
 from porter.verify.result import Result, as_json, data
@@ -256,6 +257,8 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
     if failed is not None and failed.code is None:
         yield say("note.timeout", lang)
+        if lock := left_behind():
+            yield say("note.lock", lang, path=lock)
     elif failed is not None and failed.code == -signal.SIGKILL:
         yield say("note.killed", lang)
     elif failed is not None and (cause := _cause(failed.output)):

@@ -306,6 +306,14 @@ def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch
     assert found.how_it_ended() == ("timeout", "")
 
 
+def test_what_a_hanging_program_was_compiling_is_not_left_locked(tmp_path, monkeypatch, needs_linux):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    (tmp_path / "adam").mkdir()
+    (tmp_path / "t.py").write_text("import os, time\nos.open('adam/lock', os.O_CREAT | os.O_EXCL)\ntime.sleep(300)\n")
+    assert run_plain(["t.py"], tmp_path, monkeypatch, seconds=2).code is None
+    assert (tmp_path / "adam").is_dir() and not (tmp_path / "adam" / "lock").exists()
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_stopped_from_outside_it_stops_what_it_started(tmp_path, name, needs_linux):
     number = signal.Signals[name]
