@@ -33,14 +33,21 @@ class Learning:
     def _told(self, method, default):
         @functools.wraps(method)
         def call(module, *args, **kwargs):
-            # a library that asks goes ways of its own
-            if self.root and sys._getframe(1).f_code.co_filename.startswith(self.root):
+            if self._is_asked(sys._getframe(1)):
                 mode = bool([*args, *kwargs.values(), default][0])
                 self.asked[id(module)], self.where = (weakref.ref(module), mode), self.place()
                 native.event("train", str(mode))
             return method(module, *args, **kwargs)
 
         return call
+
+    def _is_asked(self, frame):
+        """By the program itself, if through a wrapper's own method: a library that asks goes ways of its own."""
+        while self.root and frame and not frame.f_code.co_filename.startswith(self.root):
+            if frame.f_code.co_name not in ("train", "eval"):
+                return False
+            frame = frame.f_back
+        return bool(self.root and frame)
 
 
 def _is_a_rank():
