@@ -352,10 +352,11 @@ def judged(row: dict, trees: Trees, options: argparse.Namespace) -> dict:
 
 def printed_places(said: dict) -> list[str]:
     """Every place of the port that the result prints as that of a difference or of the error, and first those of what it
-    does otherwise."""
+    does otherwise; of a port that is verified, those that are written otherwise and made no difference."""
     found = [parting["where"] for parting in said["first_differences"]]
     found += [error["where"] for error in said["ported"]["errors"]]
-    return found + [curve["parts_where"][1] for curve in said["curves"] if curve["parts_where"]]
+    found += [curve["parts_where"][1] for curve in said["curves"] if curve["parts_where"]]
+    return found + said["edited_statements"]["unfelt"]
 
 
 def statement_of(text: str, number: int) -> range:

@@ -5,12 +5,13 @@ verdicts are those of the ledger.
     python benchmarks/verified.py --count                                      # the table, from the ledger alone
 
 PYTHON has the packages that the scripts import; the virtual NPU is set up for it. What a script is given (given.py) is put
-into a copy.
+into a copy; `packages` of a row are versions that its script was written for, put in front of PYTHON's own for this run alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -34,15 +35,29 @@ def rows() -> list[dict]:
     return [json.loads(text) for text in LEDGER.read_text(encoding="utf-8").splitlines()]
 
 
-def run(row: dict, checkouts: Path, python: str, scratch: Path) -> dict:
+def installed(packages: list[str], python: str, folder: Path) -> Path:
+    """A folder with these versions alone, that is not made twice."""
+    place = folder / hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
+    if not place.exists():
+        made = place.with_suffix(".part")
+        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--target", made, *packages], check=True)
+        made.rename(place)
+    return place
+
+
+def run(row: dict, checkouts: Path, python: str, scratch: Path, kept: Path | None = None) -> dict:
     """What verify says: verdict, culprit, and where and by what the leg that counts stopped."""
     tree = scratch / row["repository"].rpartition("/")[2]
     source = checkouts / row["repository"].replace("/", "+")
     subprocess.run(["git", "clone", "-q", "--no-checkout", source, tree], check=True, stderr=subprocess.DEVNULL)
     subprocess.run(["git", "-C", tree, "checkout", "-qf", row["commit"]], stderr=subprocess.DEVNULL)  # large files lack
     folder = tree / row["folder"]
+    env = {**os.environ, **row.get("environment", {})}
+    if row.get("packages"):
+        beside = installed(row["packages"], python, kept or scratch)
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), str(beside)]))
     for path, kind in row.get("given", {}).items():
-        subprocess.run([python, HERE / "given.py", kind, path], cwd=folder, check=True)
+        subprocess.run([python, HERE / "given.py", kind, path], cwd=folder, env=env, check=True)
     output = scratch / "verify.json"
     command = [
         sys.executable,
@@ -58,7 +73,6 @@ def run(row: dict, checkouts: Path, python: str, scratch: Path) -> dict:
     # what the script is given goes where porter itself goes, too; PYTHONPATH is the script's
     there = f"import runpy, sys; sys.path[0] = {ROOT!r}; runpy.run_module('porter', run_name='__main__')"
     command[1:3] = ["-c", there]
-    env = {**os.environ, **row.get("environment", {})}
     done = subprocess.run([*command, "--", *row["command"]], cwd=folder, env=env, capture_output=True, text=True)
     (scratch / "said.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     if not output.exists():
@@ -100,6 +114,7 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", type=Path, help="where what was said is left")
+    parser.add_argument("--packages", type=Path, help="where the packages of rows are kept; else they go with the run")
     parser.add_argument("--count", action="store_true")
     options = parser.parse_args()
     if options.count or not options.checkouts:
@@ -111,7 +126,7 @@ def main() -> int:
         if not re.search(options.only, name) or not (options.checkouts / row["repository"].replace("/", "+")).is_dir():
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            found = run(row, options.checkouts, options.python, Path(scratch))
+            found = run(row, options.checkouts, options.python, Path(scratch), options.packages)
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
                 kept = options.keep / re.sub(r"\W+", "-", name)

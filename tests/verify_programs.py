@@ -55,6 +55,7 @@ PROGRAMS = (
             Bug("wrong backend", 'backend="hccl"', 'backend="nccl"', "NCCL", "dist.init_process_group(", "utils.py"),
             Bug("wrong reduction", "ReduceOp.SUM", "ReduceOp.MAX", PARTS, "optimizer.step()", "utils.py"),
             Bug("is_cuda", "tensor.is_npu", "tensor.is_cuda", "AssertionError", "tensor.is_cuda", "utils.py"),
+            Bug("no set_device", "torch.npu.set_device(local_rank)", "pass", "current device of rank 1 parts", "loss.backward()", "utils.py"),
         ),
         TORCHRUN, 2, points={"loss": 8, "loss of rank 1": 8, "grad_norm SGD of rank 1": 8},
     ),
@@ -81,6 +82,7 @@ PROGRAMS = (
         (
             Bug("no no_sync", "if last else model.no_sync()", "if True else model.no_sync()", PARTS, "optimizer.step()"),
             Bug("no division", "reshape(-1)) / accumulate", "reshape(-1))", PARTS, "loss.backward()"),
+            Bug("left in eval", "model.train()", "model.eval()", "networks in eval() parts", "model.eval()"),
             Bug("name of nccl", "dist.Backend.HCCL", "dist.Backend.NCCL", "NCCL", "dist.init_process_group("),
         ),
         TORCHRUN, 2, points={"loss": 20, "loss of rank 1": 20, "grad_norm AdamW": 5},
@@ -91,6 +93,7 @@ PROGRAMS = (
             Bug("device in a worker", "torch.from_numpy(image), index % 3", "torch.from_numpy(image).npu(), index % 3",
                 "Cannot re-initialize NPU in forked subprocess", "torch.from_numpy(image).npu()"),
             Bug("not pinned", "pin_memory=True", "pin_memory=False", "AssertionError", "self.images.is_pinned()"),
+            Bug("a draw more", "    model = ", '    torch.rand(1, device="npu"); model = ', "random state of the device parts", "loss.backward()"),
             Bug("workers seeded alike", "np.random.seed(seed)", "np.random.seed(worker_id)", PARTS, "loss.backward()"),
         ),
         points={"loss": 8, "grad_norm RMSprop": 8},

@@ -37,11 +37,12 @@ from porter.verify.culprit import (
     blamed,
     stops_early,
 )  # fmt: skip
-from porter.verify.did import Parting, partings, suspects
+from porter.verify.did import Parting, partings, rewritten, suspects
 from porter.verify.edited import not_run
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program, stopped_in_order
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
+from porter.verify.locks import left_behind
 from porter.verify.noise import explains
 from porter.verify.places import Places
 from porter.verify.result import Result, as_json, data
@@ -207,6 +208,9 @@ def _compared(runs: _Runs, tolerance: float | None) -> Result:
         again = runs.of("original", trees.original)
         if again.ran and explains(compare(first, again, tolerance), comparison):
             guilty = Culprit(ORIGINAL, beside=UNSTEADY)
+    if result.verified and trees.original is not None and trees.run is None and second is not None:
+        places = Places(trees.original.root, trees.ported.root)
+        result = replace(result, unfelt=tuple(rewritten(trees.edited, second.records.ran, places)))
     at_fault = guilty is not None and guilty.name == PORT and first is not None and first.ran
     if at_fault and second is not None and second.code is not None:  # what hangs would hang again
         result = replace(result, partings=runs.watched_again(_steps_to_watch(comparison, second, runs.limits.steps)))
@@ -253,6 +257,8 @@ def _notes(trees: Trees, result: Result, guilty: Culprit | None, lang: str) -> I
     failed = next((leg for leg in (result.original, result.ported) if leg is not None and not leg.ran), None)
     if failed is not None and failed.code is None:
         yield say("note.timeout", lang)
+        if lock := left_behind():
+            yield say("note.lock", lang, path=lock)
     elif failed is not None and failed.code == -signal.SIGKILL:
         yield say("note.killed", lang)
     elif failed is not None and (cause := _cause(failed.output)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -75,14 +75,16 @@ def suspects(
     no event."""
     if any(places.is_changed(parting.where) for parting in found):
         return ()
-    told = (
-        Parting(CHANGED, "", where, "")
-        for path, statements in edited.items()
-        for first, last in statements
-        if any((path, line) in ran for line in range(first, last + 1))
-        for where in [f"{path}:{line}" for line in range(first, last + 1) if places.is_rewritten(f"{path}:{line}")][:1]
-    )
-    return tuple(islice(told, _TOLD))
+    return tuple(Parting(CHANGED, "", where, "") for where in islice(rewritten(edited, ran, places), _TOLD))
+
+
+def rewritten(edited: Edited, ran: Collection[tuple[str, int]], places: Places) -> Iterator[str]:
+    """The changed statements that ran and say something else than the original's with its names exchanged."""
+    for path, statements in edited.items():
+        for first, last in statements:
+            lines = range(first, last + 1)
+            if any((path, line) in ran for line in lines):
+                yield from [f"{path}:{line}" for line in lines if places.is_rewritten(f"{path}:{line}")][:1]
 
 
 def _ordered(one: list[Event], other: list[Event], places: Places) -> list[Parting]:

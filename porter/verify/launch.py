@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.errors import UserError
-from porter.verify import install
+from porter.verify import install, locks
 from porter.verify.edited import Edited
 from porter.verify.install import Device
 from porter.verify.interpreter import Interpreter
@@ -149,7 +149,10 @@ def run(
             except subprocess.TimeoutExpired:
                 code = None
             finally:
+                held = locks.held_by(recorded) if child.poll() is None else []
                 _stop(child)
+                for lock in held:
+                    lock.unlink(missing_ok=True)
         records = read(Path(recorded), os.path.join(root, ""))
         records.series |= logs.since(records.series)
         said = path.read_text(encoding="utf-8", errors="replace")

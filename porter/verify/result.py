@@ -44,6 +44,7 @@ class Result:
     culprit: Culprit | None = None
     edited: int = 0  # statements of the port that differ from the original's
     missed: tuple[str, ...] = ()  # those of them that did not run: what is verified says nothing of them
+    unfelt: tuple[str, ...] = ()  # those of a port by hand that ran, are more than renamed, and made no difference
     partings: tuple[Parting, ...] = ()  # the first things that a port which is at fault does otherwise
     sensitivity: Sensitivity | None = None
     notes: tuple[str, ...] = ()  # what else a reader needs: edits that were left out, another target, the cause
@@ -84,7 +85,11 @@ def data(result: Result) -> Json:
         "ported": _leg(result.ported) if result.ported else _NOT_RUN,
         "culprit": result.culprit._asdict() if result.culprit else None,
         "known": list(result.known),
-        "edited_statements": {"all": result.edited, "not_run": list(result.missed)},
+        "edited_statements": {
+            "all": result.edited,
+            "not_run": list(result.missed),
+            "unfelt": list(result.unfelt),
+        },
         "notes": list(result.notes),
         "exchanged_operators": list(comparison.exchanged) if comparison else [],
         "tolerance": comparison.tolerance if comparison else 0,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from porter.files.documents import Json
+from porter.verify.compare import DRAWN
 from porter.verify.differences import Difference, alone, together
 from porter.verify.launch import Outcome
 from porter.verify.records import Change, Point, Records
@@ -109,6 +110,7 @@ def _effect(name: str, outcome: Outcome, base: Records, calls: int, no_bfloat16:
     moves = tuple(
         _move(title, base.series.get(title, []), records.series.get(title, []))
         for title in sorted({*base.series, *records.series})
+        if not title.startswith(DRAWN)
     )
     updates = tuple(Update(u.optimiser, u.parameters, u.furthest, _part(u.distance, u.size)) for u in records.updates)
     changes = [change for change in records.changes if change.changed and change.difference != "no-bfloat16"]

@@ -129,10 +129,11 @@ def _edited(data: Json, lang: str) -> str:
         return ""
     missed = edited["not_run"]
     said = say("edited", lang, ran=edited["all"] - len(missed), all=edited["all"])
-    if not missed:
-        return said
-    more = say("edited.more", lang, n=len(missed) - _ROWS) if len(missed) > _ROWS else ""
-    return said + say("edited.missed", lang, places=", ".join(missed[:_ROWS]) + more)
+    for key, places in (("edited.unfelt", edited.get("unfelt", [])), ("edited.missed", missed)):
+        if places:
+            more = say("edited.more", lang, n=len(places) - _ROWS) if len(places) > _ROWS else ""
+            said += say(key, lang, places=", ".join(places[:_ROWS]) + more)
+    return said
 
 
 def _table(data: Json, lang: str) -> Iterator[tuple[str, ...]]:

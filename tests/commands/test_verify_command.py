@@ -308,16 +308,16 @@ def test_the_original_is_translated_within_its_backward_pass_but_not_within_torc
 
 
 def test_two_trees_of_the_user(verify, project, tmp_path):
-    root = project(
-        old__train=TRAINS,
-        new__train=TRAINS.replace("import torch", "import torch, torch_npu").replace(".cuda()", ".npu()"),
-    )
+    ported = TRAINS.replace("import torch", "import torch, torch_npu").replace(".cuda()", ".npu()")
+    root = project(old__train=TRAINS, new__train=ported.replace("lr=0.1", "lr=0.10"))
     done = verify(
         "--original", "old", "--ported", "new", "--output", str(tmp_path / "out.json"), str(root / "old/train.py")
     )
     assert done.returncode == OK, done.stdout + done.stderr
-    assert json.loads((tmp_path / "out.json").read_text())["verdict"] == "equal"
-    (root / "new/train.py").write_text((root / "new/train.py").read_text().replace("lr=0.1", "lr=0.2"))
+    result = json.loads((tmp_path / "out.json").read_text())
+    unfelt = 1 + next(n for n, line in enumerate((root / "new/train.py").read_text().splitlines()) if "lr=0.10" in line)
+    assert (result["verdict"], result["edited_statements"]["unfelt"]) == ("equal", [f"train.py:{unfelt}"])
+    (root / "new/train.py").write_text((root / "new/train.py").read_text().replace("lr=0.10", "lr=0.2"))
     done = verify("--original", "old", "--ported", "new", "--", "python", "train.py")
     assert done.returncode == FOUND
     assert "loss parts at step 2" in done.stdout

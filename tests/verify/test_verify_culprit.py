@@ -76,6 +76,8 @@ RAN = ended(code=0)
          Culprit(TORCH_NPU, "torch_npu 2.13.0: Adam.step() got an unexpected keyword argument 'grad_scaler'")),
         (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
          Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
+        (ended("RuntimeError", "Cannot insert a Tensor that requires grad as a constant. Consider"), None,
+         Culprit(VIRTUAL, "torch.jit.trace does not follow a convolution on it")),
     ],
 )  # fmt: skip
 def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:

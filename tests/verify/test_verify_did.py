@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porter.verify.did import Event, Parting, partings, read, suspects
+from porter.verify.did import Event, Parting, partings, read, rewritten, suspects
 from porter.verify.places import Places
 
 BEFORE = """import torch
@@ -117,6 +117,7 @@ def test_where_no_event_stands_at_a_changed_line_the_changed_statements_that_ran
     assert [(p.kind, p.where) for p in suspects((), edited, ran, places)] == [("changed", "a.py:3")]
     at_changed = (Parting("numbers", "aten::mm", "a.py:4", "a.py:2"), *found)
     assert suspects(at_changed, edited, ran, places) == ()
+    assert list(rewritten({"a.py": ((2, 3), (4, 5))}, {("a.py", 2), ("a.py", 5)}, places)) == ["a.py:3", "a.py:4"]
 
 
 def test_events_are_read_by_process_and_what_was_cut_off_is_left_out(tmp_path: Path) -> None:

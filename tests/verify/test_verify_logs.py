@@ -43,6 +43,10 @@ EVENTS = base64.b85decode(
         ("iter 10: time 12.3ms, tok/sec 3000, lr 0.1, port 29500, epoch 3", []),
         ("loss_time: 3.1 map_location cuda:0 a lossless 4", []),
         ("the quick brown fox", []),
+        (
+            "Map (num_proc=2): 100 Map 32 mAP 0.3, map@50: 0.4 AP = 0.5",
+            [("mAP", "0.3"), ("map@50", "0.4"), ("AP", "0.5")],
+        ),
     ],
 )
 def test_numbers_of_a_line(line, found):
@@ -51,7 +55,16 @@ def test_numbers_of_a_line(line, found):
 
 
 def test_what_a_clock_says_is_a_gauge():
-    for name in ("charts/SPS", "time/fps", "train_samples_per_second", "step_time", "max_mem_gb", "wall-time", "t"):
+    for name in (
+        "charts/SPS",
+        "time/fps",
+        "train_samples_per_second",
+        "step_time",
+        "max_mem_gb",
+        "wall-time",
+        "t",
+        "train/train_runtime",
+    ):
         assert is_gauge(name), name
     for name in ("train/loss", "timesteps", "lr", "total", "rollout/ep_rew_mean", "accuracy", "minimum"):
         assert not is_gauge(name), name

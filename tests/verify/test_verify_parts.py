@@ -56,6 +56,16 @@ def test_curves_agree_bit_for_bit_or_not_at_all():
     assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
 
 
+def test_what_is_more_than_renamed_and_made_no_difference_is_listed():
+    both = compare(outcome(1.0), outcome(1.0))
+    result = Result(device(), 1, outcome(1.0), outcome(1.0), both, edited=3, missed=("b.py:7",), unfelt=("a.py:3",))
+    assert "\n".join(text(data(result), "en")).splitlines()[-2] == (
+        "Edited statements that ran: 2 of 3. Of these, more than renamed and yet without a difference in this run: a.py:3. "
+        "The others remain unproven: b.py:7"
+    )
+    assert "a.py:3" not in "\n".join(text(data(Result(device(), 1, outcome(1.0), outcome(1.0), both, edited=3)), "zh"))
+
+
 @pytest.mark.parametrize(("port", "limit", "steps"), [
     (outcome(1.0, 0.5, 0.3, 0.1), 0, 4), (outcome(1.0, 0.5, 0.3, 0.1), 3, 3), (outcome(2.0), 1, 1),
     (outcome(1.0, 0.5, code=1), 0, 4), (outcome(1.0, 0.5, 0.2, 0.1, saved={"w": 1}), 0, 0),
@@ -294,6 +304,14 @@ def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch
     found = run_plain(["t.py"], tmp_path, monkeypatch, seconds=2)
     assert found.code is None and not found.ran and found.output == "on\n"
     assert found.how_it_ended() == ("timeout", "")
+
+
+def test_what_a_hanging_program_was_compiling_is_not_left_locked(tmp_path, monkeypatch, needs_linux):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    (tmp_path / "adam").mkdir()
+    (tmp_path / "t.py").write_text("import os, time\nos.open('adam/lock', os.O_CREAT | os.O_EXCL)\ntime.sleep(300)\n")
+    assert run_plain(["t.py"], tmp_path, monkeypatch, seconds=2).code is None
+    assert (tmp_path / "adam").is_dir() and not (tmp_path / "adam" / "lock").exists()
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])

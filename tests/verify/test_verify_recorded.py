@@ -75,7 +75,10 @@ def test_steps_go_on_with_a_new_optimiser_and_a_short_batch_is_no_dynamic_shape(
 @pytest.mark.slow
 def test_steps_are_counted_by_backward_where_no_optimiser_is_made(tmp_path: Path) -> None:
     run = verified(BY_HAND, tmp_path, "--steps", "4")
-    assert [len(curve["ported"]) for curve in run["curves"]] == [4]
+    assert {curve["name"]: len(curve["ported"]) for curve in run["curves"]} == {
+        "loss": 4,
+        "random state of the device": 4,
+    }
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,11 @@ def test_steps_are_counted_by_backward_where_no_optimiser_is_made(tmp_path: Path
     [
         ("/tmp/x/my_loss.py:12: UserWarning: loss 0.5 is low", [("loss", "0.5")]),
         ("my_loss.py:12: UserWarning: careful", []),
+        ("[INFO|my_loss.py:12] loss 0.5", [("loss", "0.5")]),
+        (
+            "2026-11-26 09:03:12.5 | DEBUG | __main__:get_loss:12 - losses: 1 loss: 0.5",
+            [("losses", "1"), ("loss", "0.5")],
+        ),
         ('  File "/tmp/loss.py", line 12, in loss', []),
         ("loss: 0.5", [("loss", "0.5")]),
     ],

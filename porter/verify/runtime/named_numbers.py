@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 _QUALITY = re.compile(
     r"loss|accura|perplex|reward|return|error|precision|recall|score|"
-    r"(?<![a-z])(?:acc|ppl|err|m?iou|m?ap|f1|auc|bleu|rouge|[wc]er|m[sa]e|rmse|psnr|ssim|nll|elbo|kld?|bp[bc]|fid|dice|"
-    r"top|prec|norm)(?![a-z])",
+    r"(?<![a-z])(?:acc|ppl|err|m?iou|f1|auc|bleu|rouge|[wc]er|m[sa]e|rmse|psnr|ssim|nll|elbo|kld?|bp[bc]|fid|dice|"
+    r"top|prec|norm)(?![a-z])|(?<![a-z])(?-i:m?ap|mAP|M?AP)(?![a-z])",  # `Map` is the bar of a data set
     re.IGNORECASE,
 )
 _GAUGES = frozenset(
-    "time times timestamp date datetime clock wall elapsed duration latency eta t s ms us ns sec secs second seconds "
-    "min mins minute minutes hour hours fps sps ips hz speed throughput memory mem rss vram util utilization gpu cpu "
+    "time times runtime walltime uptime timestamp date datetime clock wall elapsed duration latency eta t s ms us ns sec secs "
+    "second seconds min mins minute minutes hour hours fps sps ips hz speed throughput memory mem rss vram util utilization gpu cpu "
     "kb mb gb mib gib mfu flops tflops gflops pid port".split()
 )
 _NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|(?:nan|inf(?:inity)?)\b)"
@@ -28,8 +28,9 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 2000
-# `/tmp/x/my_loss.py:12: UserWarning: ...`, `  File "my_loss.py", line 12`: where something was said, not what
-_PLACE = re.compile(r"[\w./\\-]+\.py:\d+:|\bFile \"[^\"]+\", line \d+")
+# `/tmp/x/my_loss.py:12: UserWarning: ...`, `[my_loss.py:12]`, `  File "my_loss.py", line 12`, `__main__:get_loss:12 - ...` of
+# loguru: where something was said, not what
+_PLACE = re.compile(r"[\w./\\-]+\.py:\d+\b:?|\bFile \"[^\"]+\", line \d+|\b[\w.]+:[\w<>]+:\d+(?= *[-|\]])")
 
 
 def numbers(line: str) -> Iterator[tuple[str, str]]:

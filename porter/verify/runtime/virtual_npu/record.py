@@ -23,6 +23,7 @@ from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
 from virtual_npu import about, compiled, decisions, differences, native, printed
+from virtual_npu.learning import Learning
 from virtual_npu.steps import Steps
 from virtual_npu.updates import Updates
 
@@ -35,7 +36,7 @@ class _Recorder:
     def __init__(self, folder):
         self.folder, self.owner, self.stream = folder, None, None
         self.root = os.environ.get("VIRTUAL_NPU_ROOT", "")
-        self.steps = Steps()
+        self.steps, self.learning = Steps(), Learning(self.root, self.place)
         self.busy = False
         updates = os.environ.get("VIRTUAL_NPU_UPDATES")
         self.updates = Updates(updates, self.write, self.rank, _as_cpu) if updates else None
@@ -125,6 +126,7 @@ def _hook_backward():
             with _Untraced():
                 number = float(_as_cpu(roots[0])).hex()
                 _recorder.write("loss", "", number)
+                _recorder.learning.tell(_recorder.write)
             native.event("backward", number)
         _recorder.busy = True
         try:

@@ -1,0 +1,36 @@
+"""A run that is stopped while it compiles leaves no lock behind, and one that was left is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from porter.verify import locks
+
+pytestmark = pytest.mark.slow
+
+HOLDS = "import os, sys, time; os.open(sys.argv[1], os.O_CREAT | os.O_EXCL); print(1, flush=True); time.sleep(60)"
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_lock_belongs_to_the_run_that_holds_it_or_to_nobody(tmp_path: Path, monkeypatch, needs_linux, asked) -> None:
+    monkeypatch.delenv("TORCH_EXTENSIONS_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "torch_extensions" / "py311_cpu"
+    if asked:
+        monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(folder))
+    (folder / "adam").mkdir(parents=True)
+    lock = folder / "adam" / "lock"
+    assert (locks.held_by("run-7"), locks.left_behind()) == ([], None)
+    monkeypatch.setenv("RECORD", "/tmp/run-7/x")
+    command = [sys.executable, "-c", HOLDS, str(lock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as holder:
+        try:
+            assert holder.stdout is not None and holder.stdout.readline() == b"1\n"
+            assert (locks.held_by("/tmp/run-7"), locks.held_by("/tmp/run-8"), locks.left_behind()) == ([lock], [], None)
+        finally:
+            holder.kill()
+    assert (locks.held_by("/tmp/run-7"), locks.left_behind()) == ([], lock)
