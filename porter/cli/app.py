@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import sys
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -177,4 +180,21 @@ def _do(name: str, values: dict[str, Any], module: str = "") -> int:
 def main() -> int:
     from porter.cli.outcome import outcome
 
-    return outcome(typer.main.get_command(app))
+    return outcome(typer.main.get_command(_of(sys.argv[1:])))
+
+
+def _of(words: Iterable[str]) -> typer.Typer:
+    """The app with only the command that these words name: typer takes long to make the options of all. With all commands where
+    the words name none, as for help and for a mistake."""
+    first = next((word for word in words if not word.startswith("-")), "")
+    commands = [c for c in app.registered_commands if c.callback and first == (c.name or _name_of(c.callback.__name__))]
+    groups = [group for group in app.registered_groups if first == group.name]
+    if len(commands) + len(groups) != 1:
+        return app
+    alone = copy.copy(app)
+    alone.registered_commands, alone.registered_groups = commands, groups
+    return alone
+
+
+def _name_of(function: str) -> str:
+    return typer.main.get_command_name(function)

@@ -91,13 +91,18 @@ class Definitions:
         inside = os.path.relpath(real(self.root / path), real(self.root)).replace(os.sep, "/")
         return path if inside.startswith("../") else inside
 
-    def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> _Module:
+    def _module(
+        self, full: str, user: str, exists: Callable[[str], bool], beginnings: frozenset[str] | None = None
+    ) -> _Module:
+        """`beginnings`: of the paths that exist, if all are known."""
         bare = full.lstrip(".")
         level, words = len(full) - len(bare), tuple(filter(None, bare.split(".")))
         folder = user.split("/")[:-1]
         if level:
             return self._below(folder[: max(0, len(folder) - level + 1)], words, exists, 0)
         for above in range(len(folder), -1, -1):
+            if beginnings is not None and "/".join((*folder[:above], *words[:1])) not in beginnings:
+                continue
             if module := self._below(folder[:above], words, exists):
                 return module
         tops = self._folders.get(words[0], ()) if words else ()
@@ -155,9 +160,21 @@ class Definitions:
         """The file of a module that a file imports. The answer is the same for all files of a folder."""
         key = (full, path.rpartition("/")[0])
         if key not in self._imports:
-            module = self._module(full, path, self.files.__contains__)
+            module = self._module(full, path, self.files.__contains__, self._beginnings)
             self._imports[key] = module and module[0]
         return self._imports[key]
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        """The modules of the project, as paths without a suffix, and the folders around them."""
+        found: set[str] = set()
+        for path in self.files:
+            if path.endswith(".py"):
+                path = path[:-3]
+                while path and path not in found:
+                    found.add(path)
+                    path = path.rpartition("/")[0]
+        return frozenset(found)
 
     @cached_property
     def _words(self) -> frozenset[str]:

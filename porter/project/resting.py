@@ -29,7 +29,6 @@ from porter.project.unloaded import Unloaded
 from porter.project.unused import Uses
 from porter.python.graphs import reached
 from porter.python.kept import Rows
-from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
 
@@ -79,12 +78,12 @@ def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callab
     project."""
     told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
     path = result.path
-    parsed, rows = uses.rows(path, "never", lambda: _branches(uses.text(path))) if told else (False, ())
+    parsed, rows = uses.rows(path, "never", lambda: _branches(uses.tree(path))) if told else (False, ())
     if not parsed:
         return result
     never = {(first, last): condition for first, last, condition in rows}
     is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
-    tree = parse(uses.text(path)) if is_closed else None
+    tree = uses.tree(path) if is_closed else None
     methods = _methods(tree, path, uses, options) if tree else None
 
     def why(line: int) -> tuple[str, str]:
@@ -112,9 +111,8 @@ def _methods(tree: ast.Module, path: str, uses: Uses, options: OffOptions) -> tu
     )
 
 
-def _branches(text: bytes) -> Rows:
+def _branches(tree: ast.Module | None) -> Rows:
     """Whether a file is one of Python, and its branches that are never taken."""
-    tree = parse(text)
     return tree is not None, tuple((*span, condition) for span, condition in (branches(tree) if tree else {}).items())
 
 
@@ -168,7 +166,7 @@ def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], boo
 
 def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     """Those of these top-level functions and classes that nothing uses. No other file mentions one of `names`."""
-    tree = parse(uses.text(path)) if names else None
+    tree = uses.tree(path) if names else None
     if tree is None:
         return set()
     own = {name: node for node in tree.body if (name := _defined(node))}

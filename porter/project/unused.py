@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from porter.project.imports import Import, Project, imports
 from porter.project.meant_names import MeantNames, is_comment, whole_word
 from porter.project.said_words import SaidWords
 from porter.python.kept import Remember, Rows, anew, rows_of
+from porter.python.trees import parse
 from porter.regex import lazy
 
 Read = Callable[[str], bytes]
@@ -57,6 +59,7 @@ class Uses:
         self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
         self._read_imports: dict[str, list[Import]] = {}
         self._said = SaidWords(self.text)
+        self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
 
     def will_ask(self, homes: Iterable[str]) -> None:
         """Announces the files about which, and about whose names, questions will come."""
@@ -112,6 +115,12 @@ class Uses:
             if len(known) <= _SHORT or kind_of(path) == PYTHON:
                 self._known[path] = known
         return known
+
+    def tree(self, path: str) -> ast.Module | None:
+        """The tree of a file. Several questions in a row are about one file."""
+        if self._tree[0] != path:
+            self._tree = path, parse(self.text(path))
+        return self._tree[1]
 
     def rows(self, path: str, question: str, make: Callable[[], Rows]) -> Rows:
         """What the bytes of a file say, and they alone."""

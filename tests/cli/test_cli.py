@@ -70,6 +70,38 @@ def test_an_interrupt_while_porter_is_still_being_imported(porter, monkeypatch):
     assert (answer.code, answer.out, answer.err) == (130, b"", "")
 
 
+def test_nothing_is_collected_when_the_interpreter_ends(tmp_path):
+    code = (
+        "import atexit, gc, sys\nfrom porter.__main__ import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"  # runs after what porter registers
+        "sys.argv[1:] = ['rules', '--nope']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=TESTED, capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["analyze", "."], ["analyze"]),
+        (["--version", "check", "."], ["check"]),
+        (["catalog", "list"], ["catalog"]),
+        (["--help"], []),  # []: all
+        (["--lang", "zh", "analyze"], []),
+        (["analyse"], []),
+    ],
+)
+def test_only_the_command_that_is_called_is_made(words, made):
+    from typer.main import get_command
+
+    from porter.cli import app
+
+    all_of_them = sorted(get_command(app.app).commands)
+    assert sorted(get_command(app._of(words)).commands) == (made or all_of_them)
+    assert sorted(get_command(app.app).commands) == all_of_them
+
+
 def _modules(args, folder):
     """What a command has imported when it ends."""
     code = (

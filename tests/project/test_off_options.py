@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 from command_line import Porter, write
+
+from porter.project.off_options import OffOptions
+from porter.project.unused import Uses
 
 MODEL = """import torch
 
@@ -124,3 +128,27 @@ def test_a_method_that_only_such_a_branch_calls(
     options = {row["values"].get("off") for row in found["left_alone"] if "loss.py:16" in row["places"]}
     assert options == ({"Loss.by_hand"} if rests else set())
     assert any(f["path"] == "loss.py" for f in found["findings"]) != rests
+
+
+def test_what_a_near_file_computes_ends_the_search():
+    texts = {
+        "far/a.py": b"fused = False",
+        "near/b.py": b"",
+        "near/c.py": b"self.fused = choose()",
+        "off/d.sh": b"fused",
+    }
+    read = []
+    uses = Uses(lambda: [*texts], lambda path: read.append(path) or texts[path])
+    tree = ast.parse("if self.fused:\n    run()\n")
+    assert OffOptions(uses.saying).at(tree, "near/b.py", 2) == ""
+    assert read == ["near/b.py", "near/c.py"]
+
+
+def test_an_option_that_is_off_everywhere_is_searched_everywhere():
+    texts = {"far/a.py": b"fused = False", "near/b.py": b"", "off/d.yaml": b"fused: false"}
+    uses = Uses(lambda: [*texts], texts.__getitem__)
+    tree = ast.parse("if self.fused:\n    run()\n")
+    assert OffOptions(uses.saying).at(tree, "near/b.py", 2) == "fused"
+    texts["off/e.yaml"] = b"fused: true"
+    uses = Uses(lambda: [*texts], texts.__getitem__)
+    assert OffOptions(uses.saying).at(tree, "near/b.py", 2) == ""
