@@ -1,0 +1,199 @@
+"""Finds what is to be shared out: the loop over the batches, the loaders that it reads, and the models that are trained."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from porter.distribute import homes
+from porter.distribute.homes import Home
+from porter.distribute.refusals import refused
+from porter.distribute.trace import DEFS, LOADERS, PARALLEL, Place, World
+from porter.instrument.backward import Backward, backwards
+from porter.instrument.loops import steps
+from porter.instrument.naming import model_at
+from porter.python.evidence import call_name
+from porter.python.index import Node, ancestors, walk
+
+_WEIGHTS = frozenset({"parameters", "named_parameters"})
+
+
+class Training(NamedTuple):
+    steps: list[Place]  # statements
+    loops: list[Place]  # over batches
+    loaders: list[Place]  # calls
+    shared: list[Home]  # loaders from a call that makes others, too
+    parallel: list[Place]  # calls of DataParallel
+    homes: list[Home]  # of models that no DataParallel holds
+    optimizers: list[Place]  # calls
+    losses: list[tuple[Place, Backward]]
+    around: set[int]  # the statements around the steps, and around the calls that lead there, by id
+
+
+def training(world: World) -> Training | None:
+    """None where no file of the program has a step of its own in a loop."""
+    found = Training([], [], [], [], [], [], [], [], set())
+    for file in world.files:
+        losses = backwards(file)
+        for step in steps(file, losses):
+            place = world.place(file, step.link[0])
+            if step.engine or step.closure or not losses:
+                continue
+            found.steps.append(place)
+        found.losses.extend((world.place(file, loss.link[0]), loss) for loss in losses)
+    if not found.steps:
+        return None
+    for place in found.steps:
+        found.around.update(id(each.node) for each in (place, *_around(world, place)))
+        for loop in _data_loops(world, place):
+            if loop not in found.loops:
+                found.loops.append(loop)
+    if not found.loops:
+        return found
+    for loop in found.loops:
+        for loader in _loaders(world, loop):
+            if _makes_others(world, loader):
+                homes.add(found.shared, _loader_homes(world, loop, found.around))
+            elif not any(loader.node is known.node for known in found.loaders):
+                found.loaders.append(loader)
+    _models(world, found)
+    return found
+
+
+def _around(world: World, place: Place, depth: int = 0) -> Iterator[Place]:
+    """The statements around a place, and around the calls of the functions that it stands in."""
+    for up in ancestors(place.link):
+        yield Place(place.file, up)
+        if isinstance(up[0], DEFS):
+            for call in world.callers(Place(place.file, up)) if depth < 5 else ():
+                yield from _around(world, call, depth + 1)
+            return
+
+
+def _data_loops(world: World, step: Place) -> list[Place]:
+    """The innermost loops around a step that read from a loader."""
+    unknown = None
+    for around in _around(world, step):
+        if isinstance(around.node, ast.For):
+            made = _made_by(world, around)
+            if any(_is_loader(place) for place in made):
+                return [around]
+            if unknown is None and made and not _counts(around.node):
+                unknown = around
+    if unknown is not None:
+        raise refused("loader", unknown, ast.unparse(unknown.node.iter)[:60])
+    return []
+
+
+def _made_by(world: World, loop: Place) -> list[Place]:
+    return world.sources(loop.within(loop.node.iter))
+
+
+def _counts(loop: ast.For) -> bool:
+    return isinstance(loop.iter, ast.Call) and call_name(loop.iter.func) in ("range", "trange", "count")
+
+
+def _is_loader(place: Place) -> bool:
+    call = place.node
+    return isinstance(call, ast.Call) and (place.file.names.resolve(call.func, place.link) or "") in LOADERS
+
+
+def _is_parallel(place: Place) -> bool:
+    call = place.node
+    return isinstance(call, ast.Call) and (place.file.names.resolve(call.func, place.link) or "") in PARALLEL
+
+
+def _loaders(world: World, loop: Place) -> Iterator[Place]:
+    for place in _made_by(world, loop):
+        if not _is_loader(place):
+            continue
+        for keyword in place.node.keywords:
+            if keyword.arg in ("sampler", "batch_sampler") and not _is_none(world, place.within(keyword.value)):
+                raise refused("sampler", place.within(keyword), f"{keyword.arg}={ast.unparse(keyword.value)[:60]}")
+        if any(isinstance(argument, ast.Starred) for argument in place.node.args):
+            raise refused("stars", place)
+        yield place
+
+
+def _makes_others(world: World, loader: Place) -> bool:
+    """Whether one call makes the loader of the training and others: it stands in a function that is called several times."""
+    for up in ancestors(loader.link):
+        if isinstance(up[0], (ast.For, ast.DictComp, ast.ListComp, ast.GeneratorExp)):
+            return True
+        if isinstance(up[0], DEFS):
+            return len(world.callers(Place(loader.file, up))) > 1
+    return False
+
+
+def _loader_homes(world: World, loop: Place, around: set[int]) -> list[Home]:
+    found: list[Home] = []
+    for node in walk(loop.node.iter):
+        if isinstance(node, (ast.Name, ast.Attribute)) and any(map(_is_loader, world.sources(loop.within(node)))):
+            homes.add(found, homes.homes(world, loop.within(node), around))
+    if not found:
+        raise refused("loader", loop, ast.unparse(loop.node.iter)[:60])
+    return found
+
+
+def _is_none(world: World, place: Place) -> bool:
+    return all(isinstance(each.node, ast.Constant) and each.node.value is None for each in world.sources(place))
+
+
+def _models(world: World, found: Training) -> None:
+    """The models that the optimisers of the steps have the weights of."""
+    for step in found.steps:
+        names = _trained(world, step, found)
+        if not names and (text := model_at(step.file, step.link)):
+            names = [Place(step.file, (ast.parse(text, mode="eval").body, step.link))]
+        if not names:
+            raise refused("model", step)
+        for name in names:
+            parallel = [place for place in world.sources(name) if _is_parallel(place)]
+            for place in parallel:
+                if not any(place.node is known.node for known in found.parallel):
+                    found.parallel.append(place)
+            homes.add(found.homes, homes.homes(world, name, found.around) if not parallel else ())
+
+
+def _trained(world: World, step: Place, found: Training) -> list[Place]:
+    calls = [n for n in walk(step.node) if isinstance(n, ast.Call) and call_name(n.func) == "step"]
+    names: list[Place] = []
+    for call in calls:
+        given = call.args[0] if call.args else None  # scaler.step(optimizer)
+        optimizer = (
+            given
+            if isinstance(given, (ast.Name, ast.Attribute))
+            else call.func.value
+            if isinstance(call.func, ast.Attribute)
+            else call.func
+        )
+        for made in world.sources(step.within(optimizer)):
+            if isinstance(made.node, ast.Call):
+                if not any(made.node is known.node for known in found.optimizers):
+                    found.optimizers.append(made)
+                names += _weights_in(world, made, set())
+    return names
+
+
+def _weights_in(world: World, made: Place, seen: set[int]) -> list[Place]:
+    """`model` of `Adam(model.parameters())`, also through names of lists of weights."""
+    names = []
+    for node in walk(made.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _WEIGHTS:
+            names.append(made.within(_root(made, node.func.value)))
+        elif isinstance(node, ast.Name) and id(node) not in seen and len(seen) < 200:
+            seen.add(id(node))
+            for each in world.sources(made.within(node)):
+                if each.node is not node and not isinstance(each.node, ast.Constant):
+                    names += _weights_in(world, each, seen)
+    return names
+
+
+def _root(made: Place, node: Node) -> Node:
+    """`model` of `model.module.fc`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)) and getattr(node.value, "id", "") != "self":
+        node = node.value
+    if isinstance(node, ast.Call):
+        raise refused("model", made)
+    return node
