@@ -19,6 +19,7 @@ from porter.distribute.saving import Once
 from porter.distribute.statements import Crowded, above, below, in_order, removed, replaced
 from porter.distribute.trace import Place, World
 from porter.finding import Change
+from porter.instrument.naming import statement_of
 from porter.python.evidence import call_name
 from porter.python.index import Node, ancestors, walk
 from porter.python.parameters import parameters
@@ -86,8 +87,8 @@ class _Maker:
             self._wrap(home)
         for loop in self.found.loops:
             self._epoch(loop)
-            for change in metrics.edits(self.world, loop, self.found.losses):
-                self._add(loop.file, change)
+            self._add(loop.file, *metrics.edits(self.world, loop, self.found.losses))
+            self._wait(loop)
         self._everywhere()
         self._top()
 
@@ -148,6 +149,19 @@ class _Maker:
     def _epoch(self, loop: Place) -> None:
         beside = _begun(self.world, loop)
         self._add(loop.file, above(loop.file.source, beside.node, f"{HELPER}.epoch({_epoch_name(beside)})"))
+
+    def _wait(self, loop: Place) -> None:
+        """What is loaded behind the loop, as the best checkpoint, the first rank may still be writing."""
+        function = self.world.function_around(loop)
+        done: set[Node] = set()
+        for node in walk(function.node if function is not None else loop.file.tree):
+            if isinstance(node, ast.Call) and node.lineno > loop.node.end_lineno:
+                place = self.world.place(loop.file, node)
+                statement = statement_of(place.link)[0]
+                is_load = loop.file.names.resolve(node.func, place.link) == "torch.load"
+                if is_load and statement not in done and self.world.function_around(place) == function:
+                    done.add(statement)
+                    self._add(loop.file, above(loop.file.source, statement, f"{HELPER}.wait()"))
 
     def _everywhere(self) -> None:
         """Saving, downloading and numbers of devices, in all files of the program."""

@@ -15,7 +15,8 @@ from porter.python.index import Node
 
 _SAVES = frozenset({"torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "torchvision.utils.save_image"})
 _METHODS = frozenset("savefig save_pretrained save_model to_csv imsave imwrite save_checkpoint".split())
-_DIRECTORIES = frozenset({"os.mkdir", "os.makedirs", "os.remove", "shutil.rmtree", "shutil.copy", "shutil.copyfile"})
+_MOVES = frozenset({"os.remove", "os.rename", "os.replace", "shutil.rmtree", "shutil.copy", "shutil.copyfile"})
+_FOLDERS = frozenset({"os.mkdir", "os.makedirs"})
 _WRITERS = ("SummaryWriter",)
 
 
@@ -33,16 +34,12 @@ class Once:
         if full == "" and isinstance(call.func, ast.Name) and name == "open" or name in ("Path.open",):
             if _writes(call) and call.args:
                 yield from called(source, call.args[0], f"{HELPER}.path")
+        elif full in _FOLDERS and not _is_fine(call):
+            yield replaced(source, call.func, f"{HELPER}.makedirs")
         elif name in _WRITERS:
             start, end = source.span(call.func)
             yield replaced(source, call.func, f"{HELPER}.writer({source.utf8[start:end].decode()})")
-        elif (
-            full in _SAVES
-            or full in _DIRECTORIES
-            and not _is_fine(call)
-            or name in _METHODS
-            and not full.startswith("torch.")
-        ):
+        elif full in _SAVES or full in _MOVES or name in _METHODS and not full.startswith("torch."):
             yield from self._block(place, f"if {HELPER}.is_first():")
         elif any(k.arg == "download" and constant(k.value) is not False for k in call.keywords):
             yield from self._block(place, f"with {HELPER}.first_alone():")

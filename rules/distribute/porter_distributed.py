@@ -26,7 +26,7 @@ _KEPT = (
     "batch_size", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
     "multiprocessing_context", "generator", "prefetch_factor", "persistent_workers",
 )  # fmt: skip
-_samplers = weakref.WeakSet()
+_samplers, _models = weakref.WeakSet(), []
 _passes = 0  # over the data
 _apart = False  # whether each rank draws its own random numbers by now
 _waits = False  # inside of first_alone()
@@ -71,13 +71,14 @@ def ranks():
 
 def _draw_the_same():
     """All ranks go on from the random state of the first: first weights, splits and orders of files are the same everywhere."""
-    numpy = sys.modules.get("numpy")
-    state = [torch.get_rng_state(), random.getstate(), numpy and numpy.random.get_state()]
+    device, numpy = getattr(torch, DEVICE), sys.modules.get("numpy")
+    state = [torch.get_rng_state(), device.get_rng_state(), random.getstate(), numpy and numpy.random.get_state()]
     dist.broadcast_object_list(state, 0)
     torch.set_rng_state(state[0])
-    random.setstate(state[1])
-    if numpy and state[2]:
-        numpy.random.set_state(state[2])
+    device.set_rng_state(state[1])
+    random.setstate(state[2])
+    if numpy and state[3]:
+        numpy.random.set_state(state[3])
 
 
 def _draw_apart():
@@ -130,7 +131,9 @@ def _wrapped(kind, model, options):
     model = model.to(DEVICE)
     if not any(weight.requires_grad for weight in model.parameters()):
         return model
-    return kind(model, device_ids=[local_rank()], **options)
+    made = kind(model, device_ids=[local_rank()], **options)
+    _models.append(made)
+    return made
 
 
 def loader(*args, **options):
@@ -161,10 +164,19 @@ def share(made):
 def epoch(number=None):
     """Before each pass over the data: another order in each epoch, the same for all ranks."""
     global _passes
+    if not _passes:
+        _begin_alike()
     for sampler in _samplers:
         sampler.set_epoch(_passes if number is None else int(number))
     _passes += 1
     _draw_apart()
+
+
+def _begin_alike():
+    """With the weights of the first rank, whatever was drawn since the models were wrapped."""
+    for model in _models:
+        for weights in (*model.parameters(), *model.buffers()):
+            dist.broadcast(weights.detach(), 0)
 
 
 def mean(value):
@@ -209,6 +221,17 @@ def first_alone():
 def path(name):
     """Of a file that is written: the others write nowhere."""
     return name if is_first() else os.devnull
+
+
+def makedirs(name, mode=0o777):
+    """A folder that each rank makes, or finds."""
+    os.makedirs(name, mode, exist_ok=True)
+
+
+def wait():
+    """Until all ranks are here: what the first one saved is whole."""
+    if ranks() > 1:
+        dist.barrier()
 
 
 class _Nothing:

@@ -206,6 +206,13 @@ def test_files_that_are_written_and_fetched(place: Project) -> None:
     )
 
 
+def test_what_is_loaded_behind_the_training_is_waited_for(place: Project) -> None:
+    behind = '    model.load_state_dict(torch.load("best.pt"))\n\n\ndef main():\n    import os\n    os.mkdir("out")\n'
+    text = place.written(PLAIN.replace("\n\ndef main():\n", behind))
+    assert '    porter_distributed.wait()\n    model.load_state_dict(torch.load("best.pt"' in text
+    assert '    porter_distributed.makedirs("out")\n' in text
+
+
 REFUSED = {
     "no optimiser": (PLAIN.replace("optimizer.step()", "pass"), 1, "no step of an optimiser"),
     "no loader": (
