@@ -83,6 +83,16 @@ with contextlib.suppress(ImportError):
     vision.MNIST, vision.CelebA = made_up((28, 28), "L", 10), made_up((72, 64, 3), "RGB", 2)
     vision.CIFAR10, vision.CIFAR100 = made_up((32, 32, 3), "RGB", 10), made_up((32, 32, 3), "RGB", 100)
 
+
+class Terminal:
+    """What `stty size` says where there is a terminal."""
+
+    def read(self):
+        return "24 80"
+
+
+popen = os.popen
+os.popen = lambda command, *args: Terminal() if command.startswith("stty") else popen(command, *args)
 RandomSampler.__iter__ = order
 _MapDatasetFetcher.fetch = fetch
 F.dropout = F.dropout2d = F.dropout3d = lambda x, *args, **options: x

@@ -41,6 +41,7 @@ class Distributed:
     new: dict[str, bytes]  # files that are put beside the script
     notes: tuple[Note, ...]
     told: Callable[[str, int], str]  # a place as the user's file has it
+    parallel: tuple[tuple[str, int], ...] = ()  # where DataParallel stood
 
     @cached_property
     def names(self) -> list[str]:
@@ -57,6 +58,18 @@ class Distributed:
                 edit = Edited(replace(results[path], digest=digest(data)), data, (), (), 0)
             known[path] = replace(edit, main=changes if unsafe else edit.main, more=changes)
         return [known[result.path] for result in run.files if result.path in known]
+
+    def answered(self, run: Run) -> Run:
+        """The run, in which what was said of DataParallel has its edit."""
+        places = {self.told(*place) for place in self.parallel}
+        files = [
+            replace(result, findings=tuple(
+                replace(f, status="review") if f.code == "PRT205" and f"{f.path}:{f.line}" in places else f
+                for f in result.findings
+            ))
+            for result in run.files
+        ]  # fmt: skip
+        return replace(run, files=tuple(files))
 
     def lines(self, lang: str, unsafe: bool) -> Iterable[str]:
         for note in self.notes:
@@ -118,7 +131,7 @@ def distributed(job: Job, run: Run, script: str) -> Distributed:
         raise _told(why, told(why.path, why.line)) from None
     folder = name.rpartition("/")[0]
     new = {f"{folder}/{HELPER}.py".lstrip("/"): helper(job.session.target), launcher_of(name): launcher(name)}
-    return Distributed(name, changes, before, _absent(root, new), tuple(made.notes), told)
+    return Distributed(name, changes, before, _absent(root, new), tuple(made.notes), told, tuple(made.parallel))
 
 
 def _composed(

@@ -63,12 +63,14 @@ def migrate(
     edits = list(_edits(job, run, unsafe, annotate, errors))
     notes: list[str] = []
     new: dict[str, bytes] = {}
+    answered = run  # what is left to be done
     if distribute:
         from porter.commands.distribute import distributed
 
         made = distributed(job, run, distribute)
         edits, notes = made.onto(edits, run, unsafe), list(made.lines(job.lang, unsafe))
         new = made.new if unsafe else {}
+        answered = made.answered(run)
     changed = [edit for edit in edits if edit.changed]
     # reports are written before the edits: their line numbers are those of the old files
     if outputs:
@@ -91,7 +93,7 @@ def migrate(
     _tell(errors, job.lang)
     if not quiet:
         outcome = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
-        for line in [*_summary(job, run, changed, unsafe, annotate, outcome, out or ""), *notes]:
+        for line in [*_summary(job, answered, changed, unsafe, annotate, outcome, out or ""), *notes]:
             print(line, file=sys.stderr)
     if errors:
         return USAGE

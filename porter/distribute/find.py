@@ -58,6 +58,7 @@ def training(world: World) -> Training | None:
             elif not any(loader.node is known.node for known in found.loaders):
                 found.loaders.append(loader)
     _models(world, found)
+    _others_in_parallel(world, found)
     return found
 
 
@@ -154,6 +155,19 @@ def _models(world: World, found: Training) -> None:
                 if not any(place.node is known.node for known in found.parallel):
                     found.parallel.append(place)
             homes.add(found.homes, homes.homes(world, name, found.around) if not parallel else ())
+
+
+def _others_in_parallel(world: World, found: Training) -> None:
+    """Models that are not trained, in DataParallel: each process would take all devices."""
+    for file in world.files:
+        for node, link in world.links[id(file)].items():
+            place = Place(file, link)
+            if isinstance(node, ast.Call) and _is_parallel(place):
+                if not any(node is known.node for known in found.parallel):
+                    found.parallel.append(place)
+            elif isinstance(node, ast.ClassDef):
+                if any((file.names.resolve(base, link) or "") in PARALLEL for base in node.bases):
+                    raise refused("subclass", place, node.name)
 
 
 def _trained(world: World, step: Place, found: Training) -> list[Place]:

@@ -33,6 +33,7 @@ _GROUP = frozenset({"init_process_group", "DistributedDataParallel", "Distribute
 class Plan(NamedTuple):
     changes: dict[str, tuple[Change, ...]]  # of the ported files, by path
     notes: list[Note]
+    parallel: list[tuple[str, int]]  # where DataParallel stood: path and line
 
 
 def distributed_already(files: list[File]) -> tuple[str, int, str] | None:
@@ -65,7 +66,7 @@ def plan(files: list[File], target: Target) -> Plan:
     for path, edits in changes.items():
         if any(one.end > other.start for one, other in pairwise(edits)):
             raise Refused("broken", path, 1)
-    return Plan(changes, list(notes(world, found)))
+    return Plan(changes, list(notes(world, found)), [(p.file.path, p.node.lineno) for p in found.parallel])
 
 
 class _Maker:

@@ -109,6 +109,19 @@ def test_a_script_with_data_parallel(place: Project) -> None:
     assert "porter_distributed.parallel(" not in text
 
 
+def test_a_second_model_in_data_parallel(place: Project) -> None:
+    """It is not trained, and would take all devices in each process."""
+    other = "    judge = torch.nn.DataParallel(torch.nn.Linear(2, 2), [0, 1])\n    optimizer ="
+    text = place.written(PLAIN.replace("    optimizer =", other, 1))
+    assert "judge = porter_distributed.data_parallel(torch.nn.Linear(2, 2))\n" in text
+
+
+def test_data_parallel_is_left_for_nobody(place: Project) -> None:
+    place.write(PLAIN.replace("model = model.cuda()", "model = torch.nn.DataParallel(model).cuda()"))
+    assert "Left: 3 to port by hand." in place.porter("migrate", ".", "--unsafe").err
+    assert "Left: 2 to port by hand." in place.distribute("--unsafe").err
+
+
 def test_nothing_is_written_unless_review_is_asked_for(place: Project) -> None:
     place.write()
     done = place.distribute("--inplace", "--allow-dirty")
@@ -230,6 +243,11 @@ REFUSED = {
     "sum": (PLAIN.replace("y.cuda())", 'y.cuda(), reduction="sum")'), 9, "a sum over the batch"),
     "method": (PLAIN.replace("model(x.cuda())", "model.score(x.cuda())"), 9, "the step calls model.score"),
     "one line": (PLAIN.replace("    model = model.cuda()", "    model = model.cuda(); y = 0"), 23, "a line of its own"),
+    "subclass": (
+        PLAIN.replace("def train(", "class Mine(torch.nn.DataParallel):\n    pass\n\n\ndef train(", 1),
+        5,
+        "a class of its own",
+    ),
     "package": (PLAIN.replace("import torch\n", "import torch\nfrom . import other\n", 1), 1, "relative"),
 }
 
