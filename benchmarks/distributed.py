@@ -97,6 +97,8 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
     ranks = _losses(asked, two, ["torchrun", "--nproc_per_node", "2", asked.script, *asked.words], 2)
     together = [(a + b) / 2 for a, b in zip(ranks.get("loss", []), ranks.get("loss of rank 1", []))]
     pairs = list(zip(alone.get("loss", []), together))[:STEPS]
+    if ranks.get("loss") == ranks.get("loss of rank 1"):
+        print("both ranks read the same samples")
     for number, (a, b) in enumerate(pairs):
         print(f"{number}: {a:.9g} {b:.9g} {abs(a - b) / max(abs(a), 1e-30):.2g}")
     same = len(pairs) == STEPS and all(abs(a - b) <= NEAR * abs(a) for a, b in pairs)

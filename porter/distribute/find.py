@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from porter.analysis.file import File
 from porter.distribute import homes
 from porter.distribute.homes import Home
 from porter.distribute.refusals import refused
@@ -14,14 +15,33 @@ from porter.instrument.backward import Backward, backwards
 from porter.instrument.loops import steps
 from porter.instrument.naming import model_at
 from porter.python.evidence import call_name
-from porter.python.index import Node, ancestors, walk
+from porter.python.index import Link, Node, ancestors, walk
 
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
 
 
+class Loop(NamedTuple):
+    """Over batches, or one that asks for the next batch in each round."""
+
+    place: Place
+    read: Node  # what gives the batches: what it iterates over, or what `next` is called with
+
+    @property
+    def file(self) -> File:
+        return self.place.file
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @property
+    def link(self) -> Link:
+        return self.place.link
+
+
 class Training(NamedTuple):
     steps: list[Place]  # statements
-    loops: list[Place]  # over batches
+    loops: list[Loop]
     loaders: list[Place]  # calls
     shared: list[Home]  # loaders from a call that makes others, too
     parallel: list[Place]  # calls of DataParallel
@@ -72,23 +92,32 @@ def _around(world: World, place: Place, depth: int = 0) -> Iterator[Place]:
             return
 
 
-def _data_loops(world: World, step: Place) -> list[Place]:
-    """The innermost loops around a step that read from a loader."""
+def _data_loops(world: World, step: Place) -> list[Loop]:
+    """The innermost loop around a step that reads from a loader."""
     unknown = None
     for around in _around(world, step):
-        if isinstance(around.node, ast.For):
-            made = _made_by(world, around)
-            if any(_is_loader(place) for place in made):
-                return [around]
-            if unknown is None and made and not _counts(around.node):
-                unknown = around
+        if not isinstance(around.node, (ast.For, ast.While)):
+            continue
+        for loop in _reading(around):
+            if any(_is_loader(place) for place in _made_by(world, loop)):
+                return [loop]
+        if isinstance(around.node, ast.For) and unknown is None and not _counts(around.node):
+            unknown = Loop(around, around.node.iter)
     if unknown is not None:
-        raise refused("loader", unknown, ast.unparse(unknown.node.iter)[:60])
+        raise refused("loader", unknown.place, ast.unparse(unknown.read)[:60])
     return []
 
 
-def _made_by(world: World, loop: Place) -> list[Place]:
-    return world.sources(loop.within(loop.node.iter))
+def _reading(around: Place) -> Iterator[Loop]:
+    if isinstance(around.node, ast.For):
+        yield Loop(around, around.node.iter)
+    for node in walk(around.node):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "next" and node.args:
+            yield Loop(around, node.args[0])
+
+
+def _made_by(world: World, loop: Loop) -> list[Place]:
+    return world.sources(loop.place.within(loop.read))
 
 
 def _counts(loop: ast.For) -> bool:
@@ -105,7 +134,7 @@ def _is_parallel(place: Place) -> bool:
     return isinstance(call, ast.Call) and (place.file.names.resolve(call.func, place.link) or "") in PARALLEL
 
 
-def _loaders(world: World, loop: Place) -> Iterator[Place]:
+def _loaders(world: World, loop: Loop) -> Iterator[Place]:
     for place in _made_by(world, loop):
         if not _is_loader(place):
             continue
@@ -127,13 +156,13 @@ def _makes_others(world: World, loader: Place) -> bool:
     return False
 
 
-def _loader_homes(world: World, loop: Place, around: set[int]) -> list[Home]:
+def _loader_homes(world: World, loop: Loop, around: set[int]) -> list[Home]:
     found: list[Home] = []
-    for node in walk(loop.node.iter):
-        if isinstance(node, (ast.Name, ast.Attribute)) and any(map(_is_loader, world.sources(loop.within(node)))):
-            homes.add(found, homes.homes(world, loop.within(node), around))
+    for node in walk(loop.read):
+        if isinstance(node, (ast.Name, ast.Attribute)) and any(map(_is_loader, world.sources(loop.place.within(node)))):
+            homes.add(found, homes.homes(world, loop.place.within(node), around))
     if not found:
-        raise refused("loader", loop, ast.unparse(loop.node.iter)[:60])
+        raise refused("loader", loop.place, ast.unparse(loop.read)[:60])
     return found
 
 

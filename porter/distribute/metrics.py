@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from porter.distribute.find import Loop
 from porter.distribute.own_files import HELPER
 from porter.distribute.statements import called
 from porter.distribute.trace import Place, World
@@ -14,13 +15,12 @@ from porter.python.index import Node, ancestors, walk
 from porter.regex import lazy
 
 _SUMS = lazy(r"\.sum\(|\.size\(|\blen\(|\.shape\[|\.numel\(")
-_READS = frozenset({"item", "cpu", "tolist"})
 
 
-def edits(world: World, loop: Place, losses: list[tuple[Place, Backward]]) -> Iterator[Change]:
+def edits(world: World, loop: Loop, losses: list[tuple[Place, Backward]]) -> Iterator[Change]:
     """Of one loop over batches. All ranks come to the same collectives: what stands below a test that a batch decides stays."""
     names = {ast.unparse(b.loss) for p, b in losses if b.loss is not None and p.file is loop.file and _in(p, loop)}
-    batch = _of_batch(loop.node)
+    batch = _of_batch(loop)
     names |= {name for name in batch if "loss" in name.lower()}
     for node in walk(loop.node):  # loss = loss_a + loss_b
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.targets[0], ast.Name):
@@ -41,18 +41,23 @@ def edits(world: World, loop: Place, losses: list[tuple[Place, Backward]]) -> It
             yield from called(loop.file.source, node, f"{HELPER}.mean")
 
 
-def _in(place: Place, loop: Place) -> bool:
+def _in(place: Place, loop: Loop) -> bool:
     return any(up[0] is loop.node for up in ancestors(place.link))
 
 
-def _of_batch(loop: Node) -> set[str]:
+def _of_batch(loop: Loop) -> set[str]:
     """The names in a loop that depend on its batch, and so on the rank."""
-    targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
-    # the first of several counts
-    found = {n.id for t in (targets[1:] if len(targets) > 1 else targets) for n in walk(t) if isinstance(n, ast.Name)}
     bound = [
-        n for statement in loop.body for n in walk(statement) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))
+        n
+        for statement in loop.node.body
+        for n in walk(statement)
+        if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))
     ]
+    targets = [t for n in bound if isinstance(n, ast.Assign) and _holds(n.value, loop.read) for t in n.targets]
+    if isinstance(loop.node, ast.For) and loop.read is loop.node.iter:
+        targets = loop.node.target.elts if isinstance(loop.node.target, ast.Tuple) else [loop.node.target]
+        targets = targets[1:] if len(targets) > 1 else targets  # the first of several counts
+    found = {n.id for target in targets for n in walk(target) if isinstance(n, ast.Name)}
     before = -1
     while len(found) != before:
         before = len(found)
@@ -64,6 +69,10 @@ def _of_batch(loop: Node) -> set[str]:
                     n.id for t in into for n in walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
                 }
     return found
+
+
+def _holds(whole: Node, part: Node) -> bool:
+    return any(node is part for node in walk(whole))
 
 
 def _is_sum(value: Node, batch: set[str]) -> bool:
@@ -83,7 +92,7 @@ def _reads(node: Node, names: set[str]) -> bool:
     return ast.unparse(inner) in names
 
 
-def _all_come(place: Place, loop: Place, batch: set[str]) -> bool:
+def _all_come(place: Place, loop: Loop, batch: set[str]) -> bool:
     child = place.node
     for up in ancestors(place.link):
         node = up[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from porter.analysis.file import File
 from porter.distribute import devices, metrics
-from porter.distribute.find import Training, training
+from porter.distribute.find import Loop, Training, training
 from porter.distribute.homes import Home
 from porter.distribute.losses import summed
 from porter.distribute.notes import Note, notes
@@ -147,13 +147,14 @@ class _Maker:
         line = f"{home.name} = {HELPER}.share({home.name})"
         self._add(home.place.file, below(home.place.file.source, home.place.node, line))
 
-    def _epoch(self, loop: Place) -> None:
-        beside = _begun(self.world, loop)
-        self._add(loop.file, above(loop.file.source, beside.node, f"{HELPER}.epoch({_epoch_name(beside)})"))
+    def _epoch(self, loop: Loop) -> None:
+        for beside in _begun(self.world, loop):
+            line = f"{HELPER}.epoch({_epoch_name(beside)})"
+            self._add(loop.file, above(loop.file.source, beside.node, line))
 
-    def _wait(self, loop: Place) -> None:
+    def _wait(self, loop: Loop) -> None:
         """What is loaded behind the loop, as the best checkpoint, the first rank may still be writing."""
-        function = self.world.function_around(loop)
+        function = self.world.function_around(loop.place)
         done: set[Node] = set()
         for node in walk(function.node if function is not None else loop.file.tree):
             if isinstance(node, ast.Call) and node.lineno > loop.node.end_lineno:
@@ -198,7 +199,7 @@ class _Maker:
     def _start(self, file: File, last: ast.stmt) -> list[Change]:
         main = next((s for s in file.tree.body if isinstance(s, ast.If) and "__name__" in ast.unparse(s.test)), None)
         homes = [home.place for home in (*self.found.homes, *self.found.shared)]
-        places = [*self.found.loaders, *self.found.loops, *self.found.parallel, *homes]
+        places = [*self.found.loaders, *(loop.place for loop in self.found.loops), *self.found.parallel, *homes]
         early = any(p.file is file and self.world.function_around(p) is None and not _in(p, main) for p in places)
         if main is None or early or any(p.file is not file and self.world.function_around(p) is None for p in places):
             return [below(file.source, last, f"{HELPER}.start()")]
@@ -247,13 +248,14 @@ def _epoch_name(loop: Place) -> str:
     return ""
 
 
-def _begun(world: World, loop: Place) -> Place:
-    """The statement in which the pass begins: `batches = enumerate(loader)` above its loop, or the loop."""
-    if isinstance(loop.node.iter, ast.Name):
-        for binding in loop.file.names.bindings(loop.node.iter.id, loop.link):
+def _begun(world: World, loop: Loop) -> list[Place]:
+    """The statements in which a pass begins: `batches = iter(loader)`, or the loop."""
+    found = []
+    if isinstance(loop.read, ast.Name):
+        for binding in loop.file.names.bindings(loop.read.id, loop.link):
             up = binding[1] and binding[1][0]
             if isinstance(up, ast.Assign) and {"enumerate", "iter"} & {
                 call_name(n.func) for n in walk(up.value) if isinstance(n, ast.Call)
             }:
-                return world.place(loop.file, up)
-    return loop
+                found.append(world.place(loop.file, up))
+    return found or [loop.place]

@@ -109,6 +109,16 @@ def test_a_script_with_data_parallel(place: Project) -> None:
     assert "porter_distributed.parallel(" not in text
 
 
+def test_batches_that_are_asked_for_one_by_one(place: Project) -> None:
+    text = PLAIN.replace(
+        "    for number, (x, y) in enumerate(loader):\n",
+        "    batches = iter(loader)\n    for number in range(4):\n        x, y = next(batches)\n",
+    )
+    text = place.written(text)
+    assert "    porter_distributed.epoch(epoch)\n    batches = iter(loader)\n" in text
+    assert "seen += porter_distributed.total(y.size(0))" in text and "loader = porter_distributed.loader(data" in text
+
+
 def test_a_second_model_in_data_parallel(place: Project) -> None:
     """It is not trained, and would take all devices in each process."""
     other = "    judge = torch.nn.DataParallel(torch.nn.Linear(2, 2), [0, 1])\n    optimizer ="
