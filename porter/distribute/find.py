@@ -121,7 +121,8 @@ def _made_by(world: World, loop: Loop) -> list[Place]:
 
 
 def _counts(loop: ast.For) -> bool:
-    return isinstance(loop.iter, ast.Call) and call_name(loop.iter.func) in ("range", "trange", "count")
+    """`range(...)`, also within `tqdm(...)`."""
+    return any(isinstance(n, ast.Call) and call_name(n.func) in ("range", "trange", "count") for n in walk(loop.iter))
 
 
 def _is_loader(place: Place) -> bool:

@@ -192,6 +192,7 @@ def total(value):
 def _reduced(value, parts):
     if isinstance(value, torch.Tensor):
         sum_ = value.detach().to(DEVICE).clone()
+        sum_ = sum_.float() if sum_.dtype == torch.float64 else sum_  # HCCL reduces no float64
         dist.all_reduce(sum_)
         return (sum_ / parts if parts != 1 else sum_).to(value.device)
     sum_ = torch.tensor(int(value) if isinstance(value, int) else float(value), device=DEVICE)  # int64 or float32
