@@ -36,7 +36,7 @@ def fetch(self, numbers):
     state = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
     samples = []
     for number in numbers:
-        torch.manual_seed(number)
+        torch.default_generator.manual_seed(number)  # not that of the device
         random.seed(number)
         numpy.random.seed(number)
         samples.append(self.dataset[number])
