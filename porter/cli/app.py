@@ -130,6 +130,9 @@ def migrate(
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
     no_undo: Annotated[bool, typer.Option("--no-undo", help="Keep nothing for `porter undo`.")] = False,
     verify: Annotated[str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")] = None,
+    distribute: Annotated[
+        str | None, typer.Option(help="Make one process per device of a training script.", metavar="SCRIPT")
+    ] = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,

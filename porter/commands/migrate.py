@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from porter.analysis.analyse import kind
+from porter.commands.edited import Edited
 from porter.commands.job import Job, prepare
 from porter.commands.output import is_half_written, mend
 from porter.commands.reports import outputs_of
+from porter.commands.settings import root_of
 from porter.commands.view import place, report_of
 from porter.engine.together import by_file
 from porter.errors import UserError
@@ -20,9 +21,9 @@ from porter.exits import FOUND, INTERNAL, OK, USAGE
 from porter.files.errors import FilesError, printable
 from porter.files.kinds import PYTHON
 from porter.files.read import digest
-from porter.finding import Change, FileResult, apply
+from porter.files.write import ABSENT
+from porter.finding import Change, apply
 from porter.report.diff import unified
-from porter.report.findings import stands_in_the_way
 from porter.rulebook.words import speaker
 from porter.run.config import LANGUAGES
 from porter.run.run import Run
@@ -30,29 +31,6 @@ from porter.run.run import Run
 say = speaker("report")
 
 SHOWN = 3  # names that a line lists; further ones are counted
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """One file with its edits."""
-
-    result: FileResult
-    data: bytes
-    main: tuple[Change, ...]  # the edits that this run makes
-    more: tuple[Change, ...]  # the automatic edits and those for review
-    notes: int  # how many of them are comments of --annotate
-
-    @property
-    def changed(self) -> bool:
-        return apply(self.data, self.main) != self.data
-
-    def places(self, unsafe: bool) -> int:
-        """How many findings that stand in the way this run edits."""
-        made = ("auto", "review") if unsafe else ("auto",)
-        return sum(
-            f.status in made and f.suppressed is None and stands_in_the_way(f.code, f.severity)
-            for f in self.result.findings
-        )
 
 
 def migrate(
@@ -65,6 +43,7 @@ def migrate(
     allow_dirty: bool,
     no_undo: bool,
     verify: str | None,
+    distribute: str | None,
     output: Sequence[str] | None,
     quiet: bool,
     verbose: bool,
@@ -72,7 +51,7 @@ def migrate(
 ) -> int:
     chosen = _chosen(inplace, out, check, verify, no_undo)
     outputs = outputs_of(output)
-    job = prepare(paths, **given)
+    job = prepare(paths or ((str(root_of([distribute])[0]),) if distribute else ()), **given)
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
     if inplace:
@@ -82,6 +61,16 @@ def migrate(
     run = job.run(quiet, anew=True)
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
+    notes: list[str] = []
+    new: dict[str, bytes] = {}
+    answered = run  # what is left to be done
+    if distribute:
+        from porter.commands.distribute import distributed
+
+        made = distributed(job, run, distribute)
+        edits, notes = made.onto(edits, run, unsafe), list(made.lines(job.lang, unsafe))
+        new = made.new if unsafe else {}
+        answered = made.answered(run)
     changed = [edit for edit in edits if edit.changed]
     # reports are written before the edits: their line numbers are those of the old files
     if outputs:
@@ -92,19 +81,19 @@ def migrate(
         _tell(errors, job.lang)
         print(say("migrate.nothing", job.lang), file=sys.stderr)
         return USAGE
-    if verify and not _verified(job, run, changed, verify):
+    if verify and not _verified(job, run, changed, new, verify):
         print(say("migrate.nothing", job.lang), file=sys.stderr)
         return FOUND
     if inplace:
-        changed = _write(job, changed, unsafe, allow_dirty, not no_undo, errors)
+        changed = _write(job, changed, new, unsafe, allow_dirty, not no_undo, errors)
     elif out:
-        _copy(job, changed, out)
+        _copy(job, changed, new, out)
     elif not check:
         _show(run, edits, unsafe, job.lang)
     _tell(errors, job.lang)
     if not quiet:
         outcome = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
-        for line in _summary(job, run, changed, unsafe, annotate, outcome, out or ""):
+        for line in [*_summary(job, answered, changed, unsafe, annotate, outcome, out or ""), *notes]:
             print(line, file=sys.stderr)
     if errors:
         return USAGE
@@ -161,22 +150,28 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             yield Edited(result, data, review if unsafe else auto, review, len(notes))
 
 
-def _verified(job: Job, run: Run, changed: list[Edited], program: str) -> bool:
+def _verified(job: Job, run: Run, changed: list[Edited], new: dict[str, bytes], program: str) -> bool:
     import shlex
 
     from porter.commands.verify import verified
 
-    files = {edit.result.path: apply(edit.data, edit.main) for edit in changed}
+    files = {**{edit.result.path: apply(edit.data, edit.main) for edit in changed}, **new}
     return verified(shlex.split(program), Path(os.path.realpath(job.root)), run, files, job.lang)
 
 
 def _write(
-    job: Job, changed: list[Edited], unsafe: bool, allow_dirty: bool, kept: bool, errors: list[FilesError]
+    job: Job,
+    changed: list[Edited],
+    new: dict[str, bytes],
+    unsafe: bool,
+    allow_dirty: bool,
+    kept: bool,
+    errors: list[FilesError],
 ) -> list[Edited]:
     from porter.files.git import dirty
     from porter.files.journal import Transaction
 
-    if not changed:
+    if not changed and not new:
         return []
     written = []
     with Transaction(job.root, kept) as transaction:
@@ -196,6 +191,10 @@ def _write(
                 errors.append(error)
             else:
                 written.append(edit)
+        if new and errors:  # without these files one process per device would be half written
+            return []
+        for path, data in new.items():
+            transaction.add(path, data, ABSENT)
         transaction.commit()
     return written
 
@@ -205,12 +204,12 @@ def _shown(names: list[str], lang: str) -> str:
     return ", ".join(printable(name) for name in names[:SHOWN]) + more
 
 
-def _copy(job: Job, changed: list[Edited], out: str) -> None:
+def _copy(job: Job, changed: list[Edited], new: dict[str, bytes], out: str) -> None:
     """Writes a copy to `out`: of the directory that was named, or of the project where files or several paths were named."""
     from porter.files.copy import write_copy
 
     root = job.paths[0] if len(job.paths) == 1 and os.path.isdir(job.paths[0]) else job.root
-    files = {edit.result.path: apply(edit.data, edit.main) for edit in changed}
+    files = {**{edit.result.path: apply(edit.data, edit.main) for edit in changed}, **new}
     unported: list[str] = []
     write_copy(root, out, files, job.settings.exclude, job.root, unported)
     if unported:

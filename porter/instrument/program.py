@@ -58,6 +58,9 @@ class Program:
 
     @cache  # noqa: B019  a program is read once
     def data(self, path: str) -> bytes:
+        return self.read(path)
+
+    def read(self, path: str) -> bytes:
         return read(self.root / path, path)
 
     @cached_property
