@@ -31,6 +31,7 @@ from porter.training.frequency import (
     fails,
     fills_once,
     is_beside,
+    is_of_a_rollout,
     is_of_others,
     needs_no_gradients,
     scales_and_steps,
@@ -66,7 +67,9 @@ class Context:
             around = next(
                 (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
             )
-            if around is not None and not self._defines_gradient(around) and not stays_on_cpu(self.file, link):
+            if around is None or self._defines_gradient(around) or stays_on_cpu(self.file, link):
+                continue
+            if not is_of_a_rollout(around):
                 losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
                 steps.setdefault(around, set()).update(losses - self.names.imports.keys())
         return steps
