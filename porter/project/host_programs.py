@@ -1,8 +1,8 @@
 """Finds programs that never use a device, in projects whose other programs do.
 
-Such a program is a script or a notebook, and no file imports it. It chooses no device. Neither does what it uses of the files
-that it imports, over any number of files, and it uses packages alone that compute where their arguments lie. An import of any
-other package may bring a device, as those of trainers do.
+Such a program is a script or a notebook that trains, or lies among examples, and no file imports it. It chooses no device.
+Neither does what it uses of the files that it imports, over any number of files, and it uses packages alone that compute where
+their arguments lie. An import of any other package may bring a device, as those of trainers do.
 
 What a file defines counts as used if a part that is used has its name as a word. Code that looks names up at run time may use all.
 """
@@ -27,6 +27,7 @@ from porter.rulebook.table import hints
 
 Parse = Callable[[bytes], ast.Module | None]
 
+_SHOWS = lazy(r"(?:^|/)(?:examples?|demos?|tutorials?)/")  # what lies there may be a program that does not train
 # the text trains
 _TRAINS = lazy(rb"\.backward\(|\.step\(\)|autograd\.grad\(")
 # a notebook that says so in its code names CUDA; text of pictures cannot say it
@@ -130,8 +131,9 @@ def _rows(text: bytes, parse: Parse) -> Rows:
 
 
 def _is_program(path: str, text: bytes) -> bool:
-    trains = b"torch" in text and not is_test(path) and _TRAINS.search(text) is not None
-    return trains and (is_guarded(text) or acts(text))
+    if b"torch" not in text or is_test(path) or not (is_guarded(text) or acts(text)):
+        return False
+    return _TRAINS.search(text) is not None or _SHOWS.search(path) is not None
 
 
 def _code_of(data: bytes) -> str:

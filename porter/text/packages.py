@@ -60,6 +60,7 @@ class Wanted:
     more: tuple[int, str, str] | None = None  # where another may follow, and what stands before and behind it
     locked: bool = False  # by hashes
     forced: bool = False  # on every user of a package: what it cannot be without
+    optional: bool = False  # only for those who ask for its extra
     extra: tuple[int, str, str] | None = None  # where an optional list of that package may have another, as in `more`
 
 
@@ -234,13 +235,10 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     more = {"users": users} if users else {}
     if users and row.why and row.code == "PRT401" and row.status != "plugin" and row.severity != "note":
         values = named(name=want.name, importers=users)  # which have the row's own words
-        yield Hit(
-            (want.start, want.end),
-            "listed",
-            code=row.code,
-            values=values,
-            severity=dict(facts.lists.gravest).get(imported, row.severity),
-        )
+        why, weight = "listed", dict(facts.lists.gravest).get(imported, row.severity)
+        if want.optional:
+            why, weight = "extra", "note"  # who leaves its extra out is not stopped by it
+        yield Hit((want.start, want.end), why, code=row.code, values=values, severity=weight)
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
         yield Hit(

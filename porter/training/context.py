@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from porter.training.demos import stays_on_cpu
 from porter.training.frequency import (
     BACKWARDS,
     OTHERS,
+    SCALES,
     TROUBLE,
     Blocks,
     asks_for_one_round,
@@ -30,8 +31,10 @@ from porter.training.frequency import (
     fails,
     fills_once,
     is_beside,
+    is_of_a_rollout,
     is_of_others,
     needs_no_gradients,
+    scales_and_steps,
 )
 from porter.training.loops import LOOPS
 from porter.training.placement import Natures
@@ -60,17 +63,27 @@ class Context:
     def steps(self) -> dict[Node, set[str]]:
         """The steps: the innermost loop around every `x.backward()`, or without one the function; each with the names of x."""
         steps: dict[Node, set[str]] = {}
+        for link, said in self._backwards():
+            around = next(
+                (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
+            )
+            if around is None or self._defines_gradient(around) or stays_on_cpu(self.file, link):
+                continue
+            if not is_of_a_rollout(around):
+                losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
+                steps.setdefault(around, set()).update(losses - self.names.imports.keys())
+        return steps
+
+    def _backwards(self) -> Iterator[tuple[Link, list[Node]]]:
+        """The places that go backwards, and what names the loss there: `x.backward()`, `loss_scaler(x, optimizer)`."""
         for link in self.file.buckets[ast.Attribute]:
             call = link[1][0]
             if link[0].attr in BACKWARDS and call.__class__ is ast.Call and call.func is link[0]:
-                around = next(
-                    (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
-                )
-                if around is not None and not self._defines_gradient(around) and not stays_on_cpu(self.file, link):
-                    said = [call] if link[0].attr == "backward" else [link[0], *call.args[:1]]
-                    losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
-                    steps.setdefault(around, set()).update(losses - self.names.imports.keys())
-        return steps
+                yield link, [call] if link[0].attr == "backward" else [link[0], *call.args[:1]]
+        if self.file.source.says(SCALES):
+            for link in self.file.buckets[ast.Call]:
+                if scales_and_steps(link[0]):
+                    yield link, link[0].args[:1]
 
     @staticmethod
     def _defines_gradient(function: Node) -> bool:

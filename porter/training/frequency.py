@@ -17,9 +17,11 @@ from porter.training.chances import is_seldom
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # methods that a trainer calls for every batch
+SCALES = lazy(rb"(?i)scaler\([ \t\n]*\w+[ \t\n]*,")  # see `scales_and_steps`
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
 # 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
+_CONJUGATE = lazy(r"(?i)conjugate_?grad")
 _EPOCH = lazy(r"(?i)epoch")
 # names of objects that hold the options of a run
 _OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$")
@@ -265,3 +267,17 @@ def needs_no_gradients(node: Node) -> bool:
     """Whether a function has a decorator like `@torch.no_grad()`."""
     marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
     return any(map(_NO_GRAD.search, marks))
+
+
+def scales_and_steps(call: ast.Call) -> bool:
+    """Whether a call goes backwards and steps, as the scalers do that came with timm: `loss_scaler(loss, optimizer, ...)`."""
+    second: Node = call.args[1] if len(call.args) > 1 else None
+    word = getattr(second, "attr", "") or getattr(second, "id", "")
+    return call_name(call.func).endswith(("scaler", "Scaler")) and word.startswith("optim")
+
+
+def is_of_a_rollout(around: Node) -> bool:
+    """Whether a function that goes backwards makes one update from all that an epoch collected: by conjugate gradients."""
+    if around.__class__ not in FUNCTIONS:
+        return False
+    return any(n.__class__ is ast.Call and _CONJUGATE.search(call_name(n.func)) for n in walk(around))

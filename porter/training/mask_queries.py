@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, walk
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import SEARCHES
 from porter.training import masks, value_uses
 
@@ -70,7 +70,10 @@ def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | No
 
 
 def is_settled(scene: Scene, link: Link) -> bool:
-    """Whether a call that selects needs no finding: it runs on the host, or there is a finding about what is asked of it."""
+    """Whether a call that selects needs no finding: it runs on the host, only counts what is the same for every batch, or there
+    is a finding about what is asked of it."""
+    if _only_counts(link):
+        return True
     func, args = link[0].func, link[0].args
     method = func.__class__ is ast.Attribute and scene.names.resolve(func, link) is None
     source = func.value if method else args[0] if args else None
@@ -95,3 +98,15 @@ def depends_on_data(scene: Scene, link: Link) -> bool:
     if call_name(link[0]) in ASKED:
         return asks(scene, link) is not None
     return bool(scene.matters(link))
+
+
+def _only_counts(link: Link) -> bool:
+    """Whether a number that a caller did not give is counted: `if ways is None: ways = len(torch.unique(labels))`. It is the
+    same for every batch."""
+    around = [above for above in ancestors(link) if isinstance(above[0], ast.stmt)][:2]
+    statement, branch = (above[0] for above in around) if len(around) == 2 else (None, None)
+    if not isinstance(statement, ast.Assign) or not isinstance(branch, ast.If):
+        return False
+    target, value = statement.targets[0], statement.value
+    counts = isinstance(value, ast.Call) and call_name(value.func) in ("len", "numel")
+    return counts and isinstance(target, ast.Name) and ast.unparse(branch.test) == f"{target.id} is None"

@@ -137,6 +137,11 @@ def test_what_a_program_uses_of_the_files_that_it_imports(tmp_path):
     assert not alone("Plain", **registered)
 
 
+def test_what_trains_and_what_only_shows(tmp_path):
+    shows = "import torch\n\nif __name__ == '__main__':\n    print(torch.nn.GELU())\n"
+    assert host(tmp_path, {"show.py": shows, "examples/show.py": shows}) == {"examples/show.py"}
+
+
 def test_what_others_import_runs_where_they_put_it(tmp_path):
     assert host(tmp_path, {"toy.py": TOY, "other.py": "import toy\n"}) == set()
 

@@ -606,6 +606,28 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
     assert texts.message(first, "zh").startswith("不再有文件导入 flash-attn 后请删除这一行")
 
 
+SETUP = 'from setuptools import setup\n\ngpu = ["flash-attn", "torch"]\nsetup(name="a", {})\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("pyproject.toml", '[project.optional-dependencies]\ngpu = ["flash-attn"]\n', "extra"),
+        ("pyproject.toml", '[project]\ndependencies = ["flash-attn"]\n', "listed"),
+        ("setup.cfg", "[options.extras_require]\ngpu =\n    flash-attn\n", "extra"),
+        ("setup.cfg", "[options]\ninstall_requires =\n    flash-attn\n", "listed"),
+        ("setup.py", SETUP.format('extras_require={"gpu": gpu}'), "extra"),
+        ("setup.py", SETUP.format('extras_require={"gpu": ["flash-attn"]}'), "extra"),
+        ("setup.py", SETUP.format("install_requires=gpu"), "listed"),
+        ("setup.py", SETUP.format('install_requires=["flash-attn"]'), "listed"),
+    ],
+)
+def test_what_is_an_optional_extra_already(path, text, why):
+    facts = Facts(lists=Lists(imported=(("flash_attn", "", "a.py"),)))
+    told = [f for f in found(path, text, open_session(facts=facts)).findings if f.code == "PRT401"]
+    assert [(f.why, f.severity) for f in told] == [(why, "note" if why == "extra" else "blocker")]
+
+
 def test_a_list_is_told_of_the_package_that_it_needs_instead():
     facts = Facts(lists=Lists(imported=(("onnxruntime", "", "a.py"), ("vllm", "", "a.py"), ("triton", "", "a.py"))))
     findings = found("requirements.txt", "onnxruntime-gpu\nvllm\ntriton\n", open_session(facts=facts)).findings

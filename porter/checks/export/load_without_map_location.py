@@ -47,6 +47,8 @@ class LoadWithoutMapLocation(Rule):
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
             return None  # numbers alone
+        if loaded_uses.is_of_generators(value, file):
+            return None
         fate = "" if is_copied or STATE.search(key) else loaded_uses.fate(value, file)
         names_whole = MODULE.search(target) and not STATE.search(key) and not is_copied
         if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU

@@ -15,6 +15,7 @@ from porter.regex import lazy
 from porter.training.value_uses import handed_to
 
 _COPYING = frozenset({"load_state_dict"})  # copies to where the parameters lie
+_OF_GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "set_state", "setstate"})
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
@@ -58,6 +59,12 @@ def is_copied(value: Link, file: RuleFile) -> bool:
     """Whether `load_state_dict` gets it, at once or through its name."""
     uses = [value, *(use for uses in named(value, file) for use in uses)]
     return any(handed_to(use) in _COPYING for use in uses)
+
+
+def is_of_generators(value: Link, file: RuleFile) -> bool:
+    """Whether generators of random numbers alone get its parts: their states lie on the host, those of a device as well."""
+    uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
+    return bool(uses) and all(handed_to(part(use)[0]) in _OF_GENERATORS for use in uses)
 
 
 def takers(value: Link, file: RuleFile) -> list[str]:

@@ -30,15 +30,16 @@ class RequirementTables(IndexRule):
         from porter.text import packages
 
         text = file.source.utf8.decode("latin-1")  # one letter for one byte
-        nodes, wanted, handed = {}, [], dict[Node, bool]()
-        for node, forced in _handed(file):
-            handed.setdefault(node, forced)
-        for node, forced in handed.items():
+        nodes, wanted, handed = {}, [], dict[Node, str]()
+        for node, keyword in _handed(file):
+            handed.setdefault(node, keyword)
+        for node, keyword in handed.items():
             start, end = file.source.span(node)
             quote = end - start - len(node.value) >> 1
             if text[start + quote : end - quote] != node.value:
                 continue  # in pieces, or with a prefix
-            requirement = packages.wanted(text, start + quote, end - quote, more=(end, "", ""), forced=forced)
+            about = {"forced": keyword == "install_requires", "optional": keyword == "extras_require"}
+            requirement = packages.wanted(text, start + quote, end - quote, more=(end, "", ""), **about)
             if requirement is not None:
                 nodes[requirement.start] = node
                 wanted.append(requirement)
@@ -48,16 +49,15 @@ class RequirementTables(IndexRule):
             yield Hit((nodes[hit.at[0]], (file.tree, None)), hit.why, values=hit.values, code=hit.code, **weight)
 
 
-def _handed(file: RuleFile) -> Iterator[tuple[Node, bool]]:
-    """The strings, and whether every user of the package has each installed."""
+def _handed(file: RuleFile) -> Iterator[tuple[Node, str]]:
+    """The strings, and the keyword of `setup` that each is handed to; "" for those of lists that it reads from."""
     uses = {link[0]: link for link in file.names.uses}
     for link in file.buckets[ast.Call]:
         if file.names.resolve(link[0].func, link) in TorchRequirement.calls:
             for keyword in link[0].keywords:
                 if keyword.arg in LISTS:
-                    forced = keyword.arg == "install_requires"
-                    yield from ((text, forced) for text in _named(keyword.value, file, uses, set(), named=False))
-                    yield from ((text, False) for text in _tabled(keyword.value, file, uses, set()))
+                    yield from ((text, keyword.arg) for text in _named(keyword.value, file, uses, set(), named=False))
+                    yield from ((text, "") for text in _tabled(keyword.value, file, uses, set()))
 
 
 def _named(node: Node, file: RuleFile, uses: dict[Node, Link], seen: set[str], *, named: bool) -> Iterator[Node]:

@@ -32,11 +32,10 @@ class TorchRequirement(Rule):
                     start, end = file.span(element)
                     begin, stop = start + len(element.prefix) + len(element.quote), end - len(element.quote)
                     more = _another(element, text, start, end)
-                    forced = argument.keyword.value == "install_requires"
+                    name = argument.keyword.value
                     plain = text[begin:stop].isascii()
-                    requirement = (
-                        packages.wanted(text, begin, stop, more=more, forced=forced, extra=extra) if plain else None
-                    )
+                    about = {"forced": name == "install_requires", "optional": name == "extras_require"}
+                    requirement = packages.wanted(text, begin, stop, more=more, extra=extra, **about) if plain else None
                     if requirement is not None:
                         nodes[requirement.start] = element
                         wanted.append(requirement)

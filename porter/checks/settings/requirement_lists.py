@@ -75,6 +75,8 @@ def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[i
                 requirement = requirement and _line(document, requirement, f"{_before(document, entry)}{ADDED}==", "")
                 if requirement and entry.path[0] == "options":
                     requirement = replace(requirement, forced=True, extra=_extra(document, kind))
+                elif requirement:
+                    requirement = replace(requirement, optional=True)
     else:
         requirement = _listed(document, entry, kind) or _table(document, entry)
     return (number, requirement) if requirement else None
@@ -123,7 +125,7 @@ def _listed(document: Document, entry: Entry, kind: str) -> Wanted | None:
     marker = f" {requirement.marker}" if requirement.marker else ""
     more = (entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}")
     if path[:2] != ("project", "dependencies"):
-        return replace(requirement, more=more)
+        return replace(requirement, more=more, optional=path[1:2] == ("optional-dependencies",))
     return replace(requirement, more=more, forced=True, extra=_extra(document, kind))
 
 
