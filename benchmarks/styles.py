@@ -10,8 +10,8 @@ them, and was written before the first was run. CHECKOUTS/owner+name is a clone,
   cuda   the port as the original ran there: the names of CUDA are translated to those of the device, so that it finds
          "cuda" when it asks for its accelerator, as on a GPU
   cpu    original and port without any device, with a witness of every loss, norm of gradients and learning rate
-         (instrumented.py). What the command calls cuda is the CPU there. An original that needs a GPU stops: its port
-         has to stop with the same error.
+         (instrumented.py). What the command calls cuda is the CPU there, and what a row of the ledger has for "on a CPU"
+         is added to the command. An original that needs a GPU stops: its port has to stop with the same error.
 
 A port in the style shim runs on NPUs alone: it has the first side only.
 """
@@ -154,7 +154,11 @@ class Program:
         if rows != port_rows or code != port_code:
             return {"verdict": "apart", **found, "what": f"{last} | {port_last}"}
         if code:
-            return {"verdict": "stops alike" if last == port_last else "stops apart", **found, "what": f"{last} | {port_last}"[:300]}
+            return {
+                "verdict": "stops alike" if last == port_last else "stops apart",
+                **found,
+                "what": f"{last} | {port_last}"[:300],
+            }
         return {"verdict": "equal" if rows else "silent", **found}
 
     def _on_cpu(self, tree: Path) -> tuple[int | None, list[tuple], str]:
@@ -189,7 +193,8 @@ class Program:
         return code, sorted(seen, key=repr) if len(files) > 1 else seen, (errors or [""])[-1][:160]
 
     def _for_cpu(self) -> list[str]:
-        return [re.sub(r"(^|=)cuda(?::\d+)?$", r"\1cpu", word) for word in self.row["command"]]
+        words = [re.sub(r"(^|=)cuda(?::\d+)?$", r"\1cpu", word) for word in self.row["command"]]
+        return [*words, *self.row.get("on a CPU", [])]
 
 
 def count(rows: list[dict]) -> None:
@@ -226,10 +231,15 @@ def main() -> int:
     known, worse = programs(), 0
     for row in rows:
         name = planted_ports.title(row)
-        if row["style"] != options.style or not re.search(options.only, name) or (options.when in row and not options.again):
+        if (
+            row["style"] != options.style
+            or not re.search(options.only, name)
+            or (options.when in row and not options.again)
+        ):
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            program = Program(known[name], row["style"], options, Path(os.path.realpath(scratch)))
+            told = {**known[name], **{key: row[key] for key in ("on a CPU",) if key in row}}
+            program = Program(told, row["style"], options, Path(os.path.realpath(scratch)))
             found = {side: getattr(program, side)() for side in SIDES[row["style"]]}
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
