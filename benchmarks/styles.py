@@ -44,7 +44,7 @@ from porter.commands import verify as verify_command
 from porter.commands.job import prepare
 from porter.errors import UserError
 from porter.finding import apply
-from porter.verify import install, interpreter, launch
+from porter.verify import interpreter, launch
 from porter.verify.compare import compare
 
 SIDES = {"portable": ("npu", "cuda", "cpu"), "shim": ("npu",)}
