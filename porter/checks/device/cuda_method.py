@@ -33,6 +33,8 @@ class CudaMethod(Rule):
         new = file.style.method(updated, file)
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):
+            if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
+                return Hit(original, "own-kept" if receiver == "own" else "unknown", values=_called(None))
             return Hit(original, "own" if receiver == "own" else "unknown", new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
