@@ -210,7 +210,8 @@ def count(rows: list[dict]) -> None:
         cells = []
         for side in ("npu", "cuda", "cpu"):
             for when in ("first", "now"):
-                found = Counter(row[when][side]["verdict"] for row in chosen if side in row.get(when, {}))
+                ends = ({**row.get("first", {}), **row.get(when, {})} for row in chosen)
+                found = Counter(end[side]["verdict"] for end in ends if side in end)
                 cells.append(", ".join(f"{n} {verdict}" for verdict, n in found.most_common()) or "-")
         print(line(style, len(chosen), *cells))
 
