@@ -38,7 +38,7 @@ import json, os, random, sys
 
 def _watch():
     import torch
-    from torch.optim.optimizer import register_optimizer_step_pre_hook
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
     out = open(os.environ["WITNESS"] + f".{os.getpid()}", "w")
     state = {"norm": None}
     def put(**row):
@@ -83,6 +83,12 @@ def _watch():
             return (args[0], evaluated, *args[2:]), kwargs
         return args, {**kwargs, "closure": evaluated}
     register_optimizer_step_pre_hook(before)
+    enough = int(os.environ.get("WITNESS_STEPS") or 0)
+    def after(optimizer, args, kwargs):
+        state["steps"] = state.get("steps", 0) + 1
+        if state["steps"] == enough:
+            sys.exit(0)
+    register_optimizer_step_post_hook(after)
     random.seed(1)
     torch.manual_seed(1)
     try:

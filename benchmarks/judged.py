@@ -4,7 +4,7 @@ reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repos
     python benchmarks/judged.py
 
 The repositories of a draw were listed before porter was run on them (ledgers/edits_fresh.txt, with the commit of porter). A
-wrong edit is mended after its draw, and counts as wrong. Rows that name a style are of no draw. Of edits of the same shape in one repository some draws hold one row.
+wrong edit is mended after its draw, and counts as wrong. Rows that name a style are of the draws of styles alone, in a table of their own. Of edits of the same shape in one repository some draws hold one row.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ LEDGERS = Path(__file__).resolve().parent / "ledgers"
 
 
 def main() -> int:
-    draws: dict[str, list[str]] = {}
-    for row in (LEDGERS / "edits_fresh.txt").read_text(encoding="utf-8").splitlines():
-        if row.startswith("# porter at "):
-            draws[row.removeprefix("# porter at ")] = []
-        elif row and not row.startswith("#"):
-            draws[[*draws][-1]].append(row.split()[0])
+    draws, of_styles = _drawn("# porter at "), _drawn("# styles portable and shim, porter at ")
     edits, findings = (_rows(name) for name in ("edits.jsonl", "findings.jsonl"))
     for text in table(
         ("porter at", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
@@ -42,6 +37,7 @@ def main() -> int:
         ]
         print(line(commit, str(len(repositories)), *(f"{n:,}" for kind in counts for n in kind)))
     print()
+    _styles(edits, of_styles)
     for text in table(("porter at", "findings without an edit", "useful", "true and no use", "false")):
         print(text)
     for commit, repositories in draws.items():
@@ -50,6 +46,43 @@ def main() -> int:
             counted = (verdicts[verdict] for verdict in ("useful", "useless", "false"))
             print(line(commit, f"{verdicts.total():,}", *(f"{n:,}" for n in counted)))
     return 0
+
+
+def _drawn(head: str) -> dict[str, list[str]]:
+    """The repositories of each draw whose line begins with these words."""
+    draws: dict[str, list[str]] = {}
+    current: list[str] = []
+    for row in (LEDGERS / "edits_fresh.txt").read_text(encoding="utf-8").splitlines():
+        if row.startswith("# ") and " at " in row:
+            current = draws.setdefault(row.removeprefix(head), []) if row.startswith(head) else []
+        elif row and not row.startswith("#"):
+            current.append(row.split()[0])
+    return draws
+
+
+def _styles(edits: list[dict[str, str]], draws: dict[str, list[str]]) -> None:
+    """Edits in the styles portable and shim, by draw; without a draw, those judged while the style was made."""
+    titles = ("porter at", "style", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
+    for text in table(titles):
+        print(text)
+    drawn = {repository for repositories in draws.values() for repository in repositories}
+    for commit, repositories in [*draws.items(), ("no draw", None)]:
+        for style in ("portable", "shim"):
+            rows = [r for r in edits if r.get("style") == style]
+            rows = [
+                r
+                for r in rows
+                if (r["repository"] in (repositories or ()) if repositories else r["repository"] not in drawn)
+            ]
+            found = Counter((row["was"], row["verdict"]) for row in rows)
+            counts = [
+                (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])
+                for kind in ("auto", "review")
+            ]
+            many = len(repositories) if repositories else len({row["repository"] for row in rows})
+            if rows:
+                print(line(commit, style, many, *(f"{n:,}" for kind in counts for n in kind)))
+    print()
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -72,12 +72,16 @@ def main() -> int:
 def drawn(last: int) -> Iterator[tuple[str, str]]:
     """Each repository of the last draws, and its commit."""
     draws: list[list[tuple[str, str]]] = []
+    current: list[tuple[str, str]] = []  # of a draw of styles: not wanted here
     for row in (HERE / "ledgers/edits_fresh.txt").read_text(encoding="utf-8").splitlines():
         if row.startswith("# porter at "):
-            draws.append([])
+            current = []
+            draws.append(current)
+        elif row.startswith("# styles "):
+            current = []
         elif row and not row.startswith("#"):
             repository, commit = row.split()[:2]
-            draws[-1].append((repository, commit))
+            current.append((repository, commit))
     for draw in draws[-last:]:
         yield from draw
 

@@ -38,6 +38,8 @@ _NAMES = {
 _OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
 # codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
+# codes whose edits suit NPUs and would change a GPU: algorithms that torch chooses, versions that are installed
+_OF_ONE_KIND = frozenset({"PRT305", "PRT840", "PRT841"})
 
 
 def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
@@ -63,7 +65,9 @@ class Portable(Rename):
     one_world = False
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
-        """The new texts may not name the NPU more often than the old one."""
+        """The new texts may not name the NPU more often than the old one, nor change what a GPU does."""
+        if code in _OF_ONE_KIND:
+            return False
         return code in _BOTH or len(_OF_NPU.findall(" ".join(texts))) <= len(_OF_NPU.findall(old))
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:

@@ -50,7 +50,7 @@ def test_devices(before: str, after: str) -> None:
         ('x.cuda("cuda:1")', 'x.to(f"{accelerator_type}:1")'),
         ("x.cuda(0)", "x.to(0)"),
         ("x.cuda(0, True)", "x.to(0, non_blocking=True)"),
-        ("x.is_cuda", "(x.device.type == accelerator_type)"),
+        ("x.is_cuda", "x.device.type == accelerator_type"),
         ("torch.cuda.synchronize()", "torch.accelerator.synchronize()"),
         ("torch.cuda.empty_cache()", "accelerator_module.empty_cache()"),
         ("torch.cuda.amp.autocast(enabled=x)", "accelerator_module.amp.autocast(enabled=x)"),

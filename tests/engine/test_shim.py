@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -194,6 +195,18 @@ def port(
     done = prepare((str(root),), no_cache=True, style=style, target=target, **options).run(quiet=True)
     changed = {r.path: apply(done.data(r.path), r.auto).decode() for r in done.files if r.auto}
     return Port(changed, {(f.path, f.code, f.why) for r in done.files for f in (*r.findings, *r.inventory)})
+
+
+def test_a_cell_of_magics_gets_no_import(tmp_path: Path) -> None:
+    cells = [
+        "%load_ext autoreload\n%autoreload 2",
+        "# the data",
+        "from torchvision import datasets\nx = datasets.get().cuda()",
+    ]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": c} for c in cells]
+    text = json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    after = json.loads(port(tmp_path, {"a.ipynb": text}).changed["a.ipynb"])["cells"]
+    assert [cell["source"] for cell in after] == [*cells[:2], IMPORTS + cells[2]]
 
 
 MAIN = '\n\ndef main():\n    print(net())\n\n\nif __name__ == "__main__":\n    main()\n'

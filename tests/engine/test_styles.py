@@ -47,7 +47,7 @@ def main(model, batch, rank):
     model = model.to(accelerator_type)
     batch = batch.to(accelerator_type, non_blocking=True)
     other = torch.zeros(3, device=f"{{accelerator_type}}:{{rank}}").cuda(rank)
-    if (batch.device.type == accelerator_type) and (other.device.type == accelerator_type):
+    if batch.device.type == accelerator_type and other.device.type == accelerator_type:
         torch.accelerator.synchronize()
         torch.cuda.nvtx.mark("here")
     return device, model

@@ -36,6 +36,8 @@ class CudaMethod(Rule):
         in_module = self._module_function(original, file)
         if receiver != "torch" and (receiver != "unknown" or file.facts.own.cuda or in_module):
             why = "own" if receiver == "own" else "of-a-module" if in_module else "unknown"
+            if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
+                return Hit(original, "own-kept" if why == "own" else why, values=_called(None))
             return Hit(original, why, new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)

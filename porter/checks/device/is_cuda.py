@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
+
+_AROUND = (
+    ast.If,
+    ast.While,
+    ast.IfExp,
+    ast.Assert,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.Return,
+    ast.BoolOp,
+    ast.Call,
+    ast.keyword,
+)
 
 
 class IsCuda(Rule):
@@ -20,7 +35,19 @@ class IsCuda(Rule):
         link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
-        new = file.style.on_device(updated, file)
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
+        if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
+            return Hit(original, "unknown")
+        new = file.style.on_device(updated, file)
         why = "attribute" if isinstance(new, cst.Attribute) else "type"
+        if isinstance(new, cst.Comparison) and link is not None and _stands_alone(link):
+            new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
         return Hit(original, why if safe else "unknown", new=new, safe=safe, loads=True)
+
+
+def _stands_alone(link: Link) -> bool:
+    """Whether a comparison in the place of `x.is_cuda` means the same without parentheses. `link`: of something in it."""
+    while getattr(link[0], "attr", "") != "is_cuda" and link[1] is not None:
+        link = link[1]
+    parent = link[1] and link[1][0]
+    return isinstance(parent, _AROUND) and link[0] is not getattr(parent, "func", None)

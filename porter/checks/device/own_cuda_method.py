@@ -16,7 +16,7 @@ class OwnCudaMethod(Rule):
 
     def visit(self, original: cst.FunctionDef, updated: cst.FunctionDef, file: RuleFile) -> Answer:
         old = original.name.value
-        if old not in ("cuda", "is_cuda"):
+        if old not in ("cuda", "is_cuda") or not file.style.one_world:  # on GPUs as well, callers keep the old name
             return None
         new, method = old.replace("cuda", file.target.device), file.around.method()
         if method is None or new in method[0]:

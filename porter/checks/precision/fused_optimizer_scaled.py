@@ -19,9 +19,9 @@ class FusedOptimizerScaled(Rule):
         if not place or file.tested:
             return None
         new = None  # device comes first there since torch 2.3
-        if file.style.one_world and file.target.torch >= (2, 3) and _is_below_torch(original.func):
-            device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
-            new = updated.with_changes(func=dotted("torch.amp.GradScaler"), args=[device, *updated.args])
+        if file.target.torch >= (2, 3) and _is_below_torch(original.func) and (device := file.style.device_type(file)):
+            args = [cst.Arg(device), *updated.args]
+            new = updated.with_changes(func=dotted("torch.amp.GradScaler"), args=args)
         return Hit(original.func, "scaled", new=new, values=(("place", place),), loads=True)
 
 

@@ -20,6 +20,10 @@ from porter.text.shells.script import Command, Script
 _ASKED = frozenset({"which", "type", "hash", "command"})
 _SMI = "nvidia-smi"
 _COUNTS = lazy(r"-L\b|--list-gpus|--query-gpu=(?:count|name|gpu_name|index)")
+_OF_NPUS = lazy(
+    r"(?i)ascend(?!ing)|(?<![a-z])npus?(?![a-z])|hccl"
+)  # the script chooses between both kinds of device already
+_IF, _FI = lazy(r"[ \t]*(?:el)?if\b"), lazy(r"\n[ \t]*fi\b")
 # a line for each GPU, and how many lines there are
 _COUNTED = lazy(
     r"nvidia-smi[ \t]+(?:-L|--list-gpus|--query-gpu=(?:name|gpu_name|index|uuid|gpu_uuid)[ \t]+--format=csv,noheader)"
@@ -45,6 +49,10 @@ class SmiCommands(TextRule):
                 counting = max(
                     (index for index, word in enumerate(command.words) if _COUNTS.search(word.text)), default=0
                 )
+                if chosen := [index for index in indices if _chooses(command, index, script)]:
+                    word = command.words[chosen[0]]
+                    yield Hit((word.start, word.end), "chosen")
+                    continue
                 calls += [
                     (command, index, _hit(command, index, counting > index, script, document, safe))
                     for index in indices
@@ -82,6 +90,18 @@ def _hit(command: Command, index: int, counts: bool, script: Script, document: D
 def _asks(command: Command, index: int) -> bool:
     words = command.words
     return bool(index) and (words[index - 1].name in _ASKED or index > 1 and words[0].name in _ASKED)
+
+
+def _chooses(command: Command, index: int, script: Script) -> bool:
+    """Whether the script looks for the tool to choose between GPUs and NPUs."""
+    if not _asks(command, index):
+        return False
+    text, reach = script.text, command.reach
+    if not reach and _IF.match(
+        text, text.rfind("\n", 0, command.start) + 1
+    ):  # `if [ -x "$(command -v nvidia-smi)" ]; then`
+        reach = end.start() if (end := _FI.search(text, command.end)) else 0
+    return _OF_NPUS.search(text[command.start : reach]) is not None
 
 
 def _reach(command: Command, index: int, script: Script) -> int:

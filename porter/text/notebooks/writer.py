@@ -75,7 +75,7 @@ class View:
             start == end
             and new.endswith("\n")
             and first
-            and (first == len(book.lines) or book.lines[first].number == 1)
+            and (first == len(book.lines) or book.lines[first].number == 1 and _has_code(book, first - 1))
         ):
             # what is put below the last line of a cell belongs to that cell
             above = book.lines[first - 1]
@@ -92,6 +92,18 @@ class View:
             return None
         begin, stop = line.start + start - book.starts[first], other.start + end - book.starts[last]
         return Edit(line.cell.number - 1, begin, stop, _ended(line, new))
+
+
+def _has_code(book: Notebook, last: int) -> bool:
+    """Whether something but magics, comments and empty lines stands in the cell whose last line this is: else nothing is put
+    below it."""
+    cell = book.lines[last].cell
+    while last >= 0 and book.lines[last].cell is cell:
+        text = book.python[last].strip()
+        if text and not text.startswith("#") and book.shields[last] is None:
+            return True
+        last -= 1
+    return False
 
 
 def _touches(line: Line, shield: int, start: int, end: int, new: str) -> bool:
