@@ -289,9 +289,13 @@ def _plain(name):
 
 
 def _local(tensor):
+    """Of complex numbers both parts, as a last dimension."""
+    import torch
+
     tensor = tensor.detach()
     tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return tensor.coalesce().values() if tensor.is_sparse else tensor
+    tensor = tensor.coalesce().values() if tensor.is_sparse else tensor
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def _weight(parameter):

@@ -226,6 +226,29 @@ def test_of_a_closure_that_runs_often_nothing_is_told(put_in) -> None:
     assert not norms_of_updates(put_in(CLOSURE, "--loss-log", "log.jsonl"))
 
 
+def test_weights_of_complex_numbers(put_in) -> None:
+    """As layers have that learn in the frequencies."""
+    text = PLAIN.replace("optimizer = ", COMPLEX + "optimizer = ", 1)
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
+    updates = norms_of_updates(folder)
+    assert {row["values"] for row in updates} == {58 + 2 * 16}
+    assert [row["grad_norm"] for row in updates] == pytest.approx([0.1] * 8, rel=1e-4)
+    rows = records(folder / "log.jsonl")
+    about = of("weights", rows)[0]["parameters"]["0.mixed"]
+    assert (about["norm"], about["shape"], about["dtype"]) == (pytest.approx(5.0), [4, 4], "complex64")
+    assert all(row["gradients"]["0.mixed"] > 0 and row["marks"]["0.mixed"] for row in of("norms", rows))
+    assert rows[-1]["kind"] == "end"
+
+
+COMPLEX = """\
+class Spectral(nn.Linear):
+    def forward(self, x):
+        return super().forward((torch.fft.fft(x) @ self.mixed).real)
+model[0] = Spectral(4, 8)
+model[0].mixed = nn.Parameter(torch.full((4, 4), 0.75 + 1j))
+"""
+
+
 def test_as_many_batches_as_are_asked_for(put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl", "--batches", "2")
     assert run(folder).returncode == 0
