@@ -553,7 +553,9 @@ def _record(optimizers, scaler, grad_norm):
     if losses:
         row["loss"] = sum(losses[1:], losses[0]) / (1 if _state.is_part else len(losses))
     row["lr"] = next((group.get("lr") for each in optimizers for group in each.param_groups), None)
-    total, norms, marks = _state.stash or _gradients(optimizers, _factor(scaler, optimizers))
+    is_others = _state.stashed and not any(one is each for one in _state.stashed for each in optimizers)
+    stash = None if is_others else _state.stash
+    total, norms, marks = stash or _gradients(optimizers, _factor(scaler, optimizers))
     row["grad_norm"] = next((norm for norm in (grad_norm, _state.clip, total) if norm is not None), None)
     row["loss_scale"] = getattr(scaler, "_scale", None)  # get_scale() would wait for it
     if _state.clock is not None:
@@ -842,6 +844,8 @@ def _attach_lightning(trainer):
     def scaler():
         return getattr(getattr(trainer, "precision_plugin", None), "scaler", None)
 
+    _watch_module_clipping(library.LightningModule, scaler)
+
     class Recorder(library.Callback):
         def on_train_start(self, trainer, module):
             watch(module, trainer.optimizers)
@@ -861,6 +865,21 @@ def _attach_lightning(trainer):
             end()
 
     trainer.callbacks.append(Recorder())
+
+
+def _watch_module_clipping(kind, scaler):
+    """Of a module that steps its optimisers itself. It is the class that is changed: a module may be pickled."""
+    inner = getattr(kind, "clip_gradients", None)
+    if inner is None or hasattr(inner, "__wrapped__"):
+        return
+
+    @functools.wraps(inner)
+    def clip_gradients(self, optimizer, *args, **kwargs):
+        if not self.automatic_optimization:  # where a trainer clips, the step was told before
+            _before_clip(optimizer, scaler())
+        return inner(self, optimizer, *args, **kwargs)
+
+    kind.clip_gradients = clip_gradients
 
 
 def _attach_runner(runner):

@@ -425,6 +425,74 @@ for stage in range(2):
 """
 
 
+LIGHTNING = """\
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from torch import nn
+
+class Net(LightningModule):
+    automatic_optimization = False
+
+    def fit(self, tell):
+        torch.manual_seed(0)
+        self.g, self.d = nn.Linear(4, 4), nn.Linear(4, 2)
+        g, d = self.optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (self.g, self.d)]
+        tell("on_train_start")
+        for step in range(3):
+            (self.d(self.g(torch.ones(2, 4))) ** 2).mean().backward()
+            for optimizer in (g, d):
+                print(nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1e9).item())
+            self.clip_gradients(g, 0.01)
+            if step < 2:
+                tell("on_before_optimizer_step", g)
+                g.step()
+            self.clip_gradients(optimizer=d, gradient_clip_val=0.01)
+            if step == 2:
+                tell("on_before_optimizer_step", g)
+                g.step()
+            tell("on_before_optimizer_step", d)
+            d.step()
+            self.zero_grad()
+
+trainer = Trainer()
+trainer.fit(Net())
+"""
+LIGHTNING_PACKAGE = """\
+from torch import nn
+
+class Callback: pass
+
+class LightningModule(nn.Module):
+    def clip_gradients(self, optimizer, gradient_clip_val):
+        nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], gradient_clip_val)
+
+class Trainer:
+    def __init__(self):
+        self.callbacks = []
+
+    def fit(self, module):
+        def tell(event, *args):
+            self.optimizers = module.optimizers
+            for callback in self.callbacks:
+                getattr(callback, event)(self, module, *args)
+        module.fit(tell)
+"""
+
+
+def test_norms_of_a_module_that_clips_by_itself(put_in) -> None:
+    """They are those before clipping; where it clips both before either steps, those of the other are nobody's."""
+    folder = put_in(LIGHTNING, "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {"lightning/__init__.py": "", "lightning/pytorch/__init__.py": LIGHTNING_PACKAGE})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    norms = [row["grad_norm"] for row in of("step", rows)]
+    assert norms[:4] == pytest.approx(printed[:4]) and min(printed) > 0.02
+    assert norms[4:] == pytest.approx([0.01, 0.01], rel=1e-3)
+    assert [row["grad_norm"] for row in of("update", rows)] == pytest.approx([0.01] * 6, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("package", "module", "names"),
     [
