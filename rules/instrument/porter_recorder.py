@@ -542,7 +542,9 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
 
 
 def _moves(optimizer):
-    """Whether accelerate, or DeepSpeed, does not only accumulate."""
+    """Whether accelerate, DeepSpeed or mmengine does not only accumulate."""
+    if hasattr(optimizer, "should_update") and hasattr(optimizer, "_inner_count"):  # which a dictionary of them has not
+        return optimizer.should_update()
     if hasattr(optimizer, "is_gradient_accumulation_boundary"):
         return optimizer.is_gradient_accumulation_boundary()
     return getattr(getattr(optimizer, "gradient_state", None), "sync_gradients", True)
@@ -905,7 +907,8 @@ def _attach_runner(runner):
         def after_train_iter(self, runner, batch_idx=None, data_batch=None, outputs=None):
             values = getattr(runner, "outputs", None) if outputs is None else outputs
             values = values.get("log_vars", values) if isinstance(values, dict) else None
-            step(values, optimizer(), runner.model, getattr(runner, "data_batch", data_batch))
+            loss(values, batch=getattr(runner, "data_batch", data_batch))
+            step(optimizer=optimizer(), model=runner.model)
             end()
 
     _state.is_told_late = True

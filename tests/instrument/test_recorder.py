@@ -518,6 +518,36 @@ def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module:
     ]
 
 
+def test_a_runner_that_accumulates(put_in) -> None:
+    """One step of its optimiser for two passes, as mmengine's wrapper counts them."""
+    names = {"clips": "clip_func", "holds": "optim_wrapper", "trains": "train"}
+    text = RUNNER.format(package="mmengine.hooks", **names).replace("range(3)", "range(4)")
+    text = text.replace("        self.optimizer, self.", "        self._inner_count = 0\n        self.optimizer, self.")
+    text = text.replace("        self.clip_func(", ACCUMULATING + "        self.clip_func(")
+    text = text.replace("class Runner:", SHOULD_UPDATE + "class Runner:")
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {"mmengine/__init__.py": "", "mmengine/hooks.py": FRAMEWORK})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    means = [(printed[0] + printed[1]) / 2, (printed[2] + printed[3]) / 2]
+    assert [row["loss"] for row in of("step", rows)] == pytest.approx(means)
+    assert [row["step"] for row in of("update", rows)] == [row["step"] for row in of("norms", rows)] == [1, 2]
+
+
+ACCUMULATING = """\
+        self._inner_count += 1
+        if not self.should_update():
+            return
+"""
+SHOULD_UPDATE = """\
+    def should_update(self):
+        return self._inner_count % 2 == 0
+
+"""
+
+
 def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
     """A trainer of the framework's shape; the norm of each weight is that before clipping, as the whole norm is."""
     folder = put_in(TRAINER, "--loss-log", "log.jsonl", "--norms", "all")
