@@ -5,11 +5,12 @@
 
 The script runs as it is and with porter's lines, in two copies of the repository. A witness that shares no code with the
 recorder is loaded into both (a `sitecustomize`): it writes down the value of every backward pass, and at every step of an
-optimiser the norm of its gradients, or the one that clipping returned. The witness sets all seeds, so that both runs are
-one. What has to hold: both end alike and print the same (but for times and speeds, which are left out, and lines of the
-recorder), the passes, norms and learning rates of both are the same bits, the recorder's steps, losses, norms and learning rates
-are those of the witness, and `--remove` gives the old bytes. `--path DIR` goes into PYTHONPATH; a module `stand_in` in it is imported first, to put made-up data or
-weights where the script would fetch some.
+optimiser the norm of its gradients, and the one that they had before they were clipped. The witness sets all seeds, so that
+both runs are one. What has to hold: both end alike and print the same (but for times and speeds, which are left out, and
+lines of the recorder), the passes, norms and learning rates of both are the same bits, the recorder's steps, losses, norms
+(before clipping and after it) and learning rates are those of the witness, and `--remove` gives the old bytes. `--path DIR`
+goes into PYTHONPATH; a module `stand_in` in it is imported first, to put made-up data or weights where the script would fetch
+some.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def _watch():
     def stepping(optimizer):
         moved = [p for group in optimizer.param_groups for p in group["params"]]
         lr = float(optimizer.param_groups[0]["lr"])
-        put(kind="step", norm=norm(moved) if state["norm"] is None else state["norm"], lr=lr, optimizer=id(optimizer))
+        reaching = norm(moved)
+        was = reaching if state["norm"] is None else state["norm"]
+        put(kind="step", norm=was, update=reaching, lr=lr, optimizer=id(optimizer))
         state["norm"] = None
     def before(optimizer, args, kwargs):
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
@@ -167,6 +170,7 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
     print(f"witness: {_shown(bare)}; with porter's lines: {_shown(recorded)}; the same bits: {_alike(bare, recorded)}")
     print(f"recorder: {len(steps)} steps, {dict(Counter(row['kind'] for row in log))}")
     print("losses, norms and learning rates:", _right(steps, recorded))
+    print("norms that reach an optimiser:", _updated([row for row in log if row["kind"] == "update"], recorded))
     print("printed:", _printed(place))
     print("removed to the byte:", {name: after.get(name) for name in before} == before)
 
@@ -219,7 +223,7 @@ def _alike(bare: list[dict], recorded: list[dict]) -> str:
 
 
 def _plain(rows: list[dict]) -> list[tuple]:
-    return [(row["kind"], row.get("loss"), row.get("norm"), row.get("lr")) for row in rows]
+    return [(row["kind"], row.get("loss"), row.get("norm"), row.get("update"), row.get("lr")) for row in rows]
 
 
 def _printed(place: Path) -> str:
@@ -263,6 +267,13 @@ def _right(steps: list[dict], rows: list[dict]) -> str:
             rates += _near(step.get("lr"), taken[at][2])
             at += 1
     return f"{losses} of {len(steps)} losses, {norms} norms, {rates} learning rates, in the order of {len(taken)} steps"
+
+
+def _updated(updates: list[dict], rows: list[dict]) -> str:
+    """Where a step has two optimisers, the recorder may know one of them."""
+    reached = iter([row["update"] for row in rows if row["kind"] == "step"])
+    right = sum(any(_near(update["grad_norm"], norm) for norm in reached) for update in updates)
+    return f"{right} of {len(updates)} records, in the order of {sum(row['kind'] == 'step' for row in rows)} steps"
 
 
 def _is_of(step: dict, passes: list[float], norm: float) -> bool:

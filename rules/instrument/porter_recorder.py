@@ -289,9 +289,13 @@ def _plain(name):
 
 
 def _local(tensor):
+    """Of complex numbers both parts, as a last dimension."""
+    import torch
+
     tensor = tensor.detach()
     tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return tensor.coalesce().values() if tensor.is_sparse else tensor
+    tensor = tensor.coalesce().values() if tensor.is_sparse else tensor
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def _weight(parameter):
@@ -538,7 +542,9 @@ def step(loss=None, optimizer=None, model=None, batch=None, scaler=None, grad_no
 
 
 def _moves(optimizer):
-    """Whether accelerate, or DeepSpeed, does not only accumulate."""
+    """Whether accelerate, DeepSpeed or mmengine does not only accumulate."""
+    if hasattr(optimizer, "should_update") and hasattr(optimizer, "_inner_count"):  # which a dictionary of them has not
+        return optimizer.should_update()
     if hasattr(optimizer, "is_gradient_accumulation_boundary"):
         return optimizer.is_gradient_accumulation_boundary()
     return getattr(getattr(optimizer, "gradient_state", None), "sync_gradients", True)
@@ -549,7 +555,9 @@ def _record(optimizers, scaler, grad_norm):
     if losses:
         row["loss"] = sum(losses[1:], losses[0]) / (1 if _state.is_part else len(losses))
     row["lr"] = next((group.get("lr") for each in optimizers for group in each.param_groups), None)
-    total, norms, marks = _state.stash or _gradients(optimizers, _factor(scaler, optimizers))
+    is_others = _state.stashed and not any(one is each for one in _state.stashed for each in optimizers)
+    stash = None if is_others else _state.stash
+    total, norms, marks = stash or _gradients(optimizers, _factor(scaler, optimizers))
     row["grad_norm"] = next((norm for norm in (grad_norm, _state.clip, total) if norm is not None), None)
     row["loss_scale"] = getattr(scaler, "_scale", None)  # get_scale() would wait for it
     if _state.clock is not None:
@@ -838,6 +846,8 @@ def _attach_lightning(trainer):
     def scaler():
         return getattr(getattr(trainer, "precision_plugin", None), "scaler", None)
 
+    _watch_module_clipping(library.LightningModule, scaler)
+
     class Recorder(library.Callback):
         def on_train_start(self, trainer, module):
             watch(module, trainer.optimizers)
@@ -857,6 +867,21 @@ def _attach_lightning(trainer):
             end()
 
     trainer.callbacks.append(Recorder())
+
+
+def _watch_module_clipping(kind, scaler):
+    """Of a module that steps its optimisers itself. It is the class that is changed: a module may be pickled."""
+    inner = getattr(kind, "clip_gradients", None)
+    if inner is None or hasattr(inner, "__wrapped__"):
+        return
+
+    @functools.wraps(inner)
+    def clip_gradients(self, optimizer, *args, **kwargs):
+        if not self.automatic_optimization:  # where a trainer clips, the step was told before
+            _before_clip(optimizer, scaler())
+        return inner(self, optimizer, *args, **kwargs)
+
+    kind.clip_gradients = clip_gradients
 
 
 def _attach_runner(runner):
@@ -882,7 +907,8 @@ def _attach_runner(runner):
         def after_train_iter(self, runner, batch_idx=None, data_batch=None, outputs=None):
             values = getattr(runner, "outputs", None) if outputs is None else outputs
             values = values.get("log_vars", values) if isinstance(values, dict) else None
-            step(values, optimizer(), runner.model, getattr(runner, "data_batch", data_batch))
+            loss(values, batch=getattr(runner, "data_batch", data_batch))
+            step(optimizer=optimizer(), model=runner.model)
             end()
 
     _state.is_told_late = True

@@ -226,6 +226,29 @@ def test_of_a_closure_that_runs_often_nothing_is_told(put_in) -> None:
     assert not norms_of_updates(put_in(CLOSURE, "--loss-log", "log.jsonl"))
 
 
+def test_weights_of_complex_numbers(put_in) -> None:
+    """As layers have that learn in the frequencies."""
+    text = PLAIN.replace("optimizer = ", COMPLEX + "optimizer = ", 1)
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
+    updates = norms_of_updates(folder)
+    assert {row["values"] for row in updates} == {58 + 2 * 16}
+    assert [row["grad_norm"] for row in updates] == pytest.approx([0.1] * 8, rel=1e-4)
+    rows = records(folder / "log.jsonl")
+    about = of("weights", rows)[0]["parameters"]["0.mixed"]
+    assert (about["norm"], about["shape"], about["dtype"]) == (pytest.approx(5.0), [4, 4], "complex64")
+    assert all(row["gradients"]["0.mixed"] > 0 and row["marks"]["0.mixed"] for row in of("norms", rows))
+    assert rows[-1]["kind"] == "end"
+
+
+COMPLEX = """\
+class Spectral(nn.Linear):
+    def forward(self, x):
+        return super().forward((torch.fft.fft(x) @ self.mixed).real)
+model[0] = Spectral(4, 8)
+model[0].mixed = nn.Parameter(torch.full((4, 4), 0.75 + 1j))
+"""
+
+
 def test_as_many_batches_as_are_asked_for(put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl", "--batches", "2")
     assert run(folder).returncode == 0
@@ -402,6 +425,74 @@ for stage in range(2):
 """
 
 
+LIGHTNING = """\
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from torch import nn
+
+class Net(LightningModule):
+    automatic_optimization = False
+
+    def fit(self, tell):
+        torch.manual_seed(0)
+        self.g, self.d = nn.Linear(4, 4), nn.Linear(4, 2)
+        g, d = self.optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (self.g, self.d)]
+        tell("on_train_start")
+        for step in range(3):
+            (self.d(self.g(torch.ones(2, 4))) ** 2).mean().backward()
+            for optimizer in (g, d):
+                print(nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1e9).item())
+            self.clip_gradients(g, 0.01)
+            if step < 2:
+                tell("on_before_optimizer_step", g)
+                g.step()
+            self.clip_gradients(optimizer=d, gradient_clip_val=0.01)
+            if step == 2:
+                tell("on_before_optimizer_step", g)
+                g.step()
+            tell("on_before_optimizer_step", d)
+            d.step()
+            self.zero_grad()
+
+trainer = Trainer()
+trainer.fit(Net())
+"""
+LIGHTNING_PACKAGE = """\
+from torch import nn
+
+class Callback: pass
+
+class LightningModule(nn.Module):
+    def clip_gradients(self, optimizer, gradient_clip_val):
+        nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], gradient_clip_val)
+
+class Trainer:
+    def __init__(self):
+        self.callbacks = []
+
+    def fit(self, module):
+        def tell(event, *args):
+            self.optimizers = module.optimizers
+            for callback in self.callbacks:
+                getattr(callback, event)(self, module, *args)
+        module.fit(tell)
+"""
+
+
+def test_norms_of_a_module_that_clips_by_itself(put_in) -> None:
+    """They are those before clipping; where it clips both before either steps, those of the other are nobody's."""
+    folder = put_in(LIGHTNING, "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {"lightning/__init__.py": "", "lightning/pytorch/__init__.py": LIGHTNING_PACKAGE})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    norms = [row["grad_norm"] for row in of("step", rows)]
+    assert norms[:4] == pytest.approx(printed[:4]) and min(printed) > 0.02
+    assert norms[4:] == pytest.approx([0.01, 0.01], rel=1e-3)
+    assert [row["grad_norm"] for row in of("update", rows)] == pytest.approx([0.01] * 6, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("package", "module", "names"),
     [
@@ -425,6 +516,36 @@ def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module:
     assert [(row["step"], row["grad_norm"]) for row in of("update", rows)] == [
         (step, pytest.approx(0.01, rel=1e-4)) for step in (1, 2, 3)
     ]
+
+
+def test_a_runner_that_accumulates(put_in) -> None:
+    """One step of its optimiser for two passes, as mmengine's wrapper counts them."""
+    names = {"clips": "clip_func", "holds": "optim_wrapper", "trains": "train"}
+    text = RUNNER.format(package="mmengine.hooks", **names).replace("range(3)", "range(4)")
+    text = text.replace("        self.optimizer, self.", "        self._inner_count = 0\n        self.optimizer, self.")
+    text = text.replace("        self.clip_func(", ACCUMULATING + "        self.clip_func(")
+    text = text.replace("class Runner:", SHOULD_UPDATE + "class Runner:")
+    folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
+    write(folder, {"mmengine/__init__.py": "", "mmengine/hooks.py": FRAMEWORK})
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    printed = [float(line) for line in done.stdout.split()]
+    rows = records(folder / "log.jsonl")
+    means = [(printed[0] + printed[1]) / 2, (printed[2] + printed[3]) / 2]
+    assert [row["loss"] for row in of("step", rows)] == pytest.approx(means)
+    assert [row["step"] for row in of("update", rows)] == [row["step"] for row in of("norms", rows)] == [1, 2]
+
+
+ACCUMULATING = """\
+        self._inner_count += 1
+        if not self.should_update():
+            return
+"""
+SHOULD_UPDATE = """\
+    def should_update(self):
+        return self._inner_count % 2 == 0
+
+"""
 
 
 def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
