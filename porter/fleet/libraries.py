@@ -16,7 +16,17 @@ from porter.fleet.row import DONE, SCHEMA
 from porter.reach.fact_file import render
 from porter.reach.known import for_every_target
 
-ASIDE = ("tests", "test", "docs", "examples", "benchmarks")
+ASIDE = (
+    "tests",
+    "test",
+    "docs",
+    "demo",
+    "examples",
+    "benchmarks",
+    "projects",
+    "scripts",
+    "tools",
+)  # nobody imports these
 
 
 class Shared(NamedTuple):

@@ -165,8 +165,8 @@ def test_the_terminal_names_them(porter):
 @pytest.mark.parametrize(
     ("files", "name", "package"),
     [
-        (["kit/__init__.py", "kit/ops/__init__.py", "tests/__init__.py", "setup.py"], "anything", "kit"),
-        (["src/kit_ops/__init__.py", "tools/__init__.py"], "Kit-Ops==1.0.post2", "src/kit_ops"),
+        (["kit/__init__.py", "kit/ops/__init__.py", "tests/__init__.py", "tools/__init__.py"], "anything", "kit"),
+        (["src/kit_ops/__init__.py", "more/__init__.py"], "Kit-Ops==1.0.post2", "src/kit_ops"),
         (["kit/__init__.py", "hopper/__init__.py"], "kit-2.5.8", "kit"),
         (["kit/__init__.py", "hopper/__init__.py"], "hopper", "hopper"),
         (["__init__.py", "kit/__init__.py"], "kit", "."),
