@@ -30,7 +30,8 @@ def analyse_library(root: str, name: str, options: dict[str, Any], result: str, 
 
 
 def facts_for(root: str, options: dict[str, Any], libraries: list[Shared], work: str) -> tuple[str, ...]:
-    """The fact files of an analysis: those that the repository names, then those of the libraries of which it names none."""
+    """The fact files of an analysis: those that the repository names, then those of the libraries of which it names none
+    and that it does not hold itself: its own copy may be another version."""
     if not libraries:
         return ()
     base, table = root_of([root])
@@ -41,10 +42,14 @@ def facts_for(root: str, options: dict[str, Any], libraries: list[Shared], work:
     os.mkdir(folder := os.path.join(work, "libraries"))
     made = []
     for library in libraries:
-        if library.library not in known:
+        if library.library not in known and not _holds(root, library.library):
             made.append(os.path.join(folder, f"{library.library}.json"))
             _write(made[-1], _text(library, target_of(target)).encode())
     return (*own, *made)
+
+
+def _holds(root: str, package: str) -> bool:
+    return any(os.path.isfile(os.path.join(root, *top, package, "__init__.py")) for top in ((), ("src",)))
 
 
 def _text(library: Shared, target: str) -> str:

@@ -109,6 +109,13 @@ def test_what_a_repository_names_for_the_same_library_holds(porter):
 
 
 @pytest.mark.slow
+def test_a_repository_with_the_package_in_it_runs_its_own(porter):
+    written(porter.folder / "repos" / "vendored", {"train.py": OVERLAP, "src/shapes/__init__.py": ""})
+    fleet(porter, "--library", "checkout")
+    assert (len(found(porter, "uses")), found(porter, "vendored")) == (1, [])
+
+
+@pytest.mark.slow
 def test_what_a_torch_lacks_is_told_for_that_torch_alone(porter):
     written(porter.folder / "kit", {"__init__.py": KIT})
     written(porter.folder / "repos" / "uses", {"train.py": SPECTRUM})
