@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import TESTED, Porter
-from fleet_world import TRAIN, result_bytes, tarred, written
+from fleet_world import TRAIN, result_bytes, served, tarred, written
 
 from porter.errors import UserError
 from porter.fleet.libraries import package_in
@@ -167,6 +167,20 @@ def test_the_terminal_names_them(porter):
     written(porter.folder / "kit", {"__init__.py": KIT})
     assert "shared libraries: kit 3.1\n" in porter("fleet", "repos", "-o", "out", "--library", "kit").text
     assert "共用的库：kit 3.1\n" in porter("fleet", "repos", "-o", "out", "--library", "kit", "--lang", "zh").text
+
+
+@pytest.mark.slow
+def test_a_package_of_the_index(porter, monkeypatch):
+    index = written(
+        porter.folder / "web", {"kit-ops/index.html": '<a href="../kit_ops-1.0.tar.gz">kit_ops-1.0.tar.gz</a>'}
+    )
+    members = {"src/kit/__init__.py": KIT.encode(), "setup.py": b"raise SystemExit('run')\n"}
+    tarred(index / "kit_ops-1.0.tar.gz", members, "kit_ops-1.0/")
+    with served(index) as url:
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        fleet(porter, "--library", "kit-ops==1.0")
+    (row,) = document(porter)["libraries"]
+    assert (row["source"], row["library"], row["version"]) == ("kit-ops==1.0", "kit", "3.1")
 
 
 @pytest.mark.parametrize(
