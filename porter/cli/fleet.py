@@ -24,6 +24,14 @@ def fleet(
             "--output", "-o", help="Where results go; what is whole there is not done again.", metavar="FOLDER"
         ),
     ],
+    library: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--library",
+            help="A library that the repositories use, named as in LIST: analysed once, its facts go to all; repeatable.",
+            metavar="ENTRY",
+        ),
+    ] = None,
     against: Annotated[
         str | None, typer.Option("--against", help="Also what changed since this earlier fleet.", metavar="OLD")
     ] = None,
@@ -47,4 +55,6 @@ def fleet(
     """Many repositories, ranked: which first, what blocks most of them, what it costs. Exit 1: one has no result."""
     from porter.commands.fleet import fleet as command
 
-    return command(listed, output, against, jobs, timeout, memory, ray, target, style, progress, quiet, lang)
+    return command(
+        listed, output, against, jobs, timeout, memory, ray, target, style, progress, quiet, lang, library or ()
+    )

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from porter.commands import fleet_libraries
 from porter.commands.fleet_progress import Show, shown
 from porter.commands.settings import settings_here
 from porter.errors import check_choice
@@ -36,20 +37,25 @@ def fleet(
     progress: str | None = None,
     quiet: bool = False,
     lang: str | None = None,
+    library: Sequence[str] = (),
 ) -> int:
     check_choice("--progress", progress, PROGRESS)
     options = {key: value for key, value in (("target", target), ("style", style), ("lang", lang)) if value}
-    language = settings_here(target, lang)[0].overridden(style=style).lang
-    found = entries(listed, output)
+    settings, here = settings_here(target, lang)
+    language = settings.overridden(style=style).lang
+    found, libraries = entries(listed, output), fleet_libraries.named(library)
     earlier = _earlier(against) if against else None
     place = output if "://" in output else os.path.abspath(output)
-    tasks = [of_entry(entry, options, place, Limits(timeout, memory)) for entry in found if entry.error is None]
+    limits = Limits(timeout, memory)
+    tasks = [of_entry(entry, options, place, limits) for entry in found if entry.error is None]
     store = opened(output)
     store.begin()
     try:
         with shown(progress == "json", quiet, language) as tell:
+            shared, told = fleet_libraries.analysed(libraries, here, place, store, limits, jobs)
+            tasks = [task._replace(libraries=shared) for task in tasks]
             rows, new = _rows(found, tasks, _engine(tasks, jobs, ray), tell)
-        document = summary.document(found, rows, language, earlier)
+        document = summary.document(found, rows, language, earlier, told)
         _write(store, document)
     finally:
         store.end()

@@ -1,4 +1,5 @@
-"""What a process of `porter fleet` does: one repository comes in, and is analysed as `porter analyze` does it.
+"""What a process of `porter fleet` does: one repository, or one library, comes in and is analysed as
+`porter analyze` does it.
 
 Its argument is the folder that it works in. The task is a line of standard input, which stays open: where it ends, so does
 this process, with git and all else that it started, and the folder goes. The answer is a line of standard output.
@@ -15,13 +16,14 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from porter.commands.fleet_facts import analyse_library, facts_for, shared_of
 from porter.errors import UserError
 from porter.files.documents import Json
 from porter.files.errors import FilesError
 from porter.fleet import identity
 from porter.fleet.entries import ARCHIVE, FOLDER, GIT, name_of
 from porter.fleet.fetch import commit_there, fetch
-from porter.fleet.layout import FINDINGS, REPORT, ROW, with_key
+from porter.fleet.layout import FINDINGS, LIBRARIES, REPORT, ROW, with_key
 from porter.fleet.row import of_report
 from porter.fleet.task import SAME
 
@@ -100,12 +102,23 @@ def _perform(task: Json) -> str:
     key = _key(task, fetched or subject or "")
     if key == task["known"]:
         return SAME
-    _analyse(root, task["options"], os.path.join(task["work"], "result"), key)
+    result = os.path.join(task["work"], "result")
+    if task["shelf"] == LIBRARIES:
+        analyse_library(root, task["name"], task["options"], result, key)
+    else:
+        facts = facts_for(root, task["options"], shared_of(task), task["work"])
+        _analyse(root, {**task["options"], "facts": facts}, result, key)
     return "done"
 
 
 def _key(task: Json, subject: str) -> str:
-    return identity.key(task["porter"], task["options"], [task["kind"], subject])
+    return identity.key(task["porter"], task["options"], [task["kind"], subject, _known(task)])
+
+
+def _known(task: Json) -> list[str]:
+    """What else decides the result: of a library how it is named, of a repository what is known of the libraries."""
+    texts = [library.text for library in shared_of(task)]
+    return [task["name"]] if task["shelf"] == LIBRARIES else [identity.of_text(text) for text in texts]
 
 
 def _subject(kind: str, where: str, revision: str) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 from porter.errors import UserError
 from porter.files.documents import Json
 from porter.fleet import identity
+from porter.fleet.libraries import Shared
 from porter.fleet.row import of_failure
 from porter.fleet.task import Task, perform
 
@@ -54,17 +55,22 @@ def _call(address: str) -> None:
 
 def _rows(ray: Any, tasks: Sequence[Task]) -> Iterator[tuple[str, Json]]:
     # a result that is there is not made again, so that a task may be tried as often as nodes die
-    remote = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(perform)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_perform)
+    shared = ray.put(tasks[0].libraries if tasks else ())  # comes to each node once
     waiting = iter(tasks)
     running: dict[Any, str] = {}
     while True:
         room = max(1, AHEAD * int(ray.cluster_resources().get("CPU", 1)))
         while len(running) < room and (task := next(waiting, None)) is not None:
-            running[remote.remote(task)] = task.id
+            running[remote.remote(task._replace(libraries=()), shared)] = task.id
         if not running:
             return
         for done in ray.wait([*running], num_returns=1)[0]:
             yield running.pop(done), _row(ray, done)
+
+
+def _perform(task: Task, libraries: tuple[Shared, ...]) -> Json:
+    return perform(task._replace(libraries=libraries))
 
 
 def _row(ray: Any, done: Any) -> Json:

@@ -67,6 +67,16 @@ def entries(listed: str, output: str) -> list[Entry]:
     return _told_apart(found)
 
 
+def libraries(given: Iterable[str]) -> list[Entry]:
+    """What `--library` names, each as a line of a list; a path may have spaces. Raises UserError."""
+    base = os.getcwd()
+    found = []
+    for text in given:
+        is_path = os.path.lexists(os.path.expanduser(text))
+        found.append(_entry("--library", text, "", "", base) if is_path else _of_line(text, "--library", base))
+    return _told_apart(found)
+
+
 def _of_folder(folder: str, output: str) -> Iterator[Entry]:
     ours = os.path.realpath(output)
     try:

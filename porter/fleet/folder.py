@@ -10,7 +10,7 @@ from contextlib import suppress
 from porter.files.documents import Json
 from porter.files.lock import Lock
 from porter.files.write import create, flush_folder
-from porter.fleet.layout import MARK, REPOSITORIES, ROW, foreign, unwritable, whole
+from porter.fleet.layout import MARK, ROW, foreign, unwritable, whole
 
 UNFINISHED = ".unfinished"
 
@@ -34,21 +34,24 @@ class Folder:
     def end(self) -> None:
         self._lock.release()
 
-    def row(self, name: str) -> Json | None:
+    def row(self, shelf: str, name: str) -> Json | None:
         try:
-            with open(os.path.join(self.path, REPOSITORIES, name, ROW), "rb") as stream:
-                return whole(stream.read())
+            return whole(self.read(shelf, name, ROW))
         except OSError:
             return None
 
-    def put(self, name: str, folder: str) -> None:
+    def read(self, shelf: str, name: str, file: str) -> bytes:
+        with open(os.path.join(self.path, shelf, name, file), "rb") as stream:
+            return stream.read()
+
+    def put(self, shelf: str, name: str, folder: str) -> None:
         try:
-            self._put(name, folder)
+            self._put(shelf, name, folder)
         except OSError as error:
             raise unwritable(self.shown, error) from None
 
-    def _put(self, name: str, folder: str) -> None:
-        waiting, ready = (os.path.join(self.path, part) for part in (UNFINISHED, REPOSITORIES))
+    def _put(self, shelf: str, name: str, folder: str) -> None:
+        waiting, ready = (os.path.join(self.path, part) for part in (UNFINISHED, shelf))
         for place in (waiting, ready):
             os.makedirs(place, exist_ok=True)
         copy = os.path.join(waiting, f"{name}-{secrets.token_hex(8)}")

@@ -52,6 +52,10 @@ def of_file(file: str) -> str:
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
+def of_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def of_bytes(file: str) -> str:
     digest = hashlib.sha256()
     with open(file, "rb") as stream:

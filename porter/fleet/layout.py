@@ -10,7 +10,8 @@ from porter.files.documents import Json
 from porter.fleet.row import SCHEMA
 from porter.report.sanitise import as_json
 
-REPOSITORIES, ROW, REPORT, FINDINGS = "repositories", "row.json", "report.html", "findings.json"
+REPOSITORIES, LIBRARIES = "repositories", "libraries"  # the shelves of results
+ROW, REPORT, FINDINGS = "row.json", "report.html", "findings.json"
 MARK = ".porter-fleet"  # a place with this is ours
 
 

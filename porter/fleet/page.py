@@ -43,6 +43,11 @@ def headline(totals: Json, lang: str) -> str:
     return say("headline.comma", lang).join([first, *rest])
 
 
+def library_names(found: Json, lang: str) -> str:
+    names = (" ".join(filter(None, (row["library"], row["version"]))) for row in found["libraries"])
+    return say("headline.comma", lang).join(names)
+
+
 def span(days: Sequence[float]) -> str:
     least, most = (f"{n:,.10g}" for n in days)
     return most if least in (most, "0") else f"{least}–{most}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from porter.errors import UserError
 from porter.files.documents import Json
-from porter.fleet.layout import MARK, REPOSITORIES, ROW, foreign, unwritable, whole
+from porter.fleet.layout import MARK, ROW, foreign, unwritable, whole
 
 
 class Remote:
@@ -38,14 +38,18 @@ class Remote:
     def end(self) -> None:
         pass
 
-    def row(self, name: str) -> Json | None:
+    def row(self, shelf: str, name: str) -> Json | None:
         try:
-            return whole(self._files.cat_file(self._place(REPOSITORIES, name, ROW)))
+            return whole(self.read(shelf, name, ROW))
         except (FileNotFoundError, KeyError):
             return None
 
-    def put(self, name: str, folder: str) -> None:
-        place = self._place(REPOSITORIES, name)
+    def read(self, shelf: str, name: str, file: str) -> bytes:
+        data: bytes = self._files.cat_file(self._place(shelf, name, file))
+        return data
+
+    def put(self, shelf: str, name: str, folder: str) -> None:
+        place = self._place(shelf, name)
         self._files.makedirs(place, exist_ok=True)
         if self._files.exists(f"{place}/{ROW}"):
             self._files.rm(f"{place}/{ROW}")

@@ -6,7 +6,7 @@ import csv
 import io
 
 from porter.files.documents import Json
-from porter.fleet.page import headline, span
+from porter.fleet.page import headline, library_names, span
 from porter.fleet.row import FAILED, SHARED
 from porter.fleet.summary import BLOCKED, CLEAR, best
 from porter.report.csv import cell
@@ -29,6 +29,8 @@ def lines(found: Json) -> list[Line]:
     if first := best(found["obstacles"]):
         values = {"name": first["name"], "frees": first["frees"], "n": first["repositories"]}
         rows.append([(say("best", lang, **values), "")])
+    if found["libraries"]:
+        rows.append([(say("text.libraries", lang, names=library_names(found, lang)), "")])
     shared = [at for at in found["obstacles"] if at["kind"] in SHARED][: FIRST // 2]
     for at in shared:
         text = say("text.wait", lang, n=at["repositories"], all=totals["repositories"], name=at["name"])

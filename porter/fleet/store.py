@@ -17,9 +17,12 @@ class Store(Protocol):
         command is at work there."""
 
     def end(self) -> None: ...
-    def row(self, name: str) -> Json | None: ...
-    def put(self, name: str, folder: str) -> None:
+    def row(self, shelf: str, name: str) -> Json | None: ...
+    def put(self, shelf: str, name: str, folder: str) -> None:
         """The files of `folder` become the result `name`."""
+
+    def read(self, shelf: str, name: str, file: str) -> bytes:
+        """A file of a result. Raises OSError."""
 
     def write(self, file: str, text: str) -> None: ...
 

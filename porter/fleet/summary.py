@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from porter import __version__
 from porter.errors import UserError
@@ -22,8 +22,15 @@ _TREND = ("stops", "blockers", "percent", "days")
 _COMPARED = {"id", "name", "source", "state", "left", "percent", "blockers", "days"}  # of a row of an earlier fleet
 
 
-def document(entries: Iterable[Entry], rows: Mapping[str, Json], lang: str, against: tuple[str, Json] | None) -> Json:
-    """`rows`: by the id of an entry; of one that is none, its error is the row. `against`: the name of an earlier fleet."""
+def document(
+    entries: Iterable[Entry],
+    rows: Mapping[str, Json],
+    lang: str,
+    against: tuple[str, Json] | None,
+    libraries: Sequence[Json] = (),
+) -> Json:
+    """`rows`: by the id of an entry; of one that is none, its error is the row. `against`: the name of an earlier fleet.
+    `libraries`: those that all share."""
     made = [_of(entry, rows[entry.id] if entry.error is None else of_failure(**entry.error)) for entry in entries]
     made.sort(key=_order)
     for rank, row in enumerate((row for row in made if row["stage"] in (CLEAR, BLOCKED)), 1):
@@ -36,6 +43,7 @@ def document(entries: Iterable[Entry], rows: Mapping[str, Json], lang: str, agai
         "totals": _totals(made),
         "against": against[0] if against else None,
         "gone": gone,
+        "libraries": list(libraries),
         "obstacles": _obstacles(made),
         "repositories": made,
     }

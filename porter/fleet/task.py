@@ -1,4 +1,4 @@
-"""One repository, in a process of its own that has a limit of time and of memory, and that ends with the one that started it.
+"""One repository, or one library, in a process of its own that has a limit of time and of memory, and that ends with the one that started it.
 
 Every engine calls `perform`, with the same task. It never raises for what a repository does: that is a row.
 """
@@ -19,7 +19,8 @@ from typing import NamedTuple
 from porter.files.documents import Json
 from porter.fleet import identity
 from porter.fleet.entries import Entry
-from porter.fleet.layout import ROW
+from porter.fleet.layout import REPOSITORIES, ROW
+from porter.fleet.libraries import Shared
 from porter.fleet.row import of_failure
 from porter.fleet.store import opened
 
@@ -42,10 +43,14 @@ class Task(NamedTuple):
     output: str
     porter: str  # which one gave the task: porter.fleet.identity
     limits: Limits
+    name: str = ""
+    shelf: str = REPOSITORIES  # or LIBRARIES: what is made of it
+    libraries: tuple[Shared, ...] = ()  # of which every analysis knows
 
 
 def of_entry(entry: Entry, options: Json, output: str, limits: Limits) -> Task:
-    return Task(entry.id, entry.kind, entry.where, entry.revision, options, output, identity.of_porter(), limits)
+    porter = identity.of_porter()
+    return Task(entry.id, entry.kind, entry.where, entry.revision, options, output, porter, limits, entry.name)
 
 
 def perform(task: Task, started: Callable[[subprocess.Popen[bytes]], None] = lambda child: None) -> Json:
@@ -57,7 +62,7 @@ def perform(task: Task, started: Callable[[subprocess.Popen[bytes]], None] = lam
             f"this node has porter {here}, the command has {task.porter}; install the same everywhere",
             f"该节点上的 porter 为 {here}，发起命令的为 {task.porter}；请在各节点安装同一版本",
         ) | {"is_new": False}
-    known = store.row(task.id)
+    known = store.row(task.shelf, task.id)
     try:
         with tempfile.TemporaryDirectory(prefix="porter-fleet-", ignore_cleanup_errors=True) as work:
             result = os.path.join(work, "result")
@@ -69,7 +74,7 @@ def perform(task: Task, started: Callable[[subprocess.Popen[bytes]], None] = lam
                 return answer | {"is_new": False}  # what an earlier run made stays, for when it can be had again
             with open(os.path.join(result, ROW), "rb") as stream:
                 row: Json = json.loads(stream.read())
-            store.put(task.id, result)
+            store.put(task.shelf, task.id, result)
     except OSError as error:  # no room for temporary files, no more processes
         return of_failure(*[str(error.strerror or error)] * 2) | {"is_new": False}
     return row | {"is_new": True}

@@ -13,6 +13,7 @@ from porter.files.documents import Json
 from porter.python.source import Source
 from porter.reach.body import End, Steps
 from porter.reach.compiled import Natives
+from porter.reach.known import target_of
 from porter.reach.library import CLASS, FUNCTION, Library, Symbol
 from porter.reach.reading import Reading
 from porter.reach.ways import solve, sometimes
@@ -53,7 +54,7 @@ def make(folder: Path, session: Session) -> Json:
         "porter": __version__,
         "library": library.package.name,
         "version": library.package.version,
-        "target": f"torch_npu={session.target.torch_npu},soc={session.target.soc}",
+        "target": target_of(session.target),
         "read": {"modules": len(library.package.files), "functions": known},
         "modules": modules,
         "functions": functions,

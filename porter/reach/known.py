@@ -39,6 +39,23 @@ def read(files: Iterable[Path], target: Target) -> Libraries:
     return Libraries(digest.hexdigest()[:16] if names else "", tuple(sorted(set(names))), facts)
 
 
+def target_of(target: Target) -> str:
+    """As a fact file names it, and `--target` takes it."""
+    return f"torch_npu={target.torch_npu},soc={target.soc}"
+
+
+def for_every_target(facts: Json) -> Json:
+    """A fact file without what a torch lacks, which is another matter for another torch; kernels are kernels everywhere."""
+    kinds = {
+        kind: {n: row for n, row in facts[kind].items() if not _of_one_target(row)} for kind in ("modules", "functions")
+    }
+    return {**facts, **kinds}
+
+
+def _of_one_target(row: Json) -> bool:
+    return bool(row["verdict"] == "missing")
+
+
 def _document(file: Path, data: bytes) -> Json:
     try:
         document = json.loads(data)
@@ -77,9 +94,8 @@ def _is_row(row: object) -> bool:
 
 
 def _same_target(file: Path, document: Json, target: Target) -> None:
-    """What a torch lacks is another matter for another torch; kernels are kernels everywhere."""
-    wanted = f"torch_npu={target.torch_npu},soc={target.soc}"
-    if document["target"] != wanted and any(row["verdict"] == "missing" for row in _rows(document)):
+    wanted = target_of(target)
+    if document["target"] != wanted and any(map(_of_one_target, _rows(document))):
         raise UserError(
             f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}",
             f"{file}：针对 {document['target']} 生成，而本次目标为 {wanted}；{_CURE_ZH}，并加 --target {wanted}",

@@ -261,6 +261,7 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/fleet/identity.py": "hashes an archive and porter's own code",
     "porter/fleet/package.py": "what it has just fetched",
     "porter/fleet/task.py": "what its own process has said",
+    "porter/commands/fleet_facts.py": "writes what is known of a library",
     "porter/commands/fleet_repository.py": "writes the row of a repository; the memory that the process takes",
 }
 _OPENS = {

@@ -126,3 +126,16 @@ def test_a_cluster_that_is_none(repos):
         command(repos, str(repos / "out"), "--ray", "127.0.0.1:1"), capture_output=True, text=True, cwd=repos
     )
     assert done.returncode == 2 and done.stderr.startswith("porter: --ray 127.0.0.1:1: no cluster"), done.stderr
+
+
+def test_what_is_known_of_libraries_comes_to_the_nodes_with_the_tasks(cluster, repos):
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    kernel = "import triton\n\n\n@triton.jit\ndef kernel(x):\n    pass\n\n\ndef fast(x):\n    kernel[(1,)](x)\n    return x\n"
+    written(repos / "kit", {"__init__.py": kernel})
+    written(repos / "repos" / "uses", {"train.py": "import torch\nimport kit\n\n\ndef f(x):\n    return kit.fast(x)\n"})
+    ran(repos, str(repos / "ray"), "--ray", cluster.address, "--library", str(repos / "kit"))
+    ran(repos, str(repos / "local"), "--library", str(repos / "kit"))
+    found = result_bytes(repos / "ray")
+    assert found == result_bytes(repos / "local") and sum(b"PRT705" in found[name] for name in found) > 0
+    assert {event["state"] for event in ran(repos, str(repos / "ray"), "--library", str(repos / "kit"))} == {"kept"}

@@ -29,7 +29,7 @@ def test_a_result_has_the_rights_of_any_folder(folder, tmp_path):
     result = written(tmp_path / "result", {"row.json": "{}"})
     old = os.umask(0o027)
     try:
-        folder.put("a", str(result))
+        folder.put("repositories", "a", str(result))
     finally:
         os.umask(old)
     assert stat.S_IMODE(os.stat(os.path.join(folder.path, "repositories", "a")).st_mode) == 0o750

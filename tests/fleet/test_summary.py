@@ -14,6 +14,7 @@ import pytest
 from porter.errors import UserError
 from porter.fleet import show, summary
 from porter.fleet.entries import Entry
+from porter.fleet.libraries import of_summary, row_of
 from porter.fleet.page import page
 from porter.fleet.row import of_failure, of_report
 from porter.fleet.summary import best, document, read
@@ -118,9 +119,11 @@ def test_json_holds_its_schema():
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
     schema = json.loads((Path(summary.__file__).parent / "schema.json").read_text("utf-8"))
     found = made({**ROWS, "fresh": row()}, against=("old", json.loads(as_json(made(ROWS)))))
+    kit = row_of({"library": "kit", "version": "", "target": "t", "functions": {}, "modules": {}})
+    found["libraries"] = [of_summary(Entry("--library", "kit", "kit-1", "kit"), kit)]
     for one in (made(ROWS), found):
         jsonschema.validate(json.loads(as_json(one)), schema)
-        for extra in (one, one["totals"], one["repositories"][0], one["obstacles"][0]):
+        for extra in (one, one["totals"], one["repositories"][0], one["obstacles"][0], *one["libraries"]):
             extra["more"] = 1
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate(one, schema)
