@@ -15,7 +15,9 @@ from porter.cli.options import (
     All,
     Annotate,
     Baseline,
+    Distribute,
     Exclude,
+    Explained,
     Facts,
     FailOn,
     Force,
@@ -130,9 +132,7 @@ def migrate(
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
     no_undo: Annotated[bool, typer.Option("--no-undo", help="Keep nothing for `porter undo`.")] = False,
     verify: Annotated[str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")] = None,
-    distribute: Annotated[
-        str | None, typer.Option(help="Make one process per device of a training script.", metavar="SCRIPT")
-    ] = None,
+    distribute: Distribute = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,
@@ -152,12 +152,7 @@ def migrate(
 
 @app.command()
 def explain(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn, HCCL_BUFFSIZE, EI0006, train.py:70."
-        ),
-    ],
+    name: Explained,
     target: TargetText = None,
     lang: Lang = None,
 ) -> int:

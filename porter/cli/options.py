@@ -67,6 +67,15 @@ FileOutputs = Annotated[
     ),
 ]
 Plain = Annotated[str | None, typer.Option("--format", help="text (default) or json.")]
+Explained = Annotated[
+    str,
+    typer.Argument(
+        help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn, HCCL_BUFFSIZE, EI0006, train.py:70."
+    ),
+]
+Distribute = Annotated[
+    str | None, typer.Option("--distribute", help="Make one process per device of a training script.", metavar="SCRIPT")
+]
 Select = Annotated[
     list[str] | None,
     typer.Option("--select", help="Only these: codes, prefixes (PRT1) or slugs, with commas.", metavar="CODES"),

@@ -19,7 +19,7 @@ from porter.distribute.plan import distributed_already, plan
 from porter.distribute.refusals import Refused
 from porter.errors import Unreadable, UserError
 from porter.files.errors import FilesError, printable
-from porter.files.read import digest
+from porter.files.read import beginning, digest
 from porter.finding import Change, FileResult, apply
 from porter.instrument.program import Program
 from porter.python.source import Source
@@ -178,7 +178,7 @@ def _launched(root: Path, name: str, framework: str, told: Callable[[str, int], 
 def _absent(root: Path, new: dict[str, bytes]) -> dict[str, bytes]:
     """Those that are not there yet. Raises UserError for a file of that name that is another one."""
     for path, data in new.items():
-        if os.path.lexists(root / path) and not ((root / path).is_file() and (root / path).read_bytes() == data):
+        if os.path.lexists(root / path) and beginning(root / path, len(data) + 1) != data:
             raise UserError(
                 f"{path}: a file of this name is there already; move it away",
                 f"{path}：已存在同名文件；请先将其移走",

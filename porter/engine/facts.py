@@ -194,7 +194,6 @@ class Accelerators(NamedTuple):
     npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # their code runs on NPUs and on GPUs already; "" is the whole project
-
     held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
     moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
@@ -262,6 +261,7 @@ class Roads:
     # Python files that never reach torch; if the project uses torch, only those of them that mention CUDA
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project uses torch
+    loads: bool = False  # whether a file of it is known to import torch
     device: bool = True  # whether any of its programs may use a device
     outside: tuple[tuple[str, str], ...] = ()  # (program, folder beside the project that it imports from)
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs

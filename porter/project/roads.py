@@ -98,7 +98,8 @@ class Survey:
             foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
             lost -= self._on_the_way(constants) - foreign
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
-        return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device(), beside)
+        torch = self.torch or self._speaks()
+        return Roads(tuple(sorted(lost)), torch, bool(self.bearers), self._uses_device(), beside)
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""

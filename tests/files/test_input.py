@@ -252,6 +252,7 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/cli/outcome.py": "the null device, when nobody reads what is printed",
     "porter/report/html.py": "porter's own style sheet and script",
     "porter/instrument/own_files.py": "porter's own recorder",
+    "porter/distribute/own_files.py": "porter's own helper of distributed scripts",
     "porter/checkpoint/archive.py": "members of a zip file that the reader opened",
     "porter/checkpoint/torch_files.py": "members of a tar file that the reader opened",
     "porter/checkpoint/values.py": "maps a file that the reader opened",

@@ -7,7 +7,7 @@ What a script does where it finds the tool and what it reads from it there are o
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from porter.engine.rule import Hit, TextRule, named
@@ -43,13 +43,14 @@ class SmiCommands(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         safe = script.may_edit(document)
+        npus, ends = (tuple(match.start() for match in what.finditer(script.text)) for what in (_OF_NPUS, _FI))
         calls = []
         for command in script.commands:
             if indices := [index for index in heads(command) if command.words[index].name == _SMI]:
                 counting = max(
                     (index for index, word in enumerate(command.words) if _COUNTS.search(word.text)), default=0
                 )
-                if chosen := [index for index in indices if _chooses(command, index, script)]:
+                if chosen := [i for i in indices if _chooses(command, i, script, npus, ends)]:
                     word = command.words[chosen[0]]
                     yield Hit((word.start, word.end), "chosen")
                     continue
@@ -92,16 +93,16 @@ def _asks(command: Command, index: int) -> bool:
     return bool(index) and (words[index - 1].name in _ASKED or index > 1 and words[0].name in _ASKED)
 
 
-def _chooses(command: Command, index: int, script: Script) -> bool:
-    """Whether the script looks for the tool to choose between GPUs and NPUs."""
+def _chooses(command: Command, index: int, script: Script, npus: Sequence[int], ends: Sequence[int]) -> bool:
+    """Whether the script looks for the tool to choose between GPUs and NPUs. `npus`: where it says so; `ends`: of its `if`s."""
     if not _asks(command, index):
         return False
-    text, reach = script.text, command.reach
-    if not reach and _IF.match(
-        text, text.rfind("\n", 0, command.start) + 1
-    ):  # `if [ -x "$(command -v nvidia-smi)" ]; then`
-        reach = end.start() if (end := _FI.search(text, command.end)) else 0
-    return _OF_NPUS.search(text[command.start : reach]) is not None
+    reach = command.reach
+    if not reach and _IF.match(script.text, script.text.rfind("\n", 0, command.start) + 1):
+        end = bisect_left(ends, command.end)  # of `if [ -x "$(command -v nvidia-smi)" ]; then`
+        reach = ends[end] if end < len(ends) else 0
+    first = bisect_left(npus, command.start)
+    return first < len(npus) and npus[first] < reach
 
 
 def _reach(command: Command, index: int, script: Script) -> int:

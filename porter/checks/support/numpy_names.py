@@ -29,7 +29,7 @@ class NumpyNames(Rule):
 
     def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         # where nothing is computed with torch, the numpy of today is no matter of ours
-        if file.names.torch is None and not file.facts.roads.torch:
+        if file.names.torch is None and not file.facts.roads.loads:
             return None
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
