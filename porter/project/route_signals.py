@@ -53,7 +53,7 @@ def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     words = {name: [word.encode() for word in signal.get("words", ())] for name, signal in signals.items()}
     for path in paths:
-        if (text := data(path)) is not None:
+        if (text := _code(path, data)) is not None:
             for name, line in _present(path, text, signals, words, own):
                 places[name].append((path, line))
     return tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
@@ -68,7 +68,7 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
     parts: dict[str, Counter[str]] = {}
     scripts = Scripts(paths)
     for path in paths:
-        text = data(path)
+        text = _code(path, data)
         if text is None:
             continue
         statements = list(imports(text))
@@ -82,6 +82,15 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
     entries = tuple(sorted(scripts.entries(), key=lambda path: _order((path, 0))))
     return Gathered(tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
+
+
+def _code(path: str, data: Data) -> bytes | None:
+    """A text in which imports can be seen: of a notebook, without the quotes of JSON, and with the same lines. One that is a
+    single line shows none."""
+    text = data(path)
+    if text is None or not path.endswith(".ipynb"):
+        return text
+    return text.replace(b'\\"', b"'").replace(b"\\n", b";").replace(b'"', b" ")
 
 
 def _present(

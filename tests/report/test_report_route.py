@@ -110,6 +110,18 @@ def test_whose_trainer_it_is(report, text, name):
     assert report({"train.py": USES + text, "own.py": ""})["route"]["name"] == name
 
 
+def test_a_project_of_notebooks(report):
+    """Nothing but notebooks imports torch there, and a place is a line of the file."""
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    source = ["import torch\n", "from transformers import Trainer\n", "Trainer(torch.nn.Linear(2, 2).cuda())"]
+    notebook = {"cells": [{**cell, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    text = json.dumps(notebook, indent=1)
+    doc = report({"train.ipynb": text, "setup.py": ""})
+    line = text[: text.index("from transformers")].count("\n") + 1
+    assert doc["route"]["name"] == "transformers"
+    assert [(p["name"], p["place"]) for p in doc["packages"]] == [("transformers", f"train.ipynb:{line}")]
+
+
 def test_what_is_used_of_a_package_that_is_not_there(report):
     doc = report({
         "a.py": "from xformers.ops import (memory_efficient_attention,  # one\n    LowerTriangularMask as Mask)\n",
