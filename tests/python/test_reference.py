@@ -231,7 +231,7 @@ def test_names_of_generated_modules(data: bytes) -> None:
 @pytest.mark.slow
 def test_names_of_the_libraries() -> None:
     looked, chains, unclear = names_over(sampled(libraries(), 110, longest=15_000))
-    assert looked >= 80 and chains >= 2_000 and unclear > 0
+    assert looked >= 80 and chains >= 1_000 and unclear > 0  # how many depends on what is installed
 
 
 @pytest.mark.slow
