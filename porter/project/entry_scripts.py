@@ -20,7 +20,7 @@ class Scripts:
     def __init__(self, paths: Iterable[str]):
         self._inits = frozenset(path[: -len("__init__.py")] for path in paths if path.endswith("__init__.py"))
         self._guarded: dict[str, frozenset[str]] = {}  # path: the packages it imports
-        self._acting: list[str] = []
+        self._acting: dict[str, frozenset[str]] = {}
         self._imported: set[str] = set()  # last words of modules that somebody imports
         self._torch: set[str] = set()  # packages of the repository with a file that imports torch
 
@@ -36,13 +36,14 @@ class Scripts:
             return
         if is_guarded(text):
             self._guarded[path] = frozenset(first)
-        elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and acts(text):
-            self._acting.append(path)
+        elif path[: path.rfind("/") + 1] not in self._inits and acts(text):
+            self._acting[path] = frozenset(first)
 
     def entries(self) -> list[str]:
         started = {"torch"} | self._torch
         guarded = [path for path, first in self._guarded.items() if not started.isdisjoint(first)]
-        return guarded + [path for path in self._acting if _stem(path) not in self._imported]
+        acting = [path for path, first in self._acting.items() if not started.isdisjoint(first)]
+        return guarded + [path for path in acting if _stem(path) not in self._imported]
 
     def _package(self, path: str) -> str | None:
         """The top-level package that a file of the repository lies in."""

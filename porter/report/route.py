@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from porter.report.model import Report
 
 LIKELY = ("pretrain", "train", "finetune", "main", "run")  # words in the name of a script that trains
+# words in the name of one that does something else
+OTHERWISE = frozenset(
+    "eval evaluate evaluation test generate generation infer inference predict demo convert export".split()
+)
 NONE = "your_training.py"
 
 
@@ -116,10 +120,12 @@ def _entry(entries: tuple[str, ...]) -> str | None:
     import re
     import shlex
 
-    def likely(path: str) -> tuple[bool, bool, int, int, int]:
+    def likely(path: str) -> tuple[bool, bool, bool, int, int, int, int]:
         words = [word for word in re.split(r"[\W_]+", path.rpartition("/")[2].removesuffix(".py").lower()) if word]
         preference = next((n for n, word in enumerate(LIKELY) if word in words), len(LIKELY))
-        return (preference == len(LIKELY), SIDE.search(path) is not None, len(words), preference, entries.index(path))
+        unlikely, side = preference == len(LIKELY), SIDE.search(path) is not None
+        deep = path.count("/") // 2  # a project that another one brought along lies in folders of its own
+        return (unlikely, side, not OTHERWISE.isdisjoint(words), deep, len(words), preference, entries.index(path))
 
     names = [path for path in entries if path.isprintable() and shlex.quote(path) == path]
     return min(names, key=likely, default=None)

@@ -34,12 +34,13 @@ def test_scripts_that_start_something(report):
         "src/kit/__init__.py": "",
         "src/kit/core.py": TORCH,
         "src/launch.py": "from kit.core import main" + GUARD,  # torch comes with the repository's own package
+        "begin.py": "from kit import core\nfor x in range(3):\n    core.step(x)\n",
         "src/kit/acts.py": TORCH + "while True:\n    break\n",  # a module of a package
         "prepare.py": "import json" + GUARD,  # nothing of torch
         "tests/test_it.py": TORCH + GUARD,
         "other.py": TORCH + "def main(): pass\n",
     })  # fmt: skip
-    assert doc["entries"] == ["train.py", "src/launch.py", "tools/use.py", "tests/test_it.py"]
+    assert doc["entries"] == ["begin.py", "train.py", "src/launch.py", "tools/use.py", "tests/test_it.py"]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,8 @@ def test_scripts_that_start_something(report):
         (["train_rl.py", "pretrain_gpt.py", "tools/train.py"], "tools/train.py"),
         (["trainers/dpo_trainer.py", "bench_it.py"], "bench_it.py"),
         (["examples/train.py", "main.py"], "main.py"),
+        (["verl/trainer/main_eval.py", "verl/trainer/main_ppo.py"], "verl/trainer/main_ppo.py"),
+        (["retrieval/colbert/colbert/train.py", "run.py"], "run.py"),
         (["eval; rm -rf.py"], "your_training.py"),
         ([], "your_training.py"),
     ],
