@@ -6,6 +6,7 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import hints
 
 _BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
     "long": "int",
@@ -21,6 +22,7 @@ _SINCE = {
     "2.0": ("2.0.0", "2.3.0"),
 }  # among which the names are missing
 _BACK = frozenset({"bool", "long"})  # numpy 2.0 has them again
+_FRAMEWORKS = hints("another-framework")
 
 
 class NumpyNames(Rule):
@@ -29,7 +31,7 @@ class NumpyNames(Rule):
 
     def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         # where nothing is computed with torch, the numpy of today is no matter of ours
-        if file.names.torch is None and not file.facts.roads.loads:
+        if file.names.torch is None and (not file.facts.roads.loads or _is_of_another(file)):
             return None
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
@@ -51,3 +53,8 @@ class NumpyNames(Rule):
         # where the project holds on to an older numpy, nothing stops
         severity = "note" if file.facts.lists.leaves_out(*_SINCE[version]) else None
         return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)
+
+
+def _is_of_another(file: RuleFile) -> bool:
+    bound = (target for bindings in file.names.imports.values() for target, _ in bindings)
+    return any(target.partition(".")[0] in _FRAMEWORKS for target in bound)
