@@ -150,6 +150,11 @@ def library_on_cuda(resolved: str | None) -> str | None:
     return root if root in CUDA_LIBRARIES else None
 
 
+def is_part_of(path: str, library: str) -> bool:
+    """Whether a file is one of the library's own: there its names are not those of another library."""
+    return library in path.split("/")[:-1]
+
+
 def other_library(resolved: str | None) -> bool:
     """Whether a full name belongs to a library whose devices and backends are not those of torch."""
     if resolved is None:

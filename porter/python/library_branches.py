@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.evidence import call_name, is_log, library_on_cuda
+from porter.python.evidence import call_name, is_log, is_part_of, library_on_cuda
 from porter.python.index import ancestors, walk
 
 
@@ -35,6 +35,8 @@ def _served_by(file: RuleFile, block: list[ast.stmt], link: Link) -> str | None:
             continue
         names = [file.names.resolve(call.func, link) or "" for call in calls]
         found = next(filter(None, map(library_on_cuda, names)), None)
+        if found and is_part_of(file.path, found):
+            return None
         if any(name.startswith("torch.") for name in names) or not (found or _on(statement, made)):
             return None
         library = library or found

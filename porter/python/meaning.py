@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from porter.python import branches, capabilities, kernel_choices
 from porter.python.blocks import once_for_file, within
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, is_part_of
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
@@ -122,7 +122,8 @@ class Meaning:
 
     def asked_for(self, node: Node) -> str | None:
         """The other library for which the code asks `torch.cuda.is_available`."""
-        return branches.asked_for(self._file, self._file.chain(node))
+        library = branches.asked_for(self._file, self._file.chain(node))
+        return None if library is None or is_part_of(self._file.path, library) else library
 
     def decides(self, node: Node) -> tuple[str, str] | None:
         """Why a question for a GPU must stay as it is: see kernel_choices.Choice."""

@@ -195,3 +195,26 @@ def test_the_peak_of_a_gpu_in_a_test_is_an_example() -> None:
     source = b"import torch\n\npeak_flops = 312e12\n"
     assert [f.code for f in analyse("train.py", source, open_session()).findings] == ["PRT143"]
     assert not analyse("tests/test_flops.py", source, open_session()).findings
+
+
+BY_KERAS = """import torch
+from keras import config
+
+DEVICE = "cpu"
+if torch.cuda.is_available():
+    DEVICE = config.chosen("cuda")
+
+
+def matmul(x, device):
+    if device == "cuda":
+        x = config.floatx()
+    return x.to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "statuses"), [("train.py", ["manual", "manual"]), ("keras/src/torch/numpy.py", ["auto", "auto"])]
+)
+def test_a_file_of_the_library_itself_asks_for_nobody_else(path, statuses) -> None:
+    found = analyse(path, BY_KERAS.encode(), open_session()).findings
+    assert [f.status for f in found if f.line in (5, 10)] == statuses
