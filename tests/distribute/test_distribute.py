@@ -9,6 +9,7 @@ import pytest
 from command_line import Answer, Porter, write
 
 from porter.distribute.own_files import launcher
+from porter.finding import Change
 
 HEAD = """import torch
 from torch.utils.data import DataLoader
@@ -272,6 +273,13 @@ def test_what_is_refused_says_why_and_where(name: str, place: Project) -> None:
     assert place.text == text
     assert not any(place.has(each) for each in NAMES)
     assert "train.py:" in place.distribute("--lang", "zh").err
+
+
+def test_what_would_not_parse_is_not_written(place: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porter.commands.distribute.composed", lambda *_: (Change(0, 0, b"(\n"),))
+    done = place.inplace(PLAIN)
+    assert done.code == 2 and "the edits would not parse" in done.err
+    assert place.text == PLAIN
 
 
 def test_what_is_distributed_by_hand_is_left_alone(place: Project) -> None:
