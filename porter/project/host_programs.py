@@ -10,7 +10,6 @@ What a file defines counts as used if a part that is used has its name as a word
 from __future__ import annotations
 
 import ast
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -19,6 +18,7 @@ from porter.files.paths import is_test
 from porter.project.device_choices import Imported, Part, chooses, imported, looks_up, may_choose, parts, words_of
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Import, imports
+from porter.project.notebook_twins import code_of
 from porter.project.roads import Survey
 from porter.python.graphs import reached
 from porter.python.kept import Remember, Rows, rows_of
@@ -63,7 +63,7 @@ class _Programs:
         """The code of a notebook, if it trains; else nothing."""
         if _NAMES_CUDA.search(data) or not _TRAINS.search(data):
             return b""
-        code: str = rows_of(data, "code-of-cells", (), lambda: (_code_of(data),), self._kept)[0]
+        code: str = rows_of(data, "code-of-cells", (), lambda: (code_of(data),), self._kept)[0]
         return code.encode("utf-8", "surrogatepass")
 
     def _brings(self, path: str, statements: Iterable[Import]) -> bool:
@@ -134,12 +134,3 @@ def _is_program(path: str, text: bytes) -> bool:
     if b"torch" not in text or is_test(path) or not (is_guarded(text) or acts(text)):
         return False
     return _TRAINS.search(text) is not None or _SHOWS.search(path) is not None
-
-
-def _code_of(data: bytes) -> str:
-    """The Python of a notebook; "" where it is none."""
-    try:
-        cells = json.loads(data)["cells"]
-        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""
