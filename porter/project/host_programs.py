@@ -18,6 +18,7 @@ from porter.files.paths import is_test
 from porter.project.device_choices import Imported, Part, chooses, imported, looks_up, may_choose, parts, words_of
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Import, imports
+from porter.project.modules import module_of
 from porter.project.notebook_twins import code_of
 from porter.project.roads import Survey
 from porter.python.graphs import reached
@@ -73,11 +74,17 @@ class _Programs:
 
     def _taken(self, programs: Mapping[str, bytes]) -> set[str]:
         """Those that another file imports."""
-        stems = {path.rpartition("/")[2].removesuffix(".py").encode() for path in programs if path.endswith(".py")}
+        stems = {module_of(path).rpartition("/")[2] for path in programs if path.endswith(".py")}
         if not stems:
             return set()
-        naming = (p for p, text in self._texts.items() if not is_test(p) and any(stem in text for stem in stems))
+        naming = (p for p in self._texts if not is_test(p) and not stems.isdisjoint(self._words(p)))
         return set().union(*map(self._project.files, (*naming, *self._notebooks)))
+
+    def _words(self, path: str) -> Iterator[str]:
+        """All that the imports of a file name."""
+        for statement in self._project.read(path):
+            yield from statement.module.split(".")
+            yield from (name for name, _ in statement.names)
 
     # ---- what a program uses of other files
 
