@@ -1,6 +1,6 @@
 """Does a script compute the same on two ranks as on one card?
 
-    python benchmarks/distributed.py REPOSITORY SCRIPT [--python PYTHON] [--epoch 0] [--still] [--given KIND=PATH]... [--edit OLD=NEW]... -- words
+    python benchmarks/distributed.py REPOSITORY SCRIPT [--python PYTHON] [--epoch 0] [--still] [--given KIND=PATH]... [--edit 'OLD=>NEW']... -- words
     python benchmarks/distributed.py --count      # what benchmarks/ledgers/distributed.jsonl says
 
 The original runs on one device of the virtual NPU, with one batch; `porter migrate --distribute SCRIPT --unsafe` makes the port, which
@@ -17,12 +17,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks import one_script
 from porter.verify import install, interpreter
 from porter.verify.launch import Limits, run
 
@@ -32,31 +32,18 @@ STEPS, NEAR = 3, 1e-5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repository", nargs="?", type=Path)
-    parser.add_argument("script", nargs="?")
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--folder", default=".", help="where the script is started, in the repository")
+    parser = one_script.parser(__doc__, 500)
     parser.add_argument("--epoch", default="0", help="the number of the first epoch")
     parser.add_argument("--still", action="store_true", help="noise is off")
     parser.add_argument("--given", action="append", default=[])
     parser.add_argument("--edit", action="append", default=[])
-    parser.add_argument("--seconds", type=int, default=500)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--count", action="store_true")
-    words = sys.argv[1:]
-    at = words.index("--") if "--" in words else len(words)
-    asked = parser.parse_args(words[:at])
-    asked.words = words[at + 1 :]
+    asked = one_script.asked(parser)
     if asked.count:
         rows = [json.loads(line) for line in LEDGER.read_text("utf-8").splitlines()]
         print(Counter((row["kind"], row.get("result", "not run")) for row in rows))
         return
-    with tempfile.TemporaryDirectory() as temporary:
-        place = asked.keep or Path(temporary)
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        _check(asked, place.resolve())
+    with one_script.place(asked.keep) as place:
+        _check(asked, place)
 
 
 def _check(asked: argparse.Namespace, place: Path) -> None:
@@ -78,18 +65,10 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
     shutil.copytree(one, two)
     (two / ".git").mkdir()  # the root of a project
     env = {**os.environ, "PYTHONPATH": str(HERE.parent), "PORTER_STATE_DIR": str(place / "state")}
-    command = [
-        sys.executable,
-        "-m",
-        "porter",
-        "migrate",
-        "--distribute",
-        asked.script,
-        "--unsafe",
-        "--inplace",
-        "--allow-dirty",
-    ]
-    done = subprocess.run([*command, "--no-cache"], cwd=two, env=env, capture_output=True, text=True)
+    words = ["--distribute", asked.script, "--unsafe", "--inplace", "--allow-dirty", "--no-cache"]
+    done = subprocess.run(
+        [sys.executable, "-m", "porter", "migrate", *words], cwd=two, env=env, capture_output=True, text=True
+    )
     print(done.stderr.strip())
     if done.returncode:
         return

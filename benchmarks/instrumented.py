@@ -24,9 +24,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks import one_script
 
 LEDGER = Path(__file__).with_name("ledgers") / "instrumented.jsonl"
 # of no two runs the same: times of day, durations, speeds, and numbers of processes and places in memory
@@ -128,25 +131,13 @@ if os.environ.get("WITNESS"):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repository", nargs="?", type=Path)
-    parser.add_argument("script", nargs="?")
-    parser.add_argument("--python", default=sys.executable)
+    parser = one_script.parser(__doc__, 600)
     parser.add_argument("--path", action="append", default=[], type=Path)
-    parser.add_argument("--folder", default=".", help="where the script is started, in the repository")
-    parser.add_argument("--seconds", type=int, default=600)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--count", action="store_true")
-    words = sys.argv[1:]
-    at = words.index("--") if "--" in words else len(words)
-    asked = parser.parse_args(words[:at])
-    asked.words = words[at + 1 :]
+    asked = one_script.asked(parser)
     if asked.count:
         _count()
         return
-    with tempfile.TemporaryDirectory() as temporary:
-        place = asked.keep or Path(temporary)
-        shutil.rmtree(place, ignore_errors=True)
+    with one_script.place(asked.keep) as place:
         for name in ("bare", "recorded"):
             shutil.copytree(asked.repository, place / name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         (place / "witness").mkdir()

@@ -19,10 +19,13 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 from benchmarks.tables import line, table
 
 LEDGERS = Path(__file__).resolve().parent / "ledgers"
+FRESH, STYLES = "# porter at ", "# styles portable and shim, porter at "  # how the lines of their draws begin
 
 
 def main() -> int:
-    draws, of_styles = _drawn("# porter at "), _drawn("# styles portable and shim, porter at ")
+    draws, of_styles = (
+        {commit: [name for name, _ in rows] for commit, rows in drawn(head).items()} for head in (FRESH, STYLES)
+    )
     edits, findings = (_rows(name) for name in ("edits.jsonl", "findings.jsonl"))
     for text in table(
         ("porter at", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
@@ -48,15 +51,16 @@ def main() -> int:
     return 0
 
 
-def _drawn(head: str) -> dict[str, list[str]]:
-    """The repositories of each draw whose line begins with these words."""
-    draws: dict[str, list[str]] = {}
-    current: list[str] = []
+def drawn(head: str) -> dict[str, list[tuple[str, str]]]:
+    """The repositories, with their commits, of each draw whose line begins with these words."""
+    draws: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] = []
     for row in (LEDGERS / "edits_fresh.txt").read_text(encoding="utf-8").splitlines():
         if row.startswith("# ") and " at " in row:
             current = draws.setdefault(row.removeprefix(head), []) if row.startswith(head) else []
         elif row and not row.startswith("#"):
-            current.append(row.split()[0])
+            repository, commit = row.split()[:2]
+            current.append((repository, commit))
     return draws
 
 
@@ -65,15 +69,14 @@ def _styles(edits: list[dict[str, str]], draws: dict[str, list[str]]) -> None:
     titles = ("porter at", "style", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
     for text in table(titles):
         print(text)
-    drawn = {repository for repositories in draws.values() for repository in repositories}
+    of_draws = {repository for repositories in draws.values() for repository in repositories}
     for commit, repositories in [*draws.items(), ("no draw", None)]:
         for style in ("portable", "shim"):
-            rows = [r for r in edits if r.get("style") == style]
-            rows = [
-                r
-                for r in rows
-                if (r["repository"] in (repositories or ()) if repositories else r["repository"] not in drawn)
-            ]
+            rows = [row for row in edits if row.get("style") == style]
+            if repositories is None:
+                rows = [row for row in rows if row["repository"] not in of_draws]
+            else:
+                rows = [row for row in rows if row["repository"] in repositories]
             found = Counter((row["was"], row["verdict"]) for row in rows)
             counts = [
                 (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])

@@ -134,7 +134,7 @@ class Trees:
         name = row["repository"].rpartition("/")[2]
         self.original, self.port = scratch / "original" / name, scratch / "port" / name
         if row["commit"]:
-            clone(row, checkouts, python, self.original)
+            verified.clone(row, checkouts, python, self.original)
             shutil.rmtree(self.original / ".git")
         else:
             shutil.copytree(PROGRAMS / row["folder"], self.original / row["folder"])
@@ -145,16 +145,6 @@ class Trees:
             if changes:
                 (self.port / file.path).write_bytes(apply(run.data(file.path), changes))
         self.folders = self.original / row["folder"], self.port / row["folder"]
-
-
-def clone(row: dict, checkouts: Path, python: str, tree: Path) -> None:
-    """The repository as the ledger names it, with what the script is given."""
-    place = checkouts / row["repository"].replace("/", "+")
-    source = place / "repo" if (place / "repo").is_dir() else place
-    subprocess.run(["git", "clone", "-q", "--no-checkout", source, tree], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run(["git", "-C", tree, "checkout", "-qf", row["commit"]], stderr=subprocess.DEVNULL)
-    for path, kind in row.get("given", {}).items():
-        subprocess.run([python, HERE / "given.py", kind, path], cwd=tree / row["folder"], check=True)
 
 
 def executed(trees: Trees, python: str) -> set[tuple[str, int]] | None:

@@ -17,11 +17,13 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
+from benchmarks.judged import FRESH, drawn
 from benchmarks.same_bytes import run
 from benchmarks.tables import line, table
 from porter.engine.together import further_places
@@ -53,7 +55,7 @@ def main() -> int:
         rows[row["repository"]].append(row)
     answers: list[Answer] = []
     judged: Counter[tuple[str, str]] = Counter()
-    for repository, commit in drawn(args.draws):
+    for repository, commit in chain(*[*drawn(FRESH).values()][-args.draws :]):
         folder = args.checkouts / f"{repository.replace('/', '+')}-{commit[:12]}"
         if not re.search(args.only, repository) or not rows[repository]:
             continue
@@ -67,23 +69,6 @@ def main() -> int:
                 print(answer.verdict, answer.code, repository, answer.place, "|", answer.note, flush=True)
     show(judged, answers)
     return 0
-
-
-def drawn(last: int) -> Iterator[tuple[str, str]]:
-    """Each repository of the last draws, and its commit."""
-    draws: list[list[tuple[str, str]]] = []
-    current: list[tuple[str, str]] = []  # of a draw of styles: not wanted here
-    for row in (HERE / "ledgers/edits_fresh.txt").read_text(encoding="utf-8").splitlines():
-        if row.startswith("# porter at "):
-            current = []
-            draws.append(current)
-        elif row.startswith("# styles "):
-            current = []
-        elif row and not row.startswith("#"):
-            repository, commit = row.split()[:2]
-            current.append((repository, commit))
-    for draw in draws[-last:]:
-        yield from draw
 
 
 def told(folder: Path, porter: Path) -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ class Program:
         self.row, self.style, self.scratch, self.python = row, style, scratch, options.python
         self.name = row["repository"].rpartition("/")[2]
         self.original = scratch / "original" / self.name
-        planted_ports.clone(row, options.checkouts, self.python, self.original)
+        verified.clone(row, options.checkouts, self.python, self.original)
         self.words = row.get("options", [])
         self.kept = Kept()
         self.said = ""

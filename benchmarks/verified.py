@@ -45,19 +45,25 @@ def installed(packages: list[str], python: str, folder: Path) -> Path:
     return place
 
 
+def clone(row: dict, checkouts: Path, python: str, tree: Path, env: dict[str, str] | None = None) -> None:
+    """The repository as the ledger names it, with what the script is given. CHECKOUTS/owner+name is a clone, or has one in `repo`."""
+    place = checkouts / row["repository"].replace("/", "+")
+    source = place / "repo" if (place / "repo").is_dir() else place
+    subprocess.run(["git", "clone", "-q", "--no-checkout", source, tree], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["git", "-C", tree, "checkout", "-qf", row["commit"]], stderr=subprocess.DEVNULL)  # large files lack
+    for path, kind in row.get("given", {}).items():
+        subprocess.run([python, HERE / "given.py", kind, path], cwd=tree / row["folder"], env=env, check=True)
+
+
 def run(row: dict, checkouts: Path, python: str, scratch: Path, kept: Path | None = None) -> dict:
     """What verify says: verdict, culprit, and where and by what the leg that counts stopped."""
     tree = scratch / row["repository"].rpartition("/")[2]
-    source = checkouts / row["repository"].replace("/", "+")
-    subprocess.run(["git", "clone", "-q", "--no-checkout", source, tree], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run(["git", "-C", tree, "checkout", "-qf", row["commit"]], stderr=subprocess.DEVNULL)  # large files lack
-    folder = tree / row["folder"]
     env = {**os.environ, **row.get("environment", {})}
     if row.get("packages"):
         beside = installed(row["packages"], python, kept or scratch)
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), str(beside)]))
-    for path, kind in row.get("given", {}).items():
-        subprocess.run([python, HERE / "given.py", kind, path], cwd=folder, env=env, check=True)
+    clone(row, checkouts, python, tree, env)
+    folder = tree / row["folder"]
     output = scratch / "verify.json"
     command = [
         sys.executable,

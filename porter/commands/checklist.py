@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-
 from porter.checklist.judge import Comparison, compare
 from porter.checklist.read import read_side
 from porter.checklist.show import document, lines
 from porter.checklist.side import side
-from porter.commands.output import KINDS, output_kind, show_bytes, write_text
+from porter.commands.output import KINDS, output_kind, put_out
 from porter.commands.settings import settings_here
 from porter.errors import check_choice
 from porter.exits import FOUND, OK
-from porter.files.documents import Json
-from porter.report.sanitise import as_json
-from porter.terminal import plain, show
+from porter.terminal import Line
 
 
 def checklist(
     baseline: str, candidate: str, output: str | None, format: str | None, everything: bool, lang: str | None
 ) -> int:
     check_choice("--format", format, KINDS)
-    kind = output_kind(output)
+    output_kind(output)
     language = settings_here(None, lang)[0].lang
     made = compare(side(baseline, read_side(baseline)), side(candidate, read_side(candidate)))
     found = document(made, language)
-    if output:
-        write_text(output, _as(kind, made, found, language, True))
-    if format in (None, "text"):
-        show(lines(found, language, everything), sys.stdout)
-    else:
-        show_bytes(_as(format, made, found, language, everything))
+
+    def shown(whole: bool) -> list[Line]:
+        return lines(found, language, whole)
+
+    put_out(found, lambda: shown(everything), lambda: _page(made, language), output, format, lambda: shown(True))
     return FOUND if made.culprits else OK
 
 
-def _as(kind: str | None, made: Comparison, found: Json, lang: str, everything: bool) -> str:
-    if kind == "json":
-        return as_json(found)
-    if kind == "html":
-        from porter.checklist.page import page
+def _page(made: Comparison, lang: str) -> str:
+    from porter.checklist.page import page
 
-        return page(made, lang)
-    return plain(lines(found, lang, everything))
+    return page(made, lang)

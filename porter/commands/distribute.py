@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 from porter.analysis.file import File
@@ -23,7 +22,7 @@ from porter.files.read import beginning, digest
 from porter.finding import Change, FileResult, apply
 from porter.instrument.program import Program
 from porter.python.source import Source
-from porter.python.trees import parse
+from porter.python.trees import parse_or_refuse
 from porter.rulebook.words import speaker
 from porter.run.run import Run
 
@@ -42,10 +41,6 @@ class Distributed:
     notes: tuple[Note, ...]
     told: Callable[[str, int], str]  # a place as the user's file has it
     parallel: tuple[tuple[str, int], ...] = ()  # where DataParallel stood
-
-    @cached_property
-    def names(self) -> list[str]:
-        return sorted(self.new)
 
     def onto(self, edits: list[Edited], run: Run, unsafe: bool) -> list[Edited]:
         """The files of the run, with these edits among those for review."""
@@ -76,8 +71,7 @@ class Distributed:
             place = self.told(note.path, note.line) if note.path else ""
             yield say(f"note.{note.key}", lang, place=printable(place), text=note.text)
         if self.new:
-            yield say("new" if unsafe else "review", lang, names=", ".join(map(printable, self.names)))
-        if self.new:
+            yield say("new" if unsafe else "review", lang, names=", ".join(map(printable, sorted(self.new))))
             yield say("start", lang, launcher=printable(launcher_of(self.script)))
 
 
@@ -191,8 +185,9 @@ def _check(file: File, data: bytes) -> None:
     from porter.analysis.python_promises import comments
 
     try:
-        parse(data)
-        lost = comments(file.source) - comments(Source(data))
+        made = Source(data)
+        parse_or_refuse(made.utf8)
+        lost = comments(file.source) - comments(made)
     except (Unreadable, FilesError):
         raise Refused("broken", file.path, 1) from None
     if lost:

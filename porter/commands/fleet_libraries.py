@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from porter.errors import UserError
@@ -9,7 +10,7 @@ from porter.files.documents import Json
 from porter.fleet.entries import Entry, libraries
 from porter.fleet.identity import of_text
 from porter.fleet.layout import LIBRARIES
-from porter.fleet.libraries import Shared, of_summary
+from porter.fleet.libraries import Shared, of_summary, shared
 from porter.fleet.local import cores, rows
 from porter.fleet.row import DONE
 from porter.fleet.store import Store
@@ -49,17 +50,18 @@ def analysed(
 
 def _read(store: Store, entry: Entry, row: Json) -> Shared:
     try:
-        texts = [store.read(LIBRARIES, entry.id, file).decode() for file in row["files"]]
+        texts = {file: store.read(LIBRARIES, entry.id, file).decode() for file in row["files"]}
     except (OSError, UnicodeDecodeError):
-        texts = [""]
-    if of_text(texts[0]) != row["sha256"]:
-        place = f"{LIBRARIES}/{entry.id}"
-        raise _refused(
-            entry,
-            f"{place} of the results is not as porter wrote it; delete that folder",
-            f"结果中的 {place} 已被改动；请删除该目录",
-        )
-    return Shared(row["library"], row["target"], texts[0], texts[-1])
+        texts = {}
+    text = next(iter(texts.values()), "")
+    if of_text(text) == row["sha256"] and (found := shared(json.loads(text))).files == texts:
+        return found
+    place = f"{LIBRARIES}/{entry.id}"
+    raise _refused(
+        entry,
+        f"{place} of the results is not as porter wrote it; delete that folder",
+        f"结果中的 {place} 已被改动；请删除该目录",
+    )
 
 
 def _refused(entry: Entry, en: str, zh: str) -> UserError:

@@ -48,9 +48,14 @@ def output_kind(output: str | None) -> str:
 
 
 def put_out(
-    found: Json, lines: Callable[[], list[Line]], page: Callable[[], str], output: str | None, format: str | None
+    found: Json,
+    lines: Callable[[], list[Line]],
+    page: Callable[[], str],
+    output: str | None,
+    format: str | None,
+    whole: Callable[[], list[Line]] | None = None,
 ) -> None:
-    """A comparison, as `--output` and `--format` ask for it."""
+    """A comparison, as `--output` and `--format` ask for it. `whole`: what a file gets, where a terminal gets less."""
     from porter.terminal import plain, show
 
     def text(kind: str) -> str:
@@ -58,7 +63,7 @@ def put_out(
             from porter.report.sanitise import as_json
 
             return as_json(found)
-        return page() if kind == "html" else plain(lines())
+        return page() if kind == "html" else plain((whole or lines)())
 
     if output:
         write_text(output, text(output_kind(output)))

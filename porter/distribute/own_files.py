@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from porter.resources import rules_dir
 from porter.target import Target
 
@@ -19,8 +21,7 @@ def launcher_of(script: str) -> str:
 
 
 def launcher(script: str) -> bytes:
-    name = script.rpartition("/")[2]
-    own = launcher_of(name)
+    name, own = (quote(file.rpartition("/")[2]) for file in (script, launcher_of(script)))
     return f"""\
 #!/bin/sh
 # One process per NPU. NPROC says how many, on each machine; what follows are the script's own arguments:
@@ -28,5 +29,5 @@ def launcher(script: str) -> bytes:
 # Several machines: NNODES, NODE_RANK and MASTER_ADDR, on each of them.
 exec torchrun --nnodes "${{NNODES:-1}}" --node_rank "${{NODE_RANK:-0}}" --nproc_per_node "${{NPROC:-8}}" \\
     --master_addr "${{MASTER_ADDR:-127.0.0.1}}" --master_port "${{MASTER_PORT:-29500}}" \\
-    "$(dirname "$0")/{name}" "$@"
+    "$(dirname "$0")"/{name} "$@"
 """.encode()

@@ -10,7 +10,6 @@ What a file defines counts as used if a part that is used has its name as a word
 from __future__ import annotations
 
 import ast
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -19,6 +18,8 @@ from porter.files.paths import is_test
 from porter.project.device_choices import Imported, Part, chooses, imported, looks_up, may_choose, parts, words_of
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Import, imports
+from porter.project.modules import module_of
+from porter.project.notebook_twins import code_of
 from porter.project.roads import Survey
 from porter.python.graphs import reached
 from porter.python.kept import Remember, Rows, rows_of
@@ -63,7 +64,7 @@ class _Programs:
         """The code of a notebook, if it trains; else nothing."""
         if _NAMES_CUDA.search(data) or not _TRAINS.search(data):
             return b""
-        code: str = rows_of(data, "code-of-cells", (), lambda: (_code_of(data),), self._kept)[0]
+        code: str = rows_of(data, "code-of-cells", (), lambda: (code_of(data),), self._kept)[0]
         return code.encode("utf-8", "surrogatepass")
 
     def _brings(self, path: str, statements: Iterable[Import]) -> bool:
@@ -73,11 +74,17 @@ class _Programs:
 
     def _taken(self, programs: Mapping[str, bytes]) -> set[str]:
         """Those that another file imports."""
-        stems = {path.rpartition("/")[2].removesuffix(".py").encode() for path in programs if path.endswith(".py")}
+        stems = {module_of(path).rpartition("/")[2] for path in programs if path.endswith(".py")}
         if not stems:
             return set()
-        naming = (p for p, text in self._texts.items() if not is_test(p) and any(stem in text for stem in stems))
+        naming = (p for p in self._texts if not is_test(p) and not stems.isdisjoint(self._words(p)))
         return set().union(*map(self._project.files, (*naming, *self._notebooks)))
+
+    def _words(self, path: str) -> Iterator[str]:
+        """All that the imports of a file name."""
+        for statement in self._project.read(path):
+            yield from statement.module.split(".")
+            yield from (name for name, _ in statement.names)
 
     # ---- what a program uses of other files
 
@@ -134,12 +141,3 @@ def _is_program(path: str, text: bytes) -> bool:
     if b"torch" not in text or is_test(path) or not (is_guarded(text) or acts(text)):
         return False
     return _TRAINS.search(text) is not None or _SHOWS.search(path) is not None
-
-
-def _code_of(data: bytes) -> str:
-    """The Python of a notebook; "" where it is none."""
-    try:
-        cells = json.loads(data)["cells"]
-        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""

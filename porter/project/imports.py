@@ -48,9 +48,11 @@ def imports(text: bytes) -> Iterator[Import]:
                 yield Import(pair[0], (), outermost, start)
 
 
-def lines_of_cells(notebook: bytes) -> bytes:
-    """The bytes of a notebook with each string of a cell in a line of its own, so that `imports` finds imports in it."""
-    return notebook.replace(b"\\n", b"\n").replace(b'"', b"\n")
+def lines_of_cells(notebook: bytes, end: bytes = b"\n") -> bytes:
+    """The bytes of a notebook with each line of a cell in a line of its own, so that `imports` finds imports in it, however the
+    JSON is laid out. `end`: what is written behind a line that the file does not have."""
+    pairs = notebook.replace(b"\\\\", b"\0")  # first, as the n of `\\\\n` belongs to no escape
+    return pairs.replace(b'\\"', b"'").replace(b"\\n", end).replace(b'"', end).replace(b"\0", b"\\")
 
 
 def _listed(text: bytes) -> list[bytes]:

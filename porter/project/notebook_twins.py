@@ -16,19 +16,16 @@ def loaders_repeated(
         program = sources.get(path.removesuffix(".ipynb") + ".py") if path.endswith(".ipynb") else None
         if program is None or _LOADER.encode() not in program:
             continue
-        wanted = set(map(str.strip, _code(read(path))))
+        wanted = set(map(str.strip, code_of(read(path) or b"").splitlines()))
         wanted = {line for line in wanted if _LOADER in line}
         if wanted and wanted <= set(map(str.strip, program.decode("utf-8", "replace").splitlines())):
             yield path
 
 
-def _code(data: bytes | None) -> Iterator[str]:
-    """The lines of the code of a notebook; none where it cannot be read."""
+def code_of(notebook: bytes) -> str:
+    """The code of a notebook, without its other cells; "" where it cannot be read."""
     try:
-        cells = json.loads(data or b"{}").get("cells", [])
-        for cell in cells:
-            if cell.get("cell_type") == "code":
-                source = cell.get("source", "")
-                yield from (source if isinstance(source, str) else "".join(source)).splitlines()
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return
+        sources = [cell.get("source", "") for cell in json.loads(notebook)["cells"] if cell.get("cell_type") == "code"]
+        return "\n".join(map("".join, sources))
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        return ""

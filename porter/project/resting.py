@@ -127,7 +127,7 @@ def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str
 def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -> dict[Finding, tuple[str, str]]:
     """What workers of a loader cannot do, in data sets that no loader gets."""
     of_workers = [f for f in told if f.code == _IN_WORKERS]
-    sets = Unloaded(uses.text(result.path), partial(uses.saying, home=result.path)) if of_workers else None
+    sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path)) if of_workers else None
     names = {f: {sets.at(line) for line in lines_of(f)} for f in of_workers} if sets else {}
     return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
 

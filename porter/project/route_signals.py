@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from porter.files.paths import SIDE
 from porter.project.entry_scripts import Scripts, own_folders, own_modules
 from porter.project.import_lines import Import, imports
+from porter.project.imports import lines_of_cells
 from porter.regex import lazy
 from porter.rulebook.table import Package, package_row
 
@@ -21,7 +22,20 @@ _IMPORTED = lazy(
     re.MULTILINE,
 )
 _NOISE = lazy(rb"#[^\n]*|[()\\]")
+_ADDED = b"\f\n"  # no notebook has a form feed as it is: JSON forbids it
 Data = Callable[[str], "bytes | None"]
+
+
+class _Code(NamedTuple):
+    """A text in which imports can be seen, line by line."""
+
+    text: bytes
+    added: bytes = b""  # what ends the lines that the file does not have
+
+    def line(self, offset: int) -> int:
+        """The line of the file."""
+        added = self.text.count(self.added, 0, offset) if self.added else 0
+        return self.text.count(b"\n", 0, offset) - added + 1
 
 
 class Signal(NamedTuple):
@@ -53,8 +67,8 @@ def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     words = {name: [word.encode() for word in signal.get("words", ())] for name, signal in signals.items()}
     for path in paths:
-        if (text := _code(path, data)) is not None:
-            for name, line in _present(path, text, signals, words, own):
+        if (code := _code(path, data)) is not None:
+            for name, line in _present(path, code, signals, words, own):
                 places[name].append((path, line))
     return tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
 
@@ -68,37 +82,35 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
     parts: dict[str, Counter[str]] = {}
     scripts = Scripts(paths)
     for path in paths:
-        text = _code(path, data)
-        if text is None:
+        code = _code(path, data)
+        if code is None:
             continue
-        statements = list(imports(text))
+        statements = list(imports(code.text))
         for name, offset in _packages(statements, packages):
             beside = path.rpartition("/")[0] in modules.get(name, ())
             if not beside and not any(path.startswith(home) for home in homes.get(name, ())):
-                imported.setdefault(name, []).append((path, _line(text, offset)))
-                parts.setdefault(name, Counter()).update(_parts(name, text))
+                imported.setdefault(name, []).append((path, code.line(offset)))
+                parts.setdefault(name, Counter()).update(_parts(name, code.text))
         if path.endswith(".py"):
-            scripts.look(path, text, statements)
+            scripts.look(path, code.text, statements)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
     entries = tuple(sorted(scripts.entries(), key=lambda path: _order((path, 0))))
     return Gathered(tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
 
 
-def _code(path: str, data: Data) -> bytes | None:
-    """A text in which imports can be seen: of a notebook, without the quotes of JSON, and with the same lines. One that is a
-    single line shows none."""
+def _code(path: str, data: Data) -> _Code | None:
     text = data(path)
-    if text is None or not path.endswith(".ipynb"):
-        return text
-    return text.replace(b'\\"', b"'").replace(b"\\n", b";").replace(b'"', b" ")
+    if text is None:
+        return None
+    return _Code(lines_of_cells(text, _ADDED), _ADDED) if path.endswith(".ipynb") else _Code(text)
 
 
 def _present(
-    path: str, text: bytes, signals: dict[str, dict[str, Any]], words: dict[str, list[bytes]], own: frozenset[str]
+    path: str, code: _Code, signals: dict[str, dict[str, Any]], words: dict[str, list[bytes]], own: frozenset[str]
 ) -> Iterator[tuple[str, int]]:
     """The signals of a file, each with its first line; `words`: one of which each needs; `own`: of the project's paths."""
     offsets: dict[str, int] = {}
-    for statement in imports(text):
+    for statement in imports(code.text):
         for module in statement.modules:
             offsets.setdefault(module.partition(".")[0], statement.offset)
     for name, signal in signals.items():
@@ -107,20 +119,16 @@ def _present(
         if "import" in signal:
             found = [offsets[package] for package in signal["import"] if package in offsets]
             if found:
-                yield name, _line(text, min(found))
-        elif signal.get("imports", "") in ("", *offsets) and any(word in text for word in words[name]):
+                yield name, code.line(min(found))
+        elif signal.get("imports", "") in ("", *offsets) and any(word in code.text for word in words[name]):
             package = signal.get("imports", "")
-            strangers = _strangers(text, own | {package}) if package else frozenset()
-            if line := _first(_pattern(signal["pattern"]), text, strangers):
+            strangers = _strangers(code.text, own | {package}) if package else frozenset()
+            if line := _first(_pattern(signal["pattern"]), code, strangers):
                 yield name, line
 
 
 def _first_words(statements: Iterable[Import]) -> set[str]:
     return {module.partition(".")[0] for statement in statements for module in statement.modules}
-
-
-def _line(text: bytes, offset: int) -> int:
-    return text.count(b"\n", 0, offset) + 1
 
 
 def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -168,14 +176,14 @@ def _strangers(text: bytes, known: frozenset[str]) -> frozenset[bytes]:
     return frozenset(names)
 
 
-def _first(pattern: re.Pattern[bytes], text: bytes, strangers: frozenset[bytes] = frozenset()) -> int:
+def _first(pattern: re.Pattern[bytes], code: _Code, strangers: frozenset[bytes] = frozenset()) -> int:
     """The line of the first match that is not in a comment, and whose groups are no strangers' names; 0 where there is none."""
-    for match in pattern.finditer(text):
-        start = text.rfind(b"\n", 0, match.end()) + 1
+    for match in pattern.finditer(code.text):
+        start = code.text.rfind(b"\n", 0, match.end()) + 1
         if not strangers.isdisjoint(match.groups()):
             continue
-        if not text[start : match.end()].lstrip().startswith(b"#"):
-            return text.count(b"\n", 0, match.end()) + 1
+        if not code.text[start : match.end()].lstrip().startswith(b"#"):
+            return code.line(match.end())
     return 0
 
 

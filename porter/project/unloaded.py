@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 
 from porter.files.paths import is_test
-from porter.python.trees import parse
 from porter.python.walks import walk
 from porter.regex import lazy
 from porter.spans import Span, span_of
@@ -25,8 +24,7 @@ _SAMPLES = "sample"
 class Unloaded:
     """The data sets of one file that no loader gets."""
 
-    def __init__(self, text: bytes, saying: Saying) -> None:
-        tree = parse(text) if _SAMPLES.encode() in text else None
+    def __init__(self, tree: ast.Module | None, saying: Saying) -> None:
         self._classes = {n.name: n for n in walk(tree) if isinstance(n, ast.ClassDef)} if tree else {}
         self._spans: dict[Span, str] = {(n.lineno, n.end_lineno or n.lineno): n.name for n in self._classes.values()}
         self._saying = saying

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from command_line import Answer, Porter, write
 
-from porter.distribute.own_files import launcher
+from porter.distribute.own_files import launcher, launcher_of
+from porter.finding import Change
 
 HEAD = """import torch
 from torch.utils.data import DataLoader
@@ -100,6 +103,19 @@ def test_a_script_of_one_card(place: Project) -> None:
         assert line in text
     assert 'BACKEND = "npu", "hccl"' in (place.folder / NAMES[0]).read_text()
     assert (place.folder / NAMES[1]).read_bytes() == launcher("train.py")
+
+
+@pytest.mark.slow
+def test_a_launcher_starts_its_script_whatever_that_is_called(tmp_path: Path) -> None:
+    name = "my $(touch ran) run's.py"
+    torchrun = tmp_path / "bin" / "torchrun"
+    write(tmp_path, {"bin/torchrun": '#!/bin/sh\nprintf "%s\\n" "$@"\n', launcher_of(name): launcher(name).decode()})
+    torchrun.chmod(0o755)
+    command = ["sh", str(tmp_path / launcher_of(name)), "--epochs", "2"]
+    path = os.pathsep.join([str(torchrun.parent), os.environ["PATH"]])
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-3:] == [str(tmp_path / name), "--epochs", "2"], done.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_script_with_data_parallel(place: Project) -> None:
@@ -272,6 +288,13 @@ def test_what_is_refused_says_why_and_where(name: str, place: Project) -> None:
     assert place.text == text
     assert not any(place.has(each) for each in NAMES)
     assert "train.py:" in place.distribute("--lang", "zh").err
+
+
+def test_what_would_not_parse_is_not_written(place: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porter.commands.distribute.composed", lambda *_: (Change(0, 0, b"(\n"),))
+    done = place.inplace(PLAIN)
+    assert done.code == 2 and "the edits would not parse" in done.err
+    assert place.text == PLAIN
 
 
 def test_what_is_distributed_by_hand_is_left_alone(place: Project) -> None:

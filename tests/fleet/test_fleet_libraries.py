@@ -153,13 +153,15 @@ def test_a_library_that_cannot_be_had_is_one_line_before_any_repository_is_begun
 
 
 @pytest.mark.slow
-def test_facts_that_somebody_changed_are_refused(porter):
-    fleet(porter, "--library", "checkout")
-    (porter.folder / "out" / document(porter)["libraries"][0]["files"][0]).write_text("{}")
-    answer = porter("fleet", "repos", "-o", "out", "--library", "checkout")
+@pytest.mark.parametrize("number", [0, 1])
+def test_facts_that_somebody_changed_are_refused(porter, number):
+    written(porter.folder / "kit", {"__init__.py": KIT})
+    fleet(porter, "--library", "kit")
+    (porter.folder / "out" / document(porter)["libraries"][0]["files"][number]).write_text("{}")
+    answer = porter("fleet", "repos", "-o", "out", "--library", "kit")
     assert answer.code == 2 and "is not as porter wrote it; delete that folder" in answer.err
     shutil.rmtree(porter.folder / "out" / "libraries")
-    assert set(fleet(porter, "--library", "checkout").values()) == {"kept"}
+    assert set(fleet(porter, "--library", "kit").values()) == {"kept"}
 
 
 @pytest.mark.slow

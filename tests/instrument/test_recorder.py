@@ -79,6 +79,13 @@ def of(kind: str, rows: list[dict]) -> list[dict]:
     return [row for row in rows if row["kind"] == kind]
 
 
+def recorded(folder: Path) -> tuple[list[float], list[dict]]:
+    """The numbers that it prints, and its records."""
+    done = run(folder)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return [float(line) for line in done.stdout.split()], records(folder / "log.jsonl")
+
+
 @pytest.fixture
 def put_in(tmp_path, monkeypatch):
     (tmp_path / "r").mkdir()
@@ -197,26 +204,15 @@ def test_what_reaches_the_optimiser(put_in, unscales: bool) -> None:
 
 
 SCALED = "scaler = torch.amp.GradScaler('cpu', init_scale=1024.0)\nfor epoch in range(3)"
-WITHIN = """\
-for x, y in loader:
-    def closure():
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-        return loss
-    optimizer.step(closure)
-"""
 
 
 def norms_of_updates(folder: Path) -> list[dict]:
-    done = run(folder)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return of("update", records(folder / "log.jsonl"))
+    return of("update", recorded(folder)[1])
 
 
 def test_what_reaches_the_optimiser_within_its_closure(put_in) -> None:
-    text = HEAD.format(optimizer="AdamW(model.parameters(), lr=0.1)", shuffle="False") + WITHIN
+    text = CLOSURE.replace("LBFGS(model.parameters(), max_iter=3)", "AdamW(model.parameters(), lr=0.1)")
+    text = text.replace("print(loss.item())", "nn.utils.clip_grad_norm_(model.parameters(), 0.1)")
     rows = norms_of_updates(put_in(text, "--loss-log", "log.jsonl"))
     assert [row["grad_norm"] for row in rows] == pytest.approx([0.1] * 4, rel=1e-4)
     assert [row["step"] for row in rows] == [1, 2, 3, 4]
@@ -483,10 +479,7 @@ def test_norms_of_a_module_that_clips_by_itself(put_in) -> None:
     """They are those before clipping; where it clips both before either steps, those of the other are nobody's."""
     folder = put_in(LIGHTNING, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"lightning/__init__.py": "", "lightning/pytorch/__init__.py": LIGHTNING_PACKAGE})
-    done = run(folder)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    printed = [float(line) for line in done.stdout.split()]
-    rows = records(folder / "log.jsonl")
+    printed, rows = recorded(folder)
     norms = [row["grad_norm"] for row in of("step", rows)]
     assert norms[:4] == pytest.approx(printed[:4]) and min(printed) > 0.02
     assert norms[4:] == pytest.approx([0.01, 0.01], rel=1e-3)
@@ -504,10 +497,7 @@ def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module:
     """A runner of the framework's shape: where the record is made, the gradients are clipped, or gone."""
     folder = put_in(RUNNER.format(package=module, **names), "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {f"{package}/__init__.py": "", f"{module.replace('.', '/')}.py": FRAMEWORK})
-    done = run(folder)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    printed = [float(line) for line in done.stdout.split()]
-    rows = records(folder / "log.jsonl")
+    printed, rows = recorded(folder)
     steps, norms = of("step", rows), of("norms", rows)
     assert [row["loss"] for row in steps] == pytest.approx(printed) and len(steps) == 3
     totals = [sum(norm**2 for norm in row["gradients"].values()) for row in norms]
@@ -527,10 +517,7 @@ def test_a_runner_that_accumulates(put_in) -> None:
     text = text.replace("class Runner:", SHOULD_UPDATE + "class Runner:")
     folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"mmengine/__init__.py": "", "mmengine/hooks.py": FRAMEWORK})
-    done = run(folder)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    printed = [float(line) for line in done.stdout.split()]
-    rows = records(folder / "log.jsonl")
+    printed, rows = recorded(folder)
     means = [(printed[0] + printed[1]) / 2, (printed[2] + printed[3]) / 2]
     assert [row["loss"] for row in of("step", rows)] == pytest.approx(means)
     assert [row["step"] for row in of("update", rows)] == [row["step"] for row in of("norms", rows)] == [1, 2]
@@ -552,10 +539,7 @@ def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
     """A trainer of the framework's shape; the norm of each weight is that before clipping, as the whole norm is."""
     folder = put_in(TRAINER, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"transformers.py": FRAMEWORK + "class Trainer: pass\n"})
-    done = run(folder)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    printed = [float(line) for line in done.stdout.split()]
-    rows = records(folder / "log.jsonl")
+    printed, rows = recorded(folder)
     assert [row["grad_norm"] for row in of("step", rows)] == pytest.approx(printed) and len(printed) == 4
     wholes = [math.sqrt(sum(norm**2 for norm in row["gradients"].values())) for row in of("norms", rows)]
     assert wholes == pytest.approx(printed)

@@ -144,6 +144,8 @@ def test_what_trains_and_what_only_shows(tmp_path):
 
 def test_what_others_import_runs_where_they_put_it(tmp_path):
     assert host(tmp_path, {"toy.py": TOY, "other.py": "import toy\n"}) == set()
+    package = {"toy.py": "", "toys/__init__.py": TOY, "plain.py": TOY}
+    assert host(tmp_path, {**package, "other.py": "import toys as plain\n"}) == {"plain.py"}
 
 
 def test_advice_about_devices_is_for_programs_that_use_one(tmp_path):

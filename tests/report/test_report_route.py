@@ -113,12 +113,19 @@ def test_whose_trainer_it_is(report, text, name):
     assert report({"train.py": USES + text, "own.py": ""})["route"]["name"] == name
 
 
-def test_a_project_of_notebooks(report):
-    """Nothing but notebooks imports torch there, and a place is a line of the file."""
+@pytest.mark.parametrize("indent", [1, None])
+@pytest.mark.parametrize("join", [list, "".join], ids=["strings", "one string"])
+def test_a_project_of_notebooks(report, join, indent):
+    """Nothing but notebooks imports torch there, and a place is a line of the file, however the JSON is laid out."""
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    source = ["import torch\n", "from transformers import Trainer\n", "Trainer(torch.nn.Linear(2, 2).cuda())"]
-    notebook = {"cells": [{**cell, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    text = json.dumps(notebook, indent=1)
+    source = [
+        'print("\\nimport deepspeed")\n',
+        "import torch\n",
+        "from transformers import Trainer\n",
+        "Trainer(torch.nn.Linear(2, 2).cuda())",
+    ]
+    notebook = {"cells": [{**cell, "source": join(source)}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    text = json.dumps(notebook, indent=indent)
     doc = report({"train.ipynb": text, "setup.py": ""})
     line = text[: text.index("from transformers")].count("\n") + 1
     assert doc["route"]["name"] == "transformers"
