@@ -21,6 +21,7 @@ SCALES = lazy(rb"(?i)scaler\([ \t\n]*\w+[ \t\n]*,")  # see `scales_and_steps`
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
 # 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
+_STEPPED = lazy(r"(?i)optim|(?:^|[_.])opt|scaler")  # what an optimizer, or the scaler that steps it, is called
 _CONJUGATE = lazy(r"(?i)conjugate_?grad")
 _EPOCH = lazy(r"(?i)epoch")
 # names of objects that hold the options of a run
@@ -260,6 +261,19 @@ def asks_now_and_then(test: Node) -> bool:
         ):
             return True
     return False
+
+
+@once
+def updates(node: Node) -> bool:
+    """Whether the body of an `if` goes backwards or steps an optimizer: `if step % accumulation == 0: optimizer.step()`. What
+    stands beside it runs in every step, however many batches one takes."""
+    if node.__class__ is not ast.If:
+        return False
+    calls = [n.func for part in node.body for n in walk(part) if n.__class__ is ast.Call]
+    calls = [func for func in calls if func.__class__ is ast.Attribute]
+    return any(
+        func.attr in BACKWARDS or func.attr == "step" and _STEPPED.search(ast.unparse(func.value)) for func in calls
+    )
 
 
 @once
