@@ -122,7 +122,7 @@ def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = (
         (_counter(side), other)
         for side, other in pairs
-        if type(constant(other)) is int or _is_length(other) or _is_option(other)
+        if type(constant(other)) is int or _is_length(other) or is_option(other)
     )
     return tuple(
         (name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name
@@ -143,7 +143,7 @@ def _is_length(node: Node) -> bool:
     return node.__class__ is ast.Call and call_name(node.func) == "len"
 
 
-def _is_option(node: Node) -> bool:
+def is_option(node: Node) -> bool:
     """Whether an expression is an option, which is one number for the whole run: `args.start_epoch`, `opt.update_until`."""
     return node.__class__ is ast.Attribute and _OPTIONS.search(getattr(node.value, "id", "")) is not None
 

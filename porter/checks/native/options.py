@@ -33,7 +33,9 @@ def row_of(
         return chosen and chosen._replace(to=None)
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
-        if (spelled in row.values or _COMPUTED in row.values and _is_computed(value)) and (not row.calls or func is not None and _calls(func, row.calls, file)):
+        if (spelled in row.values or _COMPUTED in row.values and _is_computed(value)) and (
+            not row.calls or func is not None and _calls(func, row.calls, file)
+        ):
             theirs = func is not None and (file.name(func) or "").startswith(_TRANSFORMERS)
             own = file.facts.own.attends(word) and not theirs
             if own:
