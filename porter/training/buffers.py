@@ -1,8 +1,9 @@
-"""Finds buffers: state of a module that is on the device like its weights: `self.register_buffer("steps", ...)`."""
+"""Finds state that is on the device like the weights of a module: buffers, and parameters that a loop goes through."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
@@ -11,6 +12,7 @@ from porter.python.index import Link, Node, walk
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
+    from porter.values.value import Value
 
 
 @once
@@ -30,3 +32,29 @@ def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
         and getattr(node.value, "id", "") == "self"
         and node.attr in registered(owner)
     )
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether an unknown value is what a loop over parameters gives: `for p in group["params"]`,
+    `for name, p in model.named_parameters()`, `for p, q in zip(model.parameters(), ema.parameters())`."""
+    return value.node.__class__ is ast.For and value.info[1] in _looped(value.node)
+
+
+@once
+def _looped(loop: ast.For) -> frozenset[str]:
+    """The names that a loop gives to parameters."""
+    return frozenset(_taken(loop.target, loop.iter))
+
+
+def _taken(target: Node, given: Node) -> Iterator[str]:
+    name = call_name(given.func) if given.__class__ is ast.Call else ""
+    parts = getattr(target, "elts", [])
+    if name == "zip" and len(parts) == len(given.args):
+        for part, each in zip(parts, given.args):
+            yield from _taken(part, each)
+    elif name == "enumerate" and len(parts) == 2 and given.args:
+        yield from _taken(parts[1], given.args[0])
+    elif name == "named_parameters" and len(parts) == 2:
+        yield getattr(parts[1], "id", "")
+    elif name == "parameters" or given.__class__ is ast.Subscript and constant(given.slice) == "params":
+        yield getattr(target, "id", "")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 # methods that return their object; functions that wrap a module
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
-_CALLING = frozenset("checkpoint checkpoint_sequential map starmap vmap".split())  # they call their first argument
+_CALLING = frozenset(
+    "checkpoint checkpoint_sequential map starmap vmap multi_apply".split()
+)  # they call their first argument
 _DEEPEST = 4  # wrappers around an object that are looked through
 
 

@@ -12,6 +12,7 @@ from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
 from porter.python.waits import COPIES
+from porter.training import by_class
 from porter.training.branching import dependent_lines
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
@@ -62,8 +63,13 @@ class Callers:
     def _trains(self) -> bool:
         """Whether anything in the file runs for every batch by itself."""
         return bool(self._elsewhere or self._scene.steps) or any(
-            link[0].name == "forward" or link[0].name in STEPS for link in self._file.buckets[ast.FunctionDef]
+            link[0].name == "forward" or link[0].name in STEPS or self._runs_by_class(link)
+            for link in self._file.buckets[ast.FunctionDef]
         )
+
+    def _runs_by_class(self, link: Link) -> bool:
+        owner = owner_of(link) if self._file.source.says(by_class.MAY_HAVE) else None
+        return owner is not None and by_class.method_runs(owner, link[0].name)
 
     def serves(self, link: Link) -> bool:
         """Whether a function is called for every batch: by a step, by `forward`, or by a function that is called so. `link`: of

@@ -1,4 +1,5 @@
-"""Finds branches on a parameter that no call for a batch takes, because all these calls pass constants."""
+"""Finds branches on a parameter that no call for a batch takes, because all these calls pass constants, and parameters that
+none of them gives a value."""
 
 from __future__ import annotations
 
@@ -27,6 +28,14 @@ def is_never_taken(scene: AnyContext, test: Node, inside: bool, function: Link) 
     calls = scene.callers.for_batches(function)
     values = [_given(name, call, function) for call in calls or ()]
     return bool(values) and all(v.__class__ is ast.Constant and holds(v.value) is not inside for v in values)
+
+
+def is_never_handed(scene: AnyContext, name: str, function: Link) -> bool:
+    """Whether a parameter is None in all calls for a batch: each leaves it out, or passes None."""
+    if name not in parameters(function[0]):
+        return False
+    values = [_given(name, call, function) for call in scene.callers.for_batches(function) or ()]
+    return bool(values) and all(v.__class__ is ast.Constant and v.value is None for v in values)
 
 
 def _asked(test: Node) -> tuple[str, Callable[[Any], bool]] | None:

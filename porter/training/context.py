@@ -14,7 +14,7 @@ from porter.python.blocks import place, within
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
 from porter.regex import lazy
-from porter.training import frequency
+from porter.training import backwards, by_class, frequency
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom
 from porter.training.choices import is_never_taken
@@ -35,6 +35,7 @@ from porter.training.frequency import (
     is_of_others,
     needs_no_gradients,
     scales_and_steps,
+    updates,
 )
 from porter.training.loops import LOOPS
 from porter.training.placement import Natures
@@ -71,7 +72,12 @@ class Context:
                 continue
             if not is_of_a_rollout(around):
                 losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
+                losses |= {getattr(loss, "id", "") for loss in backwards.scaled(losses, link)} - {""}
                 steps.setdefault(around, set()).update(losses - self.names.imports.keys())
+        functions = [link for kind in _DEFS for link in self.file.buckets[kind] if link[0] in steps]
+        for loop, link, losses in backwards.calling_loops(self.file.buckets[ast.Call], functions):
+            if not stays_on_cpu(self.file, link):
+                steps.setdefault(loop, set()).update(losses)
         return steps
 
     def _backwards(self) -> Iterator[tuple[Link, list[Node]]]:
@@ -114,10 +120,15 @@ class Context:
                 is_method = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
                 if is_method and node.name in frequency.STEPS:
                     return STEP
+                if is_method and owner is not None and self._runs_by_class(owner, node.name):
+                    return CALLED  # also where it needs no gradients
                 if is_method and node.name == "forward":
                     return FORWARD
                 return CALLED if self.callers.serves(above) else ""
         return ""
+
+    def _runs_by_class(self, owner: ast.ClassDef, method: str) -> bool:
+        return self.file.source.says(by_class.MAY_HAVE) and by_class.method_runs(owner, method)
 
     @cached_property
     def callers(self) -> Callers:
@@ -148,7 +159,8 @@ class Context:
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
-                if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
+                now_and_then = asks_now_and_then(node.test) and not (inside and updates(node))
+                if now_and_then or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if is_seldom(node.test, inside) or where == CALLED and self._is_never_taken(node.test, inside, above):
                     return True

@@ -21,6 +21,7 @@ SCALES = lazy(rb"(?i)scaler\([ \t\n]*\w+[ \t\n]*,")  # see `scales_and_steps`
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
 # 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
+_STEPPED = lazy(r"(?i)optim|(?:^|[_.])opt|scaler")  # what an optimizer, or the scaler that steps it, is called
 _CONJUGATE = lazy(r"(?i)conjugate_?grad")
 _EPOCH = lazy(r"(?i)epoch")
 # names of objects that hold the options of a run
@@ -121,7 +122,7 @@ def _single_rounds(test: Node) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = (
         (_counter(side), other)
         for side, other in pairs
-        if type(constant(other)) is int or _is_length(other) or _is_option(other)
+        if type(constant(other)) is int or _is_length(other) or is_option(other)
     )
     return tuple(
         (name, tuple(n.id for n in walk(o) if n.__class__ is ast.Name and n.id != "len")) for name, o in found if name
@@ -142,7 +143,7 @@ def _is_length(node: Node) -> bool:
     return node.__class__ is ast.Call and call_name(node.func) == "len"
 
 
-def _is_option(node: Node) -> bool:
+def is_option(node: Node) -> bool:
     """Whether an expression is an option, which is one number for the whole run: `args.start_epoch`, `opt.update_until`."""
     return node.__class__ is ast.Attribute and _OPTIONS.search(getattr(node.value, "id", "")) is not None
 
@@ -260,6 +261,19 @@ def asks_now_and_then(test: Node) -> bool:
         ):
             return True
     return False
+
+
+@once
+def updates(node: Node) -> bool:
+    """Whether the body of an `if` goes backwards or steps an optimizer: `if step % accumulation == 0: optimizer.step()`. What
+    stands beside it runs in every step, however many batches one takes."""
+    if node.__class__ is not ast.If:
+        return False
+    calls = [n.func for part in node.body for n in walk(part) if n.__class__ is ast.Call]
+    calls = [func for func in calls if func.__class__ is ast.Attribute]
+    return any(
+        func.attr in BACKWARDS or func.attr == "step" and _STEPPED.search(ast.unparse(func.value)) for func in calls
+    )
 
 
 @once

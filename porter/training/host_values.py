@@ -9,7 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
@@ -30,7 +30,18 @@ _KEEPING = frozenset(
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:
     """Whether an expression is on the host for one of these reasons."""
-    return _is_packed(scene, node, link) or _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
+    return (
+        _counts_steps(node)
+        or _is_packed(scene, node, link)
+        or _is_not_moved_yet(scene, node, link)
+        or _was_given(scene, node, link)
+    )
+
+
+def _counts_steps(node: Node) -> bool:
+    """Whether an expression is the number of steps that an optimizer keeps, on the CPU as torch's own do: `state["step"]`."""
+    name = constant(node.slice) if node.__class__ is ast.Subscript else getattr(node, "id", "")
+    return name in ("step", "step_t", "steps")
 
 
 def _is_packed(scene: Scene, node: Node, link: Link) -> bool:

@@ -17,7 +17,7 @@ from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.regex import lazy
 from porter.rulebook.table import hints
-from porter.training.buffers import registered
+from porter.training.buffers import is_parameter, registered
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -134,6 +134,8 @@ class Natures:
             if value.info in _ATTRIBUTES:
                 return NUMBER
             base = self._nature(value.args[0], function)
+            if value.info == "grad" and base == UNKNOWN:
+                return DEVICE  # only tensors have it
             return base if value.info in _SAME or base == NUMBER else UNKNOWN
         if op in _FIRST:
             return self._nature(value.args[0], function)
@@ -157,7 +159,7 @@ class Natures:
             return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)
-        return UNKNOWN
+        return DEVICE if op == "opaque" and is_parameter(value) else UNKNOWN
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
         """The nature of the result of an operator: a tensor, if one of the values is."""
@@ -170,6 +172,8 @@ class Natures:
         base = self._nature(value.args[0], function)
         if value.node.__class__ is not ast.Call:
             return base
+        if value.info == "type" and not value.node.args and not value.node.keywords:
+            return NUMBER  # the name of the type
         if value.info != "to":
             return base or (DEVICE if value.info in _OF_TENSORS else UNKNOWN)
         for argument in (*value.node.args, *(k.value for k in value.node.keywords)):

@@ -23,7 +23,6 @@ SIZED = hints("wants-a-size")
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
-_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})  # functions that ask for the type of a value
 # names of values that must be on the host: actions, lengths
 _WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})  # `bare` looks through these
@@ -240,29 +239,6 @@ def asked_above(link: Link) -> bool:
 @once
 def _calls(test: Node) -> frozenset[str]:
     return frozenset(ast.dump(n) for n in walk(test) if n.__class__ is ast.Call)
-
-
-def settled_by_kind(link: Link) -> bool:
-    """Whether a condition around asks for the type of the value: `if isinstance(n, torch.Tensor): n = n.item()`. The code also
-    takes a number, so its callers decide."""
-    child, root = link[0], link[0].value
-    while root.__class__ in (ast.Call, ast.Attribute):
-        root = root.func if root.__class__ is ast.Call else root.value
-    name = getattr(root, "id", "")
-    for above in ancestors(link):
-        node = above[0]
-        if name and node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
-            if name in _told_by_kind(node.test):
-                return True
-        child = node
-    return False
-
-
-@once
-def _told_by_kind(test: Node) -> frozenset[str]:
-    """The names whose type a condition asks for."""
-    asks = (n for n in walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
-    return frozenset(getattr(n.args[0], "id", "") for n in asks)
 
 
 def _chain(call: Node) -> list[ast.Call]:

@@ -15,7 +15,7 @@ from porter.values.values import Body
 from porter.values.views import base
 
 # names of biases; of functions that repeat heads
-_BIAS = lazy(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
+BIAS = lazy(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
 _REPEATS = lazy(r"(?i)^(?:_*(?:repeat|expand|tile)_?(?:kv|key|value|head|gqa)\w*|repeat_interleave)$")
 _GROUPS = frozenset({"repeat", "expand", "expand_as", "tile"})
 _LARGEST = 60  # values that are looked at
@@ -42,7 +42,7 @@ def _is_bias(value: Value, depth: int = 0) -> bool:
         name = value.info if value.op == "attribute" else value.info[1]
     elif value.op in ("call", "module"):
         name = str(value.info[0]).rpartition(".")[2]
-    if name and _BIAS.search(name):
+    if name and BIAS.search(name):
         return not (value.op == "call" and name == "bias")
     if value.op in ("add", "cat"):
         return any(_is_bias(a, depth + 1) for a in value.args)

@@ -11,6 +11,8 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
 
+_COMPUTED = "..."  # stands for every value that is no constant
+_CONSTANTS = frozenset({"True", "False", "None"})
 _TRANSFORMERS = ("transformers.", "trl.", "peft.", "unsloth.", "sentence_transformers.", "optimum.")
 
 
@@ -31,13 +33,21 @@ def row_of(
         return chosen and chosen._replace(to=None)
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
-        if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
+        if (spelled in row.values or _COMPUTED in row.values and _is_computed(value)) and (
+            not row.calls or func is not None and _calls(func, row.calls, file)
+        ):
             theirs = func is not None and (file.name(func) or "").startswith(_TRANSFORMERS)
             own = file.facts.own.attends(word) and not theirs
             if own:
                 return row._replace(to=None, why="own")
             return as_asked(row, file.facts.lists)
     return None
+
+
+def _is_computed(value: cst.BaseExpression) -> bool:
+    """`args.load_in_4bit`, `bits == 4`: not True, 4 or "4"."""
+    constant = isinstance(value, (cst.SimpleString, cst.BaseNumber)) or getattr(value, "value", "") in _CONSTANTS
+    return not constant
 
 
 def as_asked(row: Option, lists: Lists) -> Option | None:

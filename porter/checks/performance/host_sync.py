@@ -10,11 +10,12 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
-from porter.training import buffers, host_takers, host_values, value_uses
+from porter.training import buffers, host_takers, host_values, kinds, value_uses
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
-BUILTINS = ("float", "int", "bool", "print")
+EXTREMES = ("max", "min")
+BUILTINS = ("float", "int", "bool", "print", *EXTREMES)
 HEADERS = ("If", "While", "Assert")
 
 
@@ -27,7 +28,7 @@ class HostSync(BatchRule):
     text = (
         *(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split()),
         r"while [^\n]*[<>]",
-        r"if [^\n]*loss\w* *[<>]",
+        r"if [^\n]*[<>=]",
     )
     only = staticmethod(prefilters.waits)
 
@@ -49,6 +50,9 @@ class HostSync(BatchRule):
             values = (("name", f"{name}()"),)
             if name == "print":
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
+            if name in EXTREMES:
+                why = syncs.extreme(scene, link)
+                return Hit(original, why, values=values) if why else None
             if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
                 return None
             if check := syncs.check(link):
@@ -69,7 +73,7 @@ class HostSync(BatchRule):
             value_uses.lies_on_host(link)  # x.numpy() alone: it is there, or a GPU would have failed
             or value_uses.waits_again(link)  # loss.cpu().numpy(): told of the last call
             or value_uses.asked_above(link)  # the condition of an `if` around waits for it already
-            or value_uses.settled_by_kind(link)  # `if isinstance(n, torch.Tensor): n = n.item()`
+            or kinds.settled(link)  # `if isinstance(n, torch.Tensor): n = n.item()`
         ):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")

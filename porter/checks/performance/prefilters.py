@@ -72,6 +72,8 @@ def waits(scene: Scene, link: Link) -> bool:
         return False
     if call_name(link[0]) == "synchronize":
         return explicit_waits.is_superfluous(scene, link)
+    if link[0].__class__ is ast.Name and link[0].id in ("max", "min"):
+        return bool(syncs.extreme(scene, link))
     if link[0].__class__ is ast.Name:
         # print() concerns the rule only where it shows a loss
         return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)

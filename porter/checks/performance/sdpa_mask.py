@@ -10,7 +10,9 @@ from porter.checks.performance import mask_idioms
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Node
+from porter.python.index import Link, Node, walk
+from porter.training.choices import is_never_handed
+from porter.values.sdpa import BIAS
 
 if TYPE_CHECKING:
     from porter.values.patterns import Match
@@ -40,6 +42,8 @@ class SdpaMask(Rule):
         if mask is not None and given is not None and mask_idioms.adds_infinity(given, scene, scene.link(original)):
             return Hit(mask, "added", optional=True)
         misses = [match.why for match in self._misses(original, file)]
+        if "bias" in misses and _is_none(scene, scene.link(original)):
+            misses.remove("bias")
         if "repeated" in misses:
             misses[misses.index("repeated")] = self._grouped(given, "bias" in misses, file)
         return [self._hit(why, original, mask, given, file) for why in misses]
@@ -72,3 +76,13 @@ class SdpaMask(Rule):
     def _misses(original: cst.Call, file: RuleFile) -> Iterable[Match]:
         matches = [] if file.scene.apart else file.matches(original, ("sdpa",))
         return {match.why: match for match in matches}.values()
+
+
+def _is_none(scene: Any, link: Link | None) -> bool:
+    """Whether all that is called a bias in the function around is a parameter that no call hands a value."""
+    function = scene.function(link) if link is not None else None
+    if function is None:
+        return False
+    names = {getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(function[0])}
+    biases = [name for name in names if BIAS.search(name)]
+    return bool(biases) and all(is_never_handed(scene, name, function) for name in biases)

@@ -12,7 +12,7 @@ from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
-from porter.training import host_values, read_again, value_uses, waits_in_a_row
+from porter.training import host_values, kinds, read_again, value_uses, waits_in_a_row
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
@@ -31,7 +31,9 @@ _COMPARING = frozenset({"torch.equal", "torch.allclose"})
 
 def condition(scene: Scene, link: Link) -> ast.expr | None:
     """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
-    return _asked(link[0].test, scene, (link[0].test, link))
+    asked = _asked(link[0].test, scene, (link[0].test, link))
+    names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
+    return None if kinds.is_asked(names, link) else asked
 
 
 def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
@@ -69,6 +71,17 @@ def number(scene: Scene, link: Link) -> bool:
     return scene.natures.of(call.args[0], link) == DEVICE and not host_values.stays(scene, call.args[0], link)
 
 
+def extreme(scene: Scene, link: Link) -> str:
+    """How Python's own max() or min() waits: "compared" where a tensor is one of several values, "iterated" where it is asked
+    for the largest of its elements; "" where it does not."""
+    call = link[1][0]
+    if any(a.__class__ is ast.Starred for a in call.args) or any(k.arg != "default" for k in call.keywords):
+        return ""
+    if not any(scene.natures.of(a, link) == DEVICE and not host_values.stays(scene, a, link) for a in call.args):
+        return ""
+    return "compared" if len(call.args) > 1 else "iterated"
+
+
 def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
     """For `Hit.values`: the row of waits that a wait, or the first of the same value, belongs to."""
     statement = read_again.first_statement(link[1])
@@ -99,7 +112,7 @@ def _is_no_wait(scene: Scene, link: Link) -> bool:
     """Whether what is read lies on the host, or has to be read."""
     return (
         value_uses.lies_on_host(link)
-        or value_uses.settled_by_kind(link)
+        or kinds.settled(link)
         or value_uses.made_on_host(scene, link)
         or host_values.stays(scene, link[0].value, link)
         or value_uses.is_wanted_there(link)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, cast
 
+from porter.checks.precision import held_types
 from porter.checks.precision.tallies import is_tallied
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -50,7 +51,7 @@ class Float64Tensor(Rule):
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
         argument = file.around.argument(original)
         if argument is None or not isinstance(original, cst.Attribute):
-            return None
+            return held_types.defaulted(original, file)
         why = self._why(*argument, file)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
@@ -74,7 +75,7 @@ class Float64Tensor(Rule):
             like = device.value if getattr(device, "attr", "") == "device" else None
             host = constant(device) == "cpu" or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
-        return "made" if moved(link) else None
+        return "made" if moved(link) or held_types.is_held(link) else None
 
 
 def _on_cpu(link: Link) -> bool:

@@ -1,4 +1,5 @@
-"""Numbers of Python: what is written as one, and a parameter that is one unless a caller says otherwise."""
+"""Numbers of Python: what is written as one, a parameter that is one unless a caller says otherwise, and an option that is
+named like one."""
 
 from __future__ import annotations
 
@@ -7,8 +8,12 @@ import ast
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import default_of, parameters
+from porter.regex import lazy
+from porter.training.frequency import is_option
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# options that are a single number: `args.init_temperature`
+_SCALED = lazy(r"(?i)temp(?:erature)?$|alpha|(?:^|_)(?:init|initial|min|max|scale|std|eps|lr)(?:_|$)|tau$")
 _KINDS = frozenset({"float", "int"})
 
 
@@ -20,6 +25,8 @@ def is_number(node: Node, link: Link) -> bool:
         return is_number(node.left, link) and is_number(node.right, link)
     if node.__class__ is ast.Name:
         return _is_given(node.id, link)
+    if node.__class__ is ast.Attribute and _SCALED.search(node.attr):
+        return is_option(node)
     return type(constant(node)) in (int, float)
 
 

@@ -86,6 +86,20 @@ class Outline:
         return f"{top.name}.{enclosing[-2].name}" if len(enclosing) > 1 and not enclosing[-2].is_class else None
 
     @cached_property
+    def _modules(self) -> frozenset[str]:
+        top, modules = "", set[str]()
+        for definition in self.defined:
+            if not definition.indent:
+                top = definition.name if definition.is_class else ""
+            elif definition.name == "forward":
+                modules.add(top)
+        return frozenset(modules)
+
+    def has_forward(self, name: str) -> bool:
+        """Whether a top-level class defines `forward`."""
+        return name in self._modules
+
+    @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """The top-level classes, each with the last words of its bases."""
         classes = {}

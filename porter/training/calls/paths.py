@@ -16,6 +16,7 @@ from porter.project.modules import module_of
 from porter.python.graphs import reached
 from porter.python.waits import READS, SEARCHES
 from porter.regex import lazy
+from porter.training import by_class
 from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import BACKWARDS, STEPS, is_aside
@@ -105,7 +106,14 @@ class Graph:
             self._steps[path] = frozenset(
                 call.home for word in BACKWARDS for call in outline.calls(word) if call.receiver
             )
-        return name.rpartition(".")[2] in _STEPS or name in self._steps[path]
+        return name.rpartition(".")[2] in _STEPS or name in self._steps[path] or self._runs_by_class(path, name)
+
+    def _runs_by_class(self, path: str, name: str) -> bool:
+        owner, _, method = name.rpartition(".")
+        outline = self.outlines[path]
+        if not owner or not by_class.MAY_HAVE.search(outline.text):
+            return False
+        return by_class.runs(owner, outline.classes.get(owner, ()), method, outline.has_forward(owner))
 
     def _callers(self, node: Node) -> list[Node]:
         """The functions that may call this one, by names alone."""
@@ -144,7 +152,7 @@ class Graph:
 
 def has_steps(texts: Iterable[bytes]) -> bool:
     """Whether any of these texts may have a training step."""
-    return any(any(word in text for word in _STEP) for text in texts)
+    return any(any(word in text for word in _STEP) or by_class.MAY_HAVE.search(text) for text in texts)
 
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
