@@ -98,6 +98,8 @@ class Variable(Protocol):
     def set(self) -> bool: ...  # the variable is set, not only read
     @property
     def value(self) -> str | None: ...  # the value that it is set to, if that is a literal
+    @property
+    def listed(self) -> int: ...  # the line of a list by which the file sets it as well; 0 where there is none
 
 
 class Source(Protocol):

@@ -32,9 +32,13 @@ _NO_EFFECT = {
 }
 _GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(|=\s*(?:torch\.)?nn\.GELU\s*[,)]")
 
-_DROP_PATH = lazy(
-    rb"^[ \t]*class[ \t]+DropPath\b|^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropPath\b", re.MULTILINE
+# a class whose forward takes one tensor: one that takes a module, or several tensors, only shares the name
+_OWN_DROP_PATH = lazy(
+    rb"^[ \t]*class[ \t]+DropPath\b[^\n]*\n(?:(?![ \t]*(?:class|def[ \t]+forward)\b)[^\n]*\n){0,40}?"
+    rb"[ \t]*def[ \t]+forward\(\s*self,\s*\w+\s*[,:)](?![^\n]*,[ \t]*\w)",
+    re.MULTILINE,
 )
+_TIMM_DROP_PATH = lazy(rb"^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropPath\b", re.MULTILINE)
 _SIZES = lazy(
     rb"\b(?:nested_tensor_from_tensor_list|NestedTensor|ImageList|to_image_list)\b"
 )  # batches of images of any size
@@ -92,12 +96,12 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
 
 def first_drop_path(texts: Mapping[str, bytes]) -> str | None:
     """The first file that defines DropPath, or else the first that imports it. None in a project with images of many sizes."""
-    saying = sorted(
-        path for path, data in texts.items() if b"DropPath" in data and _DROP_PATH.search(data) and not is_test(path)
-    )
+    naming = sorted(path for path, data in texts.items() if b"DropPath" in data and not is_test(path))
+    saying = [path for path in naming if _OWN_DROP_PATH.search(texts[path])]
+    saying += [path for path in naming if _TIMM_DROP_PATH.search(texts[path])]
     if saying and any(_SIZES.search(data) for data in texts.values()):
         return None
-    return min(saying, key=lambda path: b"class DropPath" not in texts[path], default="")
+    return next(iter(saying), "")
 
 
 def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:

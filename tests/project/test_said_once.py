@@ -7,7 +7,8 @@ import pytest
 from porter.project.said_once import first_drop_path, said_once
 from porter.python.trees import parse
 
-OWN = b"class DropPath(nn.Module):\n    pass\n"
+OWN = b"class DropPath(nn.Module):\n    def forward(self, x):\n        pass\n"
+SKIPS = b"class DropPath(nn.Module):\n    def forward(self, *parts):\n        pass\n" + OWN.replace(b"Drop", b"")
 TIMM = b"from timm.layers import DropPath, trunc_normal_\n"
 
 
@@ -16,6 +17,7 @@ TIMM = b"from timm.layers import DropPath, trunc_normal_\n"
     [
         ({"a.py": TIMM, "b.py": TIMM}, "a.py"),
         ({"a.py": TIMM, "b.py": OWN}, "b.py"),
+        ({"a.py": TIMM, "b.py": SKIPS}, "a.py"),
         ({"a.py": b"# no DropPath\n", "tests/a.py": OWN}, ""),
         ({"a.py": TIMM, "b.py": b"from structures import ImageList\n"}, None),
         ({"a.py": b"import torch\n", "b.py": b"from structures import ImageList\n"}, ""),

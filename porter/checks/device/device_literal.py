@@ -13,14 +13,18 @@ from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
-from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
-from porter.python.index import walk
 from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison
+from porter.python.own_words import compared_setting, is_name_of_kernels
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
+STAYING = (
+    ("for-arrays", "library", decides_for),
+    ("one-device", "what", one_device),
+    ("together", "what", of_comparison),
+)
 OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
@@ -51,19 +55,18 @@ class DeviceLiteral(Rule):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
-        if literal.role == "compared" and (library := decides_for(file, literal.link)):
-            return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
-        if literal.role == "compared" and (name := one_device(file, literal.link)):
-            return Hit(original, "one-device", values=(*values, ("what", name)), code=code)
-        if literal.role == "compared" and (chosen := of_comparison(file, literal.link)):
-            return Hit(original, "together", values=(*values, ("what", chosen)), code=code)
-        if kernel and _is_name_of_kernels(literal.link):
+        for stays, name, ask in STAYING if literal.role == "compared" else ():
+            if answer := ask(file, literal.link):
+                return Hit(original, stays, values=(*values, (name, answer)), code=code)
+        if kernel and is_name_of_kernels(literal.link):
             return None
         if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):
             shared = (("package", package), (TOGETHER, package))
             return Hit(original, "of-a-base", values=(*values, *shared), code=code)
+        if literal.role == "compared" and not literal.certain and (key := compared_setting(file, literal.link)):
+            return Hit(original, "of-a-setting", values=(*values, ("name", key)), code=code)
         new = file.style.device(updated, file)
         if new is None:
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
@@ -81,16 +84,6 @@ class DeviceLiteral(Rule):
                 return Hit(original, "unwritten", values=values)
             more = (*more, shortened(number, str(new.evaluated_value), file))
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
-
-
-def _is_name_of_kernels(link: Link) -> bool:
-    """`self.backend == "cuda"` beside a question for the device: "cuda", "keops" and "naive" are names of its kernels."""
-    compare = link[1][0]
-    if compare.__class__ is not ast.Compare or link[1][1][0].__class__ is not ast.BoolOp:
-        return False
-    sides = (s for s in (compare.left, *compare.comparators) if s.__class__ is not ast.Constant)
-    asked = (node for value in link[1][1][0].values if value is not compare for node in walk(value))
-    return not any(map(device_like, sides)) and any(map(device_like, asked))
 
 
 def _enum_behind(link: Link, file: RuleFile) -> str | None:

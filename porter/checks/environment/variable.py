@@ -70,6 +70,8 @@ class EnvironmentVariable(Rule):
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
             return Hit(node, why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
+        if literal.listed and row.code == self.code:
+            return Hit(node, "listed", values=(*values, ("line", str(literal.listed))), severity=row.severity)
         if is_list(row) and literal.set and not is_ordered(literal.value or ""):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
         safe = row.fix == "safe" and certain and new is not None

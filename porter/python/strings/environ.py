@@ -1,7 +1,5 @@
-"""Finds strings that name environment variables: keys of os.environ, of a copy of it, or of the `env` of a process.
-
-Only the exact name of a variable counts, and only as a key. Log texts, help texts and shell commands do not.
-"""
+"""Finds strings that name environment variables: keys of os.environ, of a copy of it, or of the `env` of a process. Only the
+exact name of a variable counts, and only as a key. Log texts, help texts and shell commands do not."""
 
 from __future__ import annotations
 
@@ -50,6 +48,7 @@ class Variable(NamedTuple):
     name: str
     set: bool  # the variable is set to that value, not only read
     value: str | None  # the value or default beside the name, if that is a literal
+    listed: int = 0  # the line of a list by which the file sets it as well; 0 where there is none
 
 
 def variables(file: Parsed) -> dict[int, Variable]:
@@ -83,8 +82,8 @@ class Environment:
         if row is None or row.to is None or not self._paired(link, name, row.to):
             text = str(constant(value)) if type(constant(value)) in (str, int) else None
             read = value is None or call_name(getattr(link[1][0], "func", value)) in _READS
-            sure = certainty == KNOWN and name not in self._listed
-            variable = Variable(link, "variable", role, sure, name, not read, text)
+            sure, listed = certainty == KNOWN, self._listed.get(name, 0)
+            variable = Variable(link, "variable", role, sure, name, not read, text, listed)
             self.variables[self.file.source.span(link[0])[0]] = variable
 
     def _paired(self, link: Link, name: str, to: str) -> bool:
