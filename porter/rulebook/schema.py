@@ -196,6 +196,8 @@ KINDS: Kinds = {
             "device": _index,
             "since": version,
             "beside": versions,
+            "changed_at": version,
+            "wants": _least,
             "breaks_with": version,
             "replacement": _or_list(_string),
             "message": _message,

@@ -81,6 +81,8 @@ class Package(NamedTuple):
     status: str  # of STATUSES
     since: str | None  # native, plugin: the first version that runs on NPUs
     beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
+    changed_at: str | None  # programs for an older version may have to be changed for the first one
+    wants: str  # what the first one asks for beside it, and an older one than `changed_at` did not
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported

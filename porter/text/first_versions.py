@@ -10,7 +10,7 @@ from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.installable import Asked
-from porter.versions import allows, canonical, reaches, sure
+from porter.versions import allows, canonical, parse, reaches, sure
 
 
 @lru_cache(maxsize=4)
@@ -33,8 +33,10 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
         if want.spec and not reaches(want.spec, first):
-            why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
+            why = "since-changed" if _is_far(document, want, row) else "since"
+            why = "since-beside" if other else "since-plugin" if row.why and row.replacement else why
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
+            values = (*values, *named(wants=row.wants)) if why == "since-changed" else values
             shown = values if "." not in imported else (*values, *named(users=users))
             severity = None if row.why or other else row.severity
             edits = _edits(document, want, together, row, first)
@@ -48,11 +50,21 @@ def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
     return max(firsts, key=lambda pair: sure(pair[0]))
 
 
+def _is_far(document: Document, want: Asked, row: Package) -> bool:
+    """Whether what is written for the exact version that is asked for may have to be changed for the first one on NPUs."""
+    if row.changed_at is None or want.version is None:
+        return False
+    pin = parse(document.text[slice(*want.version)])
+    return pin is not None and pin < sure(row.changed_at)
+
+
 def _edits(
     document: Document, want: Asked, together: Sequence[Asked], row: Package, first: str
 ) -> tuple[tuple[int, int, str], ...]:
     """The first version in the place of an exact one, where nothing else stands in its way."""
     others = (asked for asked in together if asked.name == want.name and asked.version is None)
+    if _is_far(document, want, row):
+        return ()
     if want.version is None or want.locked or want.kind == "conda" or row.status != "native":
         return ()
     return ((*want.version, first),) if all(allows(asked.spec, first) for asked in others) else ()
