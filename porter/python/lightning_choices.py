@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import call_name, constant, lightning, target_name, trainer
+from porter.python.evidence import constant, lightning, target_name, trainer
 from porter.python.index import Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _GPU = ("gpu", "cuda")
 _ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
-_IN_STRING = ("startswith", "find", "count")  # methods of a device's name that ask for a word in it
 
 
 def of_choice(file: File | RuleFile, choice: Link) -> str | None:
@@ -53,8 +52,6 @@ def of_comparison(file: RuleFile, literal: Link) -> str | None:
     if not file.source.says(b"accelerator"):
         return None
     asked = literal[1]
-    if asked[0].__class__ is ast.Call and call_name(asked[0].func) not in _IN_STRING:
-        return None
     if choice := _tested(asked):
         return of_choice(file, choice)
     above = next((up for up in ancestors(asked) if up[0].__class__ not in _ANSWERS), None)
