@@ -15,7 +15,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.training.callees import Callee, called, callee
 from porter.training.callers import home, reads_back
-from porter.training.calls.rows import Row
+from porter.training.calls.rows import ANY, Row
 from porter.training.context import CALLED
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
         for func in called(link[0]):
             if not objects and call_name(func) not in spelled:
                 continue
-            resolved = callee(scene, func, link)
+            resolved = callee(scene, func, link) or _on_anything(func)
             if resolved is None or resolved.name not in names:
                 continue
             place = (link[0].func, link)
@@ -56,6 +56,11 @@ def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
                 and (name := home(around))
             ):
                 yield _row(func, link, resolved, name, False)
+
+
+def _on_anything(func: ast.expr) -> Callee | None:
+    """A method of an object whose class is not known, such as a parameter."""
+    return Callee(func.attr, ANY) if isinstance(func, ast.Attribute) else None
 
 
 def _row(func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) -> Row:

@@ -70,6 +70,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "IfExp": (ast.IfExp,),
     "Assign": (ast.Assign,),
     "AnnAssign": (ast.AnnAssign,),
+    "AugAssign": (ast.AugAssign,),
     "Return": (ast.Return,),
     "Dict": (ast.Dict,),
     "If": (ast.If,),

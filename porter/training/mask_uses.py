@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.training import masks
+from porter.training.named_masks import is_named
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -37,7 +38,7 @@ def _mask_expression(node: Node, scene: Scene, link: Link) -> Node:
     """The mask in the code: in the index of a subscript, or in the arguments of masked_select."""
     if node.__class__ is ast.Subscript:
         parts = node.slice.elts if node.slice.__class__ is ast.Tuple else [node.slice]
-        picking = [part for part in parts if masks.is_mask(part, scene, link)]
+        picking = [part for part in parts if masks.is_mask(part, scene, link) or is_named(part, scene, link)]
         return picking[0] if len(picking) == 1 else None
     if node.__class__ is not ast.Call or call_name(node.func) != "masked_select":
         return None

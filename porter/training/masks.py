@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from porter.python.assigned import values_of
 from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, ancestors, methods, walk
+from porter.python.index import Link, Node, methods, walk
 from porter.training.frequency import is_beside
+from porter.training.named_masks import is_below_trouble, is_named
+from porter.training.placement import NUMBER
 from porter.training.same_shape import BOOLEAN, covers, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from porter.values.views import Users
 
 _ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
+_PICKED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -82,32 +85,39 @@ def is_plain(node: Node) -> bool:
 
 
 def assigned(scene: Scene, link: Link) -> str | None:
-    """For an assignment of a scalar, or of another tensor's elements, where a mask is true: 'certain' if a fill does the same,
-    'likely' if it may, 'other' if the mask may have another shape. None for all other assignments."""
+    """For an assignment of a number, or of another tensor's elements, where a mask is true: 'certain' if a fill does the same,
+    'likely' if it may, 'other' if the mask may have another shape, or something is added there. None for all others."""
     statement = link[0]
-    target = statement.targets[0]
-    if target.__class__ is not ast.Subscript or len(statement.targets) != 1:
+    adds = statement.__class__ is ast.AugAssign
+    target = statement.target if adds else statement.targets[0]
+    several = not adds and len(statement.targets) != 1
+    if (
+        several
+        or target.__class__ is not ast.Subscript
+        or target.slice.__class__ in (ast.Constant, ast.Slice)
+        or not _is_near(scene, (target, link))
+    ):
         return None
-    if target.slice.__class__ in (ast.Constant, ast.Slice):
-        return None
-    source = taken(statement)
-    if source is None and not is_scalar(statement.value) or not _is_near(scene, (target, link)):
+    source = None if adds else taken(statement)
+    filled = source is not None or not adds and is_scalar(statement.value)
+    if not (adds or filled or scene.natures.of(statement.value, link) == NUMBER):
         return None
     place = (target.value, (target, link))
     kind = scene.file.receivers.kind(place)
     if kind in ("other", "own") or _asks_numpy(target.slice, scene, place) or _is_array(target.value, scene, place):
         return None
-    if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
+    masked = of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)
+    if not (masked or is_named(target.slice, scene, place)) or is_below_trouble(place):
         return None
     flow = scene.flows.body(scene.function(place))
     if flow and (value := flow[0].at.get(target.value)) is not None and is_moved_to_host(value):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
     # the same mask selects from both tensors, so both have the shape of the mask, or neither has
-    certainties = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
+    certainties = [s for t in tensors if filled and (s := same_shape(target.slice, t, scene, place)) is not None]
     if certainties:
-        sure = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
-        return "certain" if sure else "likely"
+        certain = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
+        return "certain" if certain else "likely"
     return "other" if scene.matters((target, link)) else None
 
 
@@ -117,12 +127,6 @@ def taken(statement: Node) -> Node | None:
     if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
         return None
     return value.value if ast.dump(target.slice) == ast.dump(value.slice) else None
-
-
-def _is_trouble(link: Link) -> bool:
-    """Whether a place stands below a check that is hardly ever true: `if torch.isnan(loss)`."""
-    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
-    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
 
 
 def _asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
@@ -198,9 +202,8 @@ def picks(scene: Scene, link: Link) -> bool:
     node = link[0]
     if node.slice.__class__ in (ast.Constant, ast.Slice) or node.ctx.__class__ is not ast.Load or not scene.where(link):
         return False
-    if not is_mask(node.slice, scene, link) or not scene.matters(link):
-        return False
-    if node.value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript):
+    masked = is_mask(node.slice, scene, link) or is_named(node.slice, scene, link)
+    if not masked or not scene.matters(link) or node.value.__class__ not in _PICKED:
         return False
     above = link[1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:

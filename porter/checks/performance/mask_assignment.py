@@ -14,10 +14,12 @@ _WHOLE = lazy(r"(-?\d{1,3})(?:\.0*)?")
 
 class MaskAssignment(BatchRule):
     code = "PRT602"
-    nodes = ("Assign",)
+    nodes = ("Assign", "AugAssign")
     only = staticmethod(prefilters.assigns_by_mask)
 
-    def visit(self, original: cst.Assign, updated: cst.Assign, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Assign | cst.AugAssign, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, cst.AugAssign):
+            return Hit(original.target, "added") if file.tensors.mask_assigned() else None
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
             return None

@@ -86,18 +86,19 @@ class Outline:
         return f"{top.name}.{enclosing[-2].name}" if len(enclosing) > 1 and not enclosing[-2].is_class else None
 
     @cached_property
-    def _modules(self) -> frozenset[str]:
-        top, modules = "", set[str]()
+    def methods(self) -> dict[str, frozenset[str]]:
+        """By name of a method, the top-level classes that define it; a function of the file is under ""."""
+        top, methods = "", dict[str, set[str]]()
         for definition in self.defined:
             if not definition.indent:
                 top = definition.name if definition.is_class else ""
-            elif definition.name == "forward":
-                modules.add(top)
-        return frozenset(modules)
+            if not definition.is_class:
+                methods.setdefault(definition.name, set()).add(top)
+        return {name: frozenset(owners) for name, owners in methods.items()}
 
     def has_forward(self, name: str) -> bool:
         """Whether a top-level class defines `forward`."""
-        return name in self._modules
+        return name in self.methods.get("forward", ())
 
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:

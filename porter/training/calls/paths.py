@@ -30,11 +30,14 @@ _WAITS = tuple(
         *"torch.equal( .unique( .any( .all( .max()) .min()) .sum()) .mean()) .norm())".split(),
     )
 )
-# a selection by a mask or by indices
-_PICKS = lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
+# a selection by a mask or by indices; Python's own max and min, and conditions that compare
+_PICKS = lazy(
+    rb"(?<![.\w])(?:max|min)\(|\bif [^\n]*[<>]|\[(?:~?\w*(?:mask|inds?|keep|kept|valid|visib|filter|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])"
+)
 _STEPS = STEPS | {"forward"}
 # a file with a step has one of these texts
 _STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), *(f".{word}(".encode() for word in sorted(BACKWARDS)))
+_TELLING = 10  # letters of a name that a project hardly gives to two things
 _NAMED = 2  # an import of a function names one of this many last words of its file's path
 
 Node = tuple[str, str]
@@ -61,6 +64,7 @@ class Graph:
         self.outlines = {path: Outline(text) for path, text in texts.items()}
         self.classes = Classes(self.outlines)
         self._steps: dict[str, frozenset[str]] = {}
+        self._unmistakable: dict[str, bool] = {}
 
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
@@ -129,6 +133,8 @@ class Graph:
             for file in self._importers.get(words[-1], ()):
                 callers.update((file, call.home) for call in self.outlines[file].calls(function) if call.receiver)
             return sorted(callers)
+        if self.is_unmistakable(function):
+            return sorted({(f, c.home) for f, o in self.outlines.items() for c in o.calls(function) if c.receiver})
         family = self.classes.tree.family(Class(path, owner))
         names, homes = {cls.name for cls in family}, {cls.path for cls in family}
         for file in homes.union(*(self._importers.get(name, ()) for name in names)):
@@ -141,6 +147,14 @@ class Graph:
                 receivers = {*self._objects(outline, names), *names, *(("self", "super()") if file in homes else ())}
                 callers.update((file, call.home) for call in calls if call.receiver in receivers)
         return sorted(callers)
+
+    def is_unmistakable(self, method: str) -> bool:
+        """Whether a call of a method with this name, on whatever object, can only mean one class of the project."""
+        if method not in self._unmistakable:
+            says = "_" in method.strip("_") and len(method) >= _TELLING
+            owners = [owner for o in self.outlines.values() for owner in o.methods.get(method, ())] if says else []
+            self._unmistakable[method] = len(owners) == 1 and owners[0] != ""
+        return self._unmistakable[method]
 
     @staticmethod
     def _objects(outline: Outline, names: set[str]) -> set[str]:

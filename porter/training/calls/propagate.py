@@ -12,7 +12,7 @@ from porter.engine.facts import Served
 from porter.project.modules import may_be
 from porter.training.calls.classes import Class
 from porter.training.calls.paths import Graph, Node, Ways
-from porter.training.calls.rows import Row
+from porter.training.calls.rows import ANY, Row
 
 
 class Walk:
@@ -20,6 +20,7 @@ class Walk:
 
     def __init__(self, graph: Graph, modules: frozenset[str], read: Callable[[str, frozenset[str]], tuple[Row, ...]]):
         self._classes, self._modules, self._read = graph.classes, modules, read
+        self._is_unmistakable = graph.is_unmistakable
         self._calls: dict[str, list[tuple[Node, Row]]] = {}  # by file
 
     def over(self, ways: Ways) -> Iterator[Served]:
@@ -74,6 +75,9 @@ class Walk:
             if not owner:
                 is_local = not row.full and not row.owner and node[0] == path
                 if is_local or row.full and may_be(row.full, path, node[0], function, self._modules):
+                    yield node
+            elif row.owner == ANY:
+                if self._is_unmistakable(function):
                     yield node
             elif row.full:
                 if may_be(row.full.rpartition(".")[0], path, node[0], owner, self._modules):

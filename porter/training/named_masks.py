@@ -1,0 +1,59 @@
+"""Finds masks that only their names tell: `x[visibility_filter]`, `logits[batch.valid_mask]`. Nothing is written for them, nor for
+what a check for trouble writes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.assigned import values_of
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors, walk
+from porter.rulebook.table import hint
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+
+_MASKS = hint("mask")
+# methods after which a mask is one still
+_VIEWS = frozenset("view reshape unsqueeze expand expand_as squeeze flatten repeat to detach contiguous".split())
+_REDUCING = frozenset({"any", "all"})  # along a dimension, of booleans
+# what gives positions, and no mask
+_POSITIONS = frozenset(
+    "nonzero where topk argsort argmax argmin sort randperm arange randint multinomial long int tensor list range".split()
+)
+
+
+def is_named(node: Node, scene: Scene, link: Link) -> bool:
+    """Whether an index is called a mask, and nothing in its function says that it holds positions."""
+    if node.__class__ is ast.Tuple:
+        return any(is_named(part, scene, link) for part in node.elts)
+    while True:
+        if node.__class__ is ast.Call and getattr(node.func, "attr", "") in _VIEWS:
+            node = node.func.value
+        elif (
+            node.__class__ is ast.Call and getattr(node.func, "attr", "") in _REDUCING and (node.args or node.keywords)
+        ):
+            return True
+        elif node.__class__ is ast.Subscript:
+            node = node.value
+        else:
+            break
+    if node.__class__ is ast.Attribute:
+        return bool(_MASKS.search(node.attr))
+    if node.__class__ is not ast.Name or not _MASKS.search(node.id):
+        return False
+    return not any(_gives_positions(value) for value in values_of(scene.names, node, link))
+
+
+def _gives_positions(value: Node) -> bool:
+    while value.__class__ is ast.Subscript:
+        value = value.value
+    called = value.__class__ is ast.Call and call_name(value.func) in _POSITIONS
+    return called or value.__class__ in (ast.Constant, ast.List, ast.ListComp, ast.Tuple)
+
+
+def is_below_trouble(link: Link) -> bool:
+    """Whether a place stands below a check that is hardly ever true: `if torch.isnan(loss)`."""
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
+    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
