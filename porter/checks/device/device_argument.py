@@ -40,7 +40,8 @@ def index_of(call: cst.Call, file: RuleFile) -> str | None:
     given = _given(call)
     if given is None:
         return None
-    return "nothing" if file.meaning.may_be_none(given) else file.meaning.int_kind(given) or "likely"
+    is_none = isinstance(given, cst.Name) and given.value == "None"
+    return "nothing" if is_none or file.meaning.may_be_none(given) else file.meaning.int_kind(given) or "likely"
 
 
 def _given(call: cst.Call) -> cst.BaseExpression | None:
