@@ -107,11 +107,16 @@ def _without_with(statements: list[Node]) -> list[Node]:
 def fate(value: Link, file: RuleFile) -> str:
     """Of an object that is used as it was loaded: "moved" to a device, or "stays" where it was loaded; else ""."""
     uses = [value, *(use for uses in named(value, file) for use in uses if not _is_of_another(use, value))]
-    asked = [name for use in uses for name in _methods(use)]
+    asked = [name for use in uses for name in _methods(use) if name or not _is_function(use, file)]
     if not _MOVING.isdisjoint(asked):
         return "moved"
     is_object = any(name == "" or name not in _STATES and is_foreign(name, file) for name in asked)
     return "stays" if is_object and not any(_may_be_moved(use, file) for use in uses) else ""
+
+
+def _is_function(use: Link, file: RuleFile) -> bool:
+    """`checkpoint(...)`, where a function of the file has the name as well."""
+    return use[0].__class__ is ast.Name and use[0].id in _functions(file)
 
 
 def _is_of_another(use: Link, value: Link) -> bool:
