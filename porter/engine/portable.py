@@ -1,7 +1,7 @@
 """Writes ports that run on GPUs and NPUs: the ported program finds its device when it runs.
 
 Where torch.accelerator has a function, the port calls it. Else it uses names that are bound at the head of the module. From
-torch 2.6 on they are bound by
+torch 2.7 on they are bound by
 
     accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
     accelerator_module = torch.get_device_module(accelerator_type)
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
-SINCE = (2, 6)  # the torch that brought torch.accelerator; before it, the head of a module tries to import torch_npu
+# torch 2.6 raises where there is no accelerator, and asks the driver; before 2.7, the head of a module tries to import torch_npu
+SINCE = (2, 7)
 # names of torch.cuda: the name in torch.accelerator, and the torch that brought it
 _NAMES = {
     "is_available": ("is_available", (2, 6)),
