@@ -1,7 +1,7 @@
 """Writes ports that run on GPUs and NPUs: the ported program finds its device when it runs.
 
 Where torch.accelerator has a function, the port calls it. Else it uses names that are bound at the head of the module. From
-torch 2.6 on they are bound by
+torch 2.7 on they are bound by
 
     accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
     accelerator_module = torch.get_device_module(accelerator_type)
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from porter.engine.nodes import dotted, moved_to
+from porter.engine.nodes import chain, dotted, moved_to
 from porter.engine.rule import cst
 from porter.engine.styles import Rename
 from porter.regex import lazy
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
-SINCE = (2, 6)  # the torch that brought torch.accelerator; before it, the head of a module tries to import torch_npu
+# torch 2.6 raises where there is no accelerator, and asks the driver; before 2.7, the head of a module tries to import torch_npu
+SINCE = (2, 7)
 # names of torch.cuda: the name in torch.accelerator, and the torch that brought it
 _NAMES = {
     "is_available": ("is_available", (2, 6)),
@@ -120,16 +121,18 @@ class Portable(Rename):
 
     def _indexed(self, call: cst.Call, kind: str, file: RuleFile) -> cst.Call | None:
         """`x.cuda(index)` as a call of `to`. A bare index means the NPU where `int_is_npu` says so; else a device is built.
-        None where the index may be None, with which `to` would leave the tensor where it is."""
-        if kind == "nothing" or not self.reaches(file):
-            return None
+        With None, `to` would leave the tensor where it is: an index that may be None is asked first."""
         made: cst.Call = moved_to(call)
-        if self.target.int_is_npu:
-            return made
         index = next(i for i, a in enumerate(made.args) if a.keyword is None or a.keyword.value == "device")
-        device = cst.Call(
-            dotted(f"{file.imported.head()}.device"), [cst.Arg(cst.Name(TYPE)), cst.Arg(made.args[index].value)]
-        )
+        given = made.args[index].value
+        if not self.reaches(file) or kind == "nothing" and not (self.target.int_is_npu and _is_plain(given)):
+            return None
+        device: cst.BaseExpression = given
+        if kind == "nothing":
+            unset = cst.Comparison(given, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))])
+            device = cst.IfExp(test=unset, body=cst.Name(TYPE), orelse=given)
+        elif not self.target.int_is_npu:
+            device = cst.Call(dotted(f"{file.imported.head()}.device"), [cst.Arg(cst.Name(TYPE)), cst.Arg(given)])
         args = [*made.args[:index], made.args[index].with_changes(value=device), *made.args[index + 1 :]]
         return made.with_changes(args=args)
 
@@ -149,3 +152,8 @@ class Portable(Rename):
     def _expression(text: str, old: Any) -> cst.BaseExpression:
         new = dotted(text) if text.replace(".", "").isidentifier() else cst.parse_expression(text)
         return new.with_changes(lpar=old.lpar, rpar=old.rpar)
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    """`gpu`, `args.gpu`: what may be written twice."""
+    return chain(node) not in ([], ["None"])

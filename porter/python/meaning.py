@@ -16,6 +16,7 @@ from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 from porter.python.refusing import refuses
+from porter.python.unset_options import may_be_unset
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -167,7 +168,10 @@ class Meaning:
         return literal is not None and refuses(literal.link)
 
     def may_be_none(self, node: Node) -> bool:
-        """Whether a name is a parameter with None as its default."""
+        """Whether a name is a parameter with None as its default, or an option that may be left out."""
+        if type(node).__name__ == "Attribute":
+            option = self._file.chain(node)
+            return option is not None and self._is_parsed(option) and may_be_unset(self._file, option)
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
         return any(binding[0].__class__ is ast.arg and _defaults_to_none(binding) for binding in bound)

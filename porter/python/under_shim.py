@@ -30,6 +30,8 @@ COVERED, GAP = "PRT150", "PRT151"
 _TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _OWNERS = ("torch.Tensor", "torch.nn.Module")
 _MOVES = ("to", "to_empty")  # of which a bare index is a device, wherever it stands
+# they look for their modules on `cuda:0`: the shim replaces the function that names the device where torch does not read it
+_ASK_CUDA = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel"})
 _ASIDE = ("tested", "refused")  # what they say of a place holds whatever ports it
 
 
@@ -46,7 +48,7 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
     if isinstance(original, (cst.Import, cst.ImportFrom)):
         return _import(hit, original, file) if edits else hit
     if isinstance(original, cst.Call):
-        return _call(hit, original, file) if edits else hit
+        return _call(hit, original, file) if edits else _asks_cuda(hit, original, file)
     if isinstance(original, (cst.Attribute, cst.Name)):
         return _name(hit, original, file, edits)
     if isinstance(original, cst.FunctionDef) and original.name.value in ("cuda", "is_cuda"):
@@ -215,6 +217,11 @@ def _call(hit: Hit, original: cst.Call, file: File) -> Hit:
     if by_place and method not in _MOVES:
         return hit  # only these take an index by its place for a device
     return _covered(hit, "argument", old=file.text(original), name=name or method)
+
+
+def _asks_cuda(hit: Hit, original: cst.Call, file: File) -> Hit:
+    name = file.name(original.func)
+    return replace(hit, values=(*hit.values, ("left_to_cuda", name))) if name in _ASK_CUDA else hit
 
 
 def _called(hit: Hit) -> cst.Call | None:

@@ -378,3 +378,11 @@ def test_an_import_that_is_suppressed_or_off_is_not_made(tmp_path: Path) -> None
     body = MAIN.replace("net()", "torch.ones(2).cuda()")
     assert not port(tmp_path / "a", {"train.py": f"import torch  # porter: ignore[PRT152] elsewhere\n{body}"}).changed
     assert not port(tmp_path / "b", {"train.py": f"import torch\n{body}"}, ignore=["PRT152"]).changed
+
+
+@pytest.mark.parametrize(("style", "is_left"), [("shim", True), ("rename", False)])
+def test_data_parallel_looks_for_its_module_on_a_gpu(style: str, is_left: bool) -> None:
+    opened = open_session(target=Target(torch_npu="2.13.0", style=style))
+    code = f"{HEAD}    return torch.nn.DataParallel(model)(x)\n"
+    found = next(f for f in analyse("a.py", code.encode(), opened).findings if f.code == "PRT205")
+    assert (dict(found.values).get("left_to_cuda") == "torch.nn.DataParallel") == is_left

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
-from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
+from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
 from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
@@ -22,6 +23,10 @@ class CudaMethod(Rule):
     references = frozenset(UNBOUND)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
+        hit = self._answer(original, updated, file)
+        return replace(hit, new=by_keyword(hit.new)) if hit is not None and is_storage(original, file) else hit
+
+    def _answer(self, original: Any, updated: Any, file: RuleFile) -> Hit | None:
         attribute = original.func if isinstance(original, cst.Call) else original
         if file.name(attribute) in UNBOUND:
             return Hit(original, "reference", new=self._renamed(attribute, updated, file), safe=True, loads=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -40,7 +42,8 @@ def index_of(call: cst.Call, file: RuleFile) -> str | None:
     given = _given(call)
     if given is None:
         return None
-    return "nothing" if file.meaning.may_be_none(given) else file.meaning.int_kind(given) or "likely"
+    is_none = isinstance(given, cst.Name) and given.value == "None"
+    return "nothing" if is_none or file.meaning.may_be_none(given) else file.meaning.int_kind(given) or "likely"
 
 
 def _given(call: cst.Call) -> cst.BaseExpression | None:
@@ -52,3 +55,25 @@ def _given(call: cst.Call) -> cst.BaseExpression | None:
 def keeps_literal(original: cst.Call, updated: cst.Call) -> bool:
     """Whether the name of a device among the arguments stays as it is, as the style has no spelling for it."""
     return any(isinstance(a.value, cst.BaseString) and a.value is b.value for a, b in zip(original.args, updated.args))
+
+
+def is_storage(call: cst.CSTNode, file: RuleFile) -> bool:
+    """Whether `torch.FloatStorage(4)` or `x.untyped_storage()` is moved: its `to()` takes no device by place."""
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+        return False
+    held = call.func.value
+    if isinstance(held, cst.Call) and isinstance(held.func, cst.Attribute):
+        if held.func.attr.value in ("storage", "untyped_storage"):
+            return True
+    made = file.name(held.func) if isinstance(held, cst.Call) else file.meaning.made_by(held)
+    return bool(made and made.startswith("torch.") and made.endswith("Storage"))
+
+
+def by_keyword(call: Any) -> Any:
+    """`x.to(device)` as `x.to(device=device)`; anything else as it is."""
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to":
+        return call
+    first, equal = call.args[0], cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    if first.keyword is not None or first.star:
+        return call
+    return call.with_changes(args=[first.with_changes(keyword=cst.Name("device"), equal=equal), *call.args[1:]])

@@ -18,6 +18,7 @@ _COPYING = frozenset({"load_state_dict"})  # copies to where the parameters lie
 _OF_GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "set_state", "setstate"})
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
+_FUNCTIONS, _LOOPS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), (ast.For, ast.AsyncFor, ast.While)
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
@@ -89,7 +90,7 @@ def _is_set_since(use: Link, first: Node, targets: list[str]) -> bool:
     child = use[0]
     for above in ancestors(use):
         field, index = place(above[0], child)
-        before: list[Node] = getattr(above[0], field)[:index] if field else []
+        before: list[Node] = _without_with(getattr(above[0], field)[:index]) if field else []
         since = (s for s in before if s.__class__ is ast.Assign and s.lineno > first.lineno)
         if any([ast.unparse(target) for target in statement.targets] == targets for statement in since):
             return True
@@ -97,14 +98,35 @@ def _is_set_since(use: Link, first: Node, targets: list[str]) -> bool:
     return False
 
 
+def _without_with(statements: list[Node]) -> list[Node]:
+    """Statements, and in the place of each `with` what it holds."""
+    held = [_without_with(one.body) if one.__class__ is ast.With else [one] for one in statements]
+    return [statement for several in held for statement in several]
+
+
 def fate(value: Link, file: RuleFile) -> str:
     """Of an object that is used as it was loaded: "moved" to a device, or "stays" where it was loaded; else ""."""
-    uses = [value, *(use for uses in named(value, file) for use in uses)]
-    asked = [name for use in uses for name in _methods(use)]
+    uses = [value, *(use for uses in named(value, file) for use in uses if not _is_of_another(use, value))]
+    asked = [name for use in uses for name in _methods(use) if name or not _is_function(use, file)]
     if not _MOVING.isdisjoint(asked):
         return "moved"
     is_object = any(name == "" or name not in _STATES and is_foreign(name, file) for name in asked)
     return "stays" if is_object and not any(_may_be_moved(use, file) for use in uses) else ""
+
+
+def _is_function(use: Link, file: RuleFile) -> bool:
+    """`checkpoint(...)`, where a function of the file has the name as well."""
+    return use[0].__class__ is ast.Name and use[0].id in _functions(file)
+
+
+def _is_of_another(use: Link, value: Link) -> bool:
+    """Whether a use, in the same function and in no loop with the load, is of what had the name before, or gets it later."""
+    around_use, around_value = ([up[0] for up in ancestors(link)] for link in (use, value))
+    functions = [next((n for n in nodes if n.__class__ in _FUNCTIONS), None) for nodes in (around_use, around_value)]
+    in_a_loop = any(node.__class__ in _LOOPS and node in around_value for node in around_use)
+    if functions[0] is not functions[1] or in_a_loop:
+        return False
+    return bool(use[0].lineno < value[0].lineno) or use not in _until_set_again(value, [use])
 
 
 def _methods(use: Link) -> Iterator[str]:

@@ -1,0 +1,74 @@
+"""Which options of a command line may be None where a program reads them: `--gpu`, which nobody has to pass."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+
+def may_be_unset(file: File, option: Link) -> bool:
+    """Whether `args.gpu` may be None here: it has no default, and no condition above says that it is set."""
+    return option[0].attr in _unset(file) and not _is_asked(option)
+
+
+@once_for_file
+def _unset(file: File) -> frozenset[str]:
+    """The options without a default that the file gives no value of its own."""
+    calls = [link[0] for link in file.buckets[ast.Call] if call_name(link[0].func) == "add_argument" and link[0].args]
+    options = {_name(call) for call in calls if _may_be_left_out(call)} - {""}
+    given = [a.targets[0].attr for a in (link[0] for link in file.buckets[ast.Assign]) if _gives_value(a)]
+    return frozenset(options.difference(given))
+
+
+def _name(call: Node) -> str:
+    keywords = {k.arg: constant(k.value) for k in call.keywords}
+    words = [str(constant(a)) for a in call.args]
+    long = [word for word in words if word.startswith("--")] or [word for word in words if word.startswith("-")]
+    return str(keywords.get("dest") or (long[0].lstrip("-").replace("-", "_") if long else ""))
+
+
+def _may_be_left_out(call: Node) -> bool:
+    keywords = {k.arg: k.value for k in call.keywords}
+    default = keywords.get("default")
+    is_none = default is None or default.__class__ is ast.Constant and default.value is None
+    return is_none and keywords.keys().isdisjoint({"action", "required", None})
+
+
+def _gives_value(assign: Node) -> bool:
+    """`args.gpu = int(rank)`; a name that is handed on may hold what the option was."""
+    return assign.targets[0].__class__ is ast.Attribute and assign.value.__class__ is not ast.Name
+
+
+def _is_asked(option: Link) -> bool:
+    """`if args.gpu is not None: x.cuda(args.gpu)`."""
+    words, child = ast.dump(option[0]), option[0]
+    for above in ancestors(option):
+        node = above[0]
+        if node.__class__ in (ast.If, ast.IfExp):
+            body = node.body if node.__class__ is ast.If else [node.body]
+            orelse = node.orelse if node.__class__ is ast.If else [node.orelse]
+            if (
+                child in body
+                and _says(node.test, ast.IsNot, words)
+                or child in orelse
+                and _says(node.test, ast.Is, words)
+            ):
+                return True
+        child = node
+    return False
+
+
+def _says(test: Node, operator: type[ast.cmpop], words: str) -> bool:
+    parts = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+    if parts[0] is not test and operator is ast.Is:
+        return False
+    compared = [part for part in parts if part.__class__ is ast.Compare and part.ops[0].__class__ is operator]
+    asked = any(ast.dump(p.left) == words and constant(p.comparators[0]) is None for p in compared)
+    return asked or operator is ast.IsNot and any(ast.dump(part) == words for part in parts)
