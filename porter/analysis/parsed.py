@@ -10,7 +10,7 @@ from porter.engine.refusals import Failures
 from porter.engine.session import Session
 from porter.engine.style_of import STYLES
 from porter.errors import Unreadable
-from porter.files.paths import is_test
+from porter.files.paths import is_tested
 from porter.python import index
 from porter.python.names import Names
 from porter.python.source import Source
@@ -42,7 +42,7 @@ class Parsed:
         self.buckets, uses = index.collect(self.tree, self.rules.keys.node_types)
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
-        self.tested = is_test(path)  # in tests, lost time and small differences do not matter
+        self.tested = is_tested(path, source.utf8)  # in tests, lost time and small differences do not matter
         self.failures = Failures()
         # answers that are kept, by question: many places ask the same
         self.answers: dict[str, dict[Any, Any]] = defaultdict(dict)

@@ -8,12 +8,21 @@ _APART = frozenset("eval evaluation evaluate inference metrics demo demos mock m
 _BESIDE = lazy(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
 _FOR_SAMPLES = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())
 _TESTS = lazy(r"tests?(?:[_-]|$)")
+_HAS_TESTS = lazy(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test|TestCase|\b(?:unittest|pytest|doctest)\b")
 SIDE = lazy(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
 
 
 def is_test(path: str) -> bool:
     *folders, name = path.split("/")
     return name.startswith("test_") or name.endswith("_test.py") or any(map(_TESTS.match, folders))
+
+
+def is_tested(path: str, text: bytes) -> bool:
+    """The same, with the text: what is only called so and is a program without tests, `net_test.py`, evaluates a model."""
+    if not is_test(path):
+        return False
+    is_called_so = not any(map(_TESTS.match, path.split("/")[:-1])) and b"__main__" in text
+    return not is_called_so or _HAS_TESTS.search(text) is not None
 
 
 def is_apart(path: str) -> bool:

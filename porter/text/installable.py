@@ -17,6 +17,7 @@ _PLATFORM = lazy(r"platform|os_name")
 _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
 _MACHINES = ("x86_64", "aarch64")
 _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+_FROZEN = lazy(r"=([\d.]+)=")
 _OF_ONE_TORCH = frozenset({"vllm", "xformers"})
 _NEWEST = 15  # Python 3.x
 
@@ -78,10 +79,12 @@ def fits_its_torch_npu(text: str, torch: Asked, requirements: Sequence[Asked]) -
 
 
 def obstacles(
-    path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int], wheels: Mapping[str, Wheels]
+    path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int], wheels: Mapping[str, Wheels], loads: bool
 ) -> Iterator[Hit]:
-    """Requirements that leave no torch of the target: edits of the others would make a list that nothing installs."""
-    if not any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements):
+    """Requirements that leave no torch of the target: edits of the others would make a list that nothing installs. `loads`:
+    whether the project imports torch, which then goes into the environment of its first list, whoever brings it."""
+    lists_torch = any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements)
+    if not lists_torch and not (loads and "/" not in path and kind_of(path) == REQUIREMENTS):
         return
     whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
     if whole:
@@ -100,7 +103,7 @@ def obstacles(
                 new=_dotted(_first_python(torch)),
                 torch=_dotted(torch),
             )
-            why = "python" if want.name == "python" else "last-python"
+            why = "python" if want.name == "python" else "last-python" if lists_torch else "first-python"
             yield Hit((want.start, want.end), why, code="PRT840", values=values)
 
 
@@ -127,8 +130,10 @@ def _first_python(torch: Sequence[int]) -> tuple[int, int]:
 
 def _last_python(want: Asked, text: str, wheels: Mapping[str, Wheels]) -> tuple[int, ...] | None:
     """That a requirement leaves, if it leaves out any."""
-    if want.name == "python" and want.kind == "conda":
-        written = release(text[slice(*want.version)], 2)[:2] if want.version else ()
+    if want.name == "python":  # of conda, which freezes into text as well: `python=3.7.6=h0371630_2`
+        frozen = _FROZEN.match(want.spec)
+        given = frozen[1] if frozen else text[slice(*want.version)] if want.version else ""
+        written = release(given, 2)[:2] if given else ()
         return written or (_last_of(want.spec) if want.spec else None)
     if want.kind == "conda" or not want.spec or "python" in want.marker:
         return None

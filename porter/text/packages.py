@@ -96,7 +96,8 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
         return
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels
-    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels))
+    loads = session.facts.roads.loads
+    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     yield from held_back
     for hit in for_pages.set_aside(document, _hits(document, requirements)):
         yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit

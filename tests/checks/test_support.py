@@ -150,3 +150,11 @@ def test_what_the_sources_leave_open_was_traced():
 def test_what_no_torch_has_is_not_said_to_be_missing_from_one(name, why):
     found = analyse("a.py", f"import torch\nx = {name}(3)\n".encode(), SESSION).findings
     assert [(f.code, f.why) for f in found] == [("PRT701", why)]
+
+
+@pytest.mark.parametrize("path, found", [("net_test.py", True), ("tests/net_test.py", False)])
+def test_a_program_that_is_only_called_a_test_is_none(path, found):
+    text = TEXT + '\nif __name__ == "__main__":\n    f(torch.ones(1))\n'
+    assert ("PRT702" in {f.code for f in analyse(path, text.encode(), SESSION).findings}) is found
+    with_a_test = text + "\ndef test_f():\n    pass\n"
+    assert "PRT702" not in {f.code for f in analyse(path, with_a_test.encode(), SESSION).findings}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import constant, target_name
 from porter.regex import lazy
 from porter.rulebook.table import Move
 
@@ -67,5 +69,15 @@ def is_used(node: cst.Import | From, file: RuleFile, indices: Iterable[int] | No
     if isinstance(node.names, cst.ImportStar) or file.path.endswith("__init__.py"):
         return True
     aliases = node.names if indices is None else [node.names[index] for index in indices]
-    names = [alias.asname.name if alias.asname else alias.name for alias in aliases]
-    return any(file.names.spelled(chain(name)[0]) for name in names) or file.source.says(b"__all__")
+    names = [chain(alias.asname.name if alias.asname else alias.name)[0] for alias in aliases]
+    return any(file.names.spelled(name) for name in names) or _is_handed_on(names, file)
+
+
+def _is_handed_on(names: Iterable[str], file: RuleFile) -> bool:
+    """Whether `__all__` has one of the names, or is no plain list."""
+    if not file.source.says(b"__all__"):
+        return False
+    lists = [n for n in file.tree.body if isinstance(n, ast.Assign) and target_name(n.targets[0]) == "__all__"]
+    listed = [constant(element) for n in lists for element in getattr(n.value, "elts", (None,))]
+    is_plain = file.source.utf8.count(b"__all__") == len(lists) and all(isinstance(name, str) for name in listed)
+    return not is_plain or not set(names).isdisjoint(listed)

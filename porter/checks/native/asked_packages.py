@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -9,11 +10,21 @@ from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_uses import called, called_bare, uses_as_they_are
 from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import hint
+
+
+def _says(file: RuleFile, words: re.Pattern[str]) -> bool:
+    """Whether a file has one of some words outside of comments, as code or text."""
+    return any(
+        words.search(line.partition("#")[0]) for line in file.source.utf8.decode("utf-8", "replace").splitlines()
+    )
+
 
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
 # it may only build on
 ASKED: dict[str, Callable[[RuleFile], object]] = {
     "onnxruntime": asks_for_device,
+    "faiss": partial(_says, words=hint("faiss-on-a-gpu")),
     "detectron2.config.get_cfg": keeps_default,
     # whose `__call__` says where the targets are made
     **{

@@ -7,10 +7,10 @@ from typing import Any
 
 from porter.checks.native.asked_packages import ASKED
 from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
+from porter.checks.native.guarded_uses import falls_back
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
 from porter.checks.native.package_uses import (
     called,
-    falls_back,
     idle,
     only_asked_for,
     reached,
@@ -74,18 +74,17 @@ class GpuPackage(Rule):
                     continue
                 calls = called(file, name, apart)
                 values = (*((("calls", calls),) if calls else ()), ("name", name), *bystanders(file, name))
-                severity = (
-                    "note" if role == "optional" or row.anywhere and needs_none(file, name, self.packages) else None
-                )
-                other = _of_attention(original, name, row, role, file)
+                if row.anywhere and needs_none(file, name, self.packages):
+                    yield Hit(original, "on-host", values=values)
+                    continue
+                severity = "note" if role == "optional" else None
+                other = _needless(original, name, row, role, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
 
 
-def _of_attention(
-    original: cst.Import | cst.ImportFrom, name: str, row: Package, role: str, file: RuleFile
-) -> Hit | None:
+def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, role: str, file: RuleFile) -> Hit | None:
     """What is said where nothing has to be rewritten."""
-    if role == "optional" and falls_back(list(bound(original)), file):
+    if role == "optional" and name not in ASKED and falls_back(name, list(bound(original)), file):
         return Hit(original, "guarded", values=(("name", name),), severity="note", effort="minutes")
     own = role == "optional" and stands_beside(bound(original), file)
     if name.partition(".")[0] in ATTENTIONS and (own or other_works(file.scene.link_to(file.statement), file)):

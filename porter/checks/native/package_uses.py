@@ -6,14 +6,10 @@ import ast
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, ancestors, methods, walk
+from porter.python.index import methods
 from porter.python.uses import imports_of, is_idle, uses
 
 SHOWN = 4
-_SAYING = frozenset(
-    "print warn warning info debug error exception critical exit ImportError RuntimeError ModuleNotFoundError".split()
-)
 _DEVICES = frozenset({"device", "device_type"})
 
 
@@ -70,20 +66,6 @@ def called_bare(file: RuleFile, package: str) -> bool:
     """Whether a function is called with nothing in the parentheses."""
     calls = (link[1][0] for link in file.meaning.mentions.of(frozenset({package})))
     return any(call.__class__ is ast.Call and not call.args and not call.keywords for call in calls)
-
-
-def falls_back(names: list[str], file: RuleFile) -> bool:
-    """Whether an import stands in a `try` of a function with all that it is used for, and what follows `except` computes it
-    another way."""
-    link = file.scene.link_to(file.statement)
-    up = next((above for above in ancestors(link) if above[0].__class__ is ast.Try), None) if link is not None else None
-    if up is None or not any(above[0].__class__ in FUNCTIONS for above in ancestors(up)):
-        return False
-    uses_of = [use for name in names for use in file.names.spelled(name)]
-    if not all(any(above is up[0] for above, _ in ancestors(use)) for use in uses_of):
-        return False
-    calls = [n for handler in up[0].handlers for n in walk(handler) if n.__class__ is ast.Call]
-    return any(call_name(call.func) not in _SAYING for call in calls)
 
 
 def untold(file: RuleFile, function: str, position: int) -> bool:

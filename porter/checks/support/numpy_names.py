@@ -14,9 +14,16 @@ _BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "c
 }
 _RENAMED = {
     **{"float_": "float64", "complex_": "complex128", "unicode_": "str_", "string_": "bytes_", "cfloat": "complex128"},
-    **{"Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "round_": "round"},
-    **{"product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any"},
+    **{
+        "singlecomplex": "complex64",
+        "longfloat": "longdouble",
+        "longcomplex": "clongdouble",
+        "clongfloat": "clongdouble",
+    },
+    **{"Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "NAN": "nan", "round_": "round"},
+    **{"product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any", "mat": "asmatrix"},
 }
+_WRITTEN = {"NINF": "-{0}.inf", "NZERO": "-0.0", "PZERO": "0.0", "asfarray": "{0}.asarray(..., dtype=float)"}  # by hand
 _SINCE = {
     "1.24": ("1.24.0", "1.26.4", "2.0.0", "2.3.0"),
     "2.0": ("2.0.0", "2.3.0"),
@@ -27,7 +34,7 @@ _FRAMEWORKS = hints("another-framework")
 
 class NumpyNames(Rule):
     code = "PRT708"
-    references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
+    references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED, *_WRITTEN))
 
     def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         # where nothing is computed with torch, the numpy of today is no matter of ours
@@ -43,6 +50,8 @@ class NumpyNames(Rule):
             new, version = _BUILTINS[name], "1.24"
             node = cst.Name(new, lpar=updated.lpar, rpar=updated.rpar)
             is_free = not file.names.bound(new)
+        elif name in _WRITTEN:
+            node, new, is_free = updated, _WRITTEN[name].format(original.value.value), False
         else:
             node = updated.with_changes(attr=updated.attr.with_changes(value=new))
             new, is_free = f"{original.value.value}.{new}", True

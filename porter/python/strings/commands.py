@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})  # keywords with text for people
 _PUT_IN = "\0"  # stands for an expression of an f-string
+_PROGRAM = lazy(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|srun|mpirun)(?:$|[ \t])|\S+\.(?:py|sh)(?:$|[ \t])")
 _COMPUTED = lazy(r"[\0%{$]")  # in a value that is known only at run time
 
 
@@ -29,7 +30,7 @@ def commands(file: Parsed) -> dict[int, Variable]:
     found: dict[int, Variable] = {}
     for part in strings(file.tree, lines, _named(names)) if lines else ():
         link: Link = part[1] if part[1] and part[1][0].__class__ is ast.JoinedStr else part
-        match = _command(names).search(_text(link[0]))
+        match = _command(names).search(_text(link[0])) or _word(names, link)
         if match and not logged(link) and not _is_prose(link):
             value = None if _COMPUTED.search(match[2]) else match[2]
             offset = file.source.span(link[0])[0]
@@ -54,6 +55,15 @@ def _command(names: tuple[str, ...]) -> re.Pattern[str]:
     gap, value = r"(?:[ \t]|\\\n)+", r"[^\s;&|(]*"
     before = rf"(?:^|[;&|(]|(?<!\\)\n)[ \t]*(?:(?:env|export|nohup|sudo){gap}|[A-Za-z_]\w*={value}{gap})*"
     return re.compile(rf"{before}({'|'.join(names)})=({value})(?:{gap}[^\s=]|[ \t]*[;&|])")
+
+
+def _word(names: tuple[str, ...], link: Link) -> re.Match[str] | None:
+    """`NAME=value` alone in a list of words that goes on with a program: `[f"CUDA_VISIBLE_DEVICES={gpu}", "python train.py"]`."""
+    words: list[Node] = link[1][0].elts if link[1] and link[1][0].__class__ in (ast.List, ast.Tuple) else []
+    match = re.fullmatch(rf"({'|'.join(names)})=([^\s;&|(]*)", _text(link[0])) if words else None
+    after = words[words.index(link[0]) + 1 :] if match else []
+    texts = (_text(word) for word in after if word.__class__ in (ast.Constant, ast.JoinedStr))
+    return match if any(map(_PROGRAM.match, texts)) else None
 
 
 def _text(node: Node) -> str:
