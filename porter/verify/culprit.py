@@ -31,8 +31,6 @@ _NO_KERNEL = re.compile(
 # what the collectives of torch_npu do not offer, by torch's words
 _NO_COLLECTIVE = re.compile(r"its backend does not support splitting")
 _COMPILER = frozenset("InductorError BackendCompilerFailed LoweringException TritonMissing".split())
-# what torch.jit.trace says of a convolution on the virtual NPU, whose result it takes for a constant
-_NOT_TRACED = re.compile(r"Cannot insert a Tensor that requires grad as a constant")
 _VIRTUAL = "virtual NPU:"
 # the original met torch's own CUDA, or what stands in for it, behind a name that is not translated
 _OF_CUDA = re.compile(r"module 'torch\._C' has no attribute '_cu|Torch not compiled with CUDA enabled")
@@ -98,8 +96,6 @@ def _of_device(error: Error | None) -> Culprit | None:
         return Culprit(VIRTUAL, _first_line(error.text.partition(_VIRTUAL)[2]))
     if error.kind in _COMPILER:
         return Culprit(VIRTUAL, f"it has no compiler for torch.compile ({error.kind})")
-    if _NOT_TRACED.search(error.text):
-        return Culprit(VIRTUAL, "torch.jit.trace does not follow a convolution on it")
     if _module(error.text).startswith(_DEVICE) or _NO_KERNEL.search(error.text) or _NO_COLLECTIVE.search(error.text):
         return Culprit(TORCH_NPU, _first_line(error.text))
     return None

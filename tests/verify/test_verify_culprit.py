@@ -77,7 +77,7 @@ RAN = ended(code=0)
         (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
          Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
         (ended("RuntimeError", "Cannot insert a Tensor that requires grad as a constant. Consider"), None,
-         Culprit(VIRTUAL, "torch.jit.trace does not follow a convolution on it")),
+         Culprit(ORIGINAL)),
     ],
 )  # fmt: skip
 def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:

@@ -27,9 +27,7 @@ from porter.verify.show import text
 
 pytestmark = pytest.mark.slow
 
-OURS = Interpreter(
-    "/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", True, ()
-)
+OURS = Interpreter("/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", ())
 
 
 def outcome(
