@@ -37,6 +37,8 @@ _OF_CUDA = re.compile(r"module 'torch\._C' has no attribute '_cu|Torch not compi
 _STANDIN = "virtual_npu "
 # a library's own words about an earlier version of itself, and about what it needs and does not find
 _OTHER_VERSION = re.compile(r"\b(?:is|was|has been|have been) removed\b|\bno longer (?:supported|available|exists)\b")
+# DeepSpeed's words about an operator of its own that could not be compiled
+_NOT_BUILT = re.compile(r"\bop, which failed to build/load")
 # windows, where there is no screen
 _NO_SCREEN = re.compile(
     r"no display name|(?:connect to|open) (?:the )?(?:X server |any )?display|highgui", re.IGNORECASE
@@ -109,9 +111,8 @@ def _of_environment(error: Error | None, own: Collection[str]) -> Culprit | None
         absent = module.partition(".")[0] not in own
     else:
         absent = error.kind in _ABSENT and "relative import" not in error.text
-        absent = (
-            absent or "[Errno" in error.text or bool(_OTHER_VERSION.search(error.text) or _NO_SCREEN.search(error.text))
-        )
+        absent = absent or "[Errno" in error.text
+        absent = absent or any(words.search(error.text) for words in (_OTHER_VERSION, _NO_SCREEN, _NOT_BUILT))
     if absent or error.about:
         said = _first_line(error.text) or error.kind
         return Culprit(ENVIRONMENT, f"{error.about.strip()}: {said}" if error.about else said)

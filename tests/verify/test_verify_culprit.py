@@ -59,6 +59,8 @@ RAN = ended(code=0)
          Culprit(ENVIRONMENT, "The binary mode of fromstring is removed, use frombuffer")),
         (ended("ImportError", "FlashAttention2 cannot be used: flash_attn seems to be not installed."), None,
          Culprit(ENVIRONMENT, "FlashAttention2 cannot be used: flash_attn seems to be not installed")),
+        (ended("RuntimeError", "DeepSpeedCPUAdam requires the cpu_adam op, which failed to build/load."), None,
+         Culprit(ENVIRONMENT, "DeepSpeedCPUAdam requires the cpu_adam op, which failed to build/load")),
         (ended("TclError", "no display name and no $DISPLAY environment variable"), None,
          Culprit(ENVIRONMENT, "no display name and no $DISPLAY environment variable")),
         (ended("error", "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)"), None,

@@ -400,6 +400,22 @@ def test_stand_ins_have_a_body_for_each_symbol_that_is_missing(tmp_path, needs_c
     assert ctypes.CDLL(str(tmp_path / "npu/libuser.so")).ask() == 10  # one device, no error, and zero
 
 
+def test_what_a_library_compiles_for_npus_finds_headers_and_libraries(tmp_path, needs_compiler, needs_linux):
+    import platform
+
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    headers = tmp_path / "npu/include/third_party/acl/inc/acl"
+    headers.mkdir(parents=True)
+    (headers / "acl.h").write_text("int aclrtSetOpWaitTimeout(unsigned);\n")
+    (tmp_path / "op.c").write_text("#include <acl/acl.h>\nint main(void) { return aclrtSetOpWaitTimeout(1); }\n")
+    for _ in range(2):  # a device may be made again
+        standins.generate(tmp_path / "torch", tmp_path / "npu", tmp_path / "out", platform.machine())
+    home = standins.environment(tmp_path / "out")["ASCEND_HOME_PATH"]
+    command = ["cc", "-o", tmp_path / "op", tmp_path / "op.c", f"-I{home}/include", f"-L{home}/lib64", "-lcannstandin"]
+    subprocess.run(command, check=True)
+    subprocess.run([tmp_path / "op"], env={"LD_LIBRARY_PATH": f"{home}/lib64"}, check=True)
+
+
 def test_the_whole_command_says_what_is_missing(tmp_path, monkeypatch):
     porter = Porter(monkeypatch, tmp_path)
     assert porter("verify", "x.py", "--format", "xml").code == 2
