@@ -422,3 +422,15 @@ def test_the_whole_command_says_what_is_missing(tmp_path, monkeypatch):
     got = porter("verify", "--original", "a", "--", "x.py")
     assert porter("verify").code == 2
     assert got.code == 2 and "--original OLD and --ported NEW go together" in got.err
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_garbage_is_not_collected_during_an_import_and_as_before_after_it(tmp_path, before):
+    (tmp_path / "heavy.py").write_text("import gc\nprint(gc.isenabled())\n")
+    program = (
+        f"import gc\n{'gc.enable' if before else 'gc.disable'}()\nfrom after_import import after_import\n"
+        "after_import('heavy', lambda: print(gc.isenabled()))\nimport heavy\n"
+    )
+    path = os.pathsep.join([str(install.RUNTIME), str(tmp_path)])
+    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", str(before)]
