@@ -31,14 +31,14 @@ _NO_KERNEL = re.compile(
 # what the collectives of torch_npu do not offer, by torch's words
 _NO_COLLECTIVE = re.compile(r"its backend does not support splitting")
 _COMPILER = frozenset("InductorError BackendCompilerFailed LoweringException TritonMissing".split())
-# what torch.jit.trace says of a convolution on the virtual NPU, whose result it takes for a constant
-_NOT_TRACED = re.compile(r"Cannot insert a Tensor that requires grad as a constant")
 _VIRTUAL = "virtual NPU:"
 # the original met torch's own CUDA, or what stands in for it, behind a name that is not translated
 _OF_CUDA = re.compile(r"module 'torch\._C' has no attribute '_cu|Torch not compiled with CUDA enabled")
 _STANDIN = "virtual_npu "
 # a library's own words about an earlier version of itself, and about what it needs and does not find
 _OTHER_VERSION = re.compile(r"\b(?:is|was|has been|have been) removed\b|\bno longer (?:supported|available|exists)\b")
+# DeepSpeed's words about an operator of its own that could not be compiled
+_NOT_BUILT = re.compile(r"\bop, which failed to build/load")
 # windows, where there is no screen
 _NO_SCREEN = re.compile(
     r"no display name|(?:connect to|open) (?:the )?(?:X server |any )?display|highgui", re.IGNORECASE
@@ -98,8 +98,6 @@ def _of_device(error: Error | None) -> Culprit | None:
         return Culprit(VIRTUAL, _first_line(error.text.partition(_VIRTUAL)[2]))
     if error.kind in _COMPILER:
         return Culprit(VIRTUAL, f"it has no compiler for torch.compile ({error.kind})")
-    if _NOT_TRACED.search(error.text):
-        return Culprit(VIRTUAL, "torch.jit.trace does not follow a convolution on it")
     if _module(error.text).startswith(_DEVICE) or _NO_KERNEL.search(error.text) or _NO_COLLECTIVE.search(error.text):
         return Culprit(TORCH_NPU, _first_line(error.text))
     return None
@@ -113,9 +111,8 @@ def _of_environment(error: Error | None, own: Collection[str]) -> Culprit | None
         absent = module.partition(".")[0] not in own
     else:
         absent = error.kind in _ABSENT and "relative import" not in error.text
-        absent = (
-            absent or "[Errno" in error.text or bool(_OTHER_VERSION.search(error.text) or _NO_SCREEN.search(error.text))
-        )
+        absent = absent or "[Errno" in error.text
+        absent = absent or any(words.search(error.text) for words in (_OTHER_VERSION, _NO_SCREEN, _NOT_BUILT))
     if absent or error.about:
         said = _first_line(error.text) or error.kind
         return Culprit(ENVIRONMENT, f"{error.about.strip()}: {said}" if error.about else said)

@@ -17,7 +17,7 @@ from porter.files.errors import Message
 from porter.resources import cache_dir, is_ours, make_ours
 from porter.verify import standins
 from porter.verify.compile import MODULE, compile_library
-from porter.verify.interpreter import Interpreter
+from porter.verify.interpreter import Interpreter, cxx11_abi
 
 RUNTIME = Path(__file__).resolve().parent / "runtime"
 _DOCKER = "docker run -v .:/w -w /w python:3.11"  # this image has a compiler
@@ -76,7 +76,7 @@ def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None
     tell("setup.standins")
     standins.generate(torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
     tell("setup.kernels")
-    compile_library(torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
+    compile_library(torch, package, interpreter.headers, cxx11_abi(interpreter), place / f"{MODULE}.so")
     made = {"torch_npu": version, "packages": packages}
     device = _device(interpreter, place, made)
     tell("setup.try")

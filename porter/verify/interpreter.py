@@ -14,7 +14,7 @@ from porter.errors import UserError
 
 # the program that the interpreter runs; the last line that it prints is JSON
 _ASK = """
-import importlib.metadata, importlib.util, json, platform, sys, sysconfig
+import importlib.metadata, importlib.util, json, platform, runpy, sys, sysconfig
 found = {"python": platform.python_version(), "tag": sys.implementation.cache_tag, "machine": platform.machine(),
          "system": platform.system(), "headers": sysconfig.get_paths()["include"]}
 for name in ("torch", "torch_npu", "numpy", "yaml"):
@@ -25,14 +25,11 @@ for name in ("torch", "torch_npu"):
         found[name + "_version"] = importlib.metadata.version(name) if found[name] else ""
     except importlib.metadata.PackageNotFoundError:
         found[name + "_version"] = ""
-if found["torch"]:
-    import os
-    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-    import torch
-    found["torch_version"] = torch.__version__
-    found["cxx11_abi"] = torch.compiled_with_cxx11_abi()
+if found["torch"]:  # a file of its own: to import torch takes a second
+    found["torch_version"] = runpy.run_path(found["torch"] + "/version.py")["__version__"]
 print(json.dumps(found))
 """
+_ASK_ABI = "import torch; print(int(torch.compiled_with_cxx11_abi()))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,6 @@ class Interpreter:
     torch_version: str  # with the local part: 2.7.1+cpu
     torch_npu: Path | None
     torch_npu_version: str
-    cxx11_abi: bool
     lacks: tuple[str, ...]  # packages that torch_npu imports and the interpreter does not have
 
     @property
@@ -60,14 +56,7 @@ def ask(path: str | None = None) -> Interpreter:
     # An absolute path, because runs start in other folders. Links are not resolved: by its link, Python knows that it is in a
     # virtual environment.
     python = os.path.abspath(shutil.which(path) or path) if path else sys.executable
-    try:
-        done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"{python}: cannot be run: {error}", f"{python}：无法运行：{error}") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or ["no output"]
-        raise UserError(f"{python}: cannot be asked for its torch: {said[0]}", f"{python}：无法查询其 torch：{said[0]}")
-    found = json.loads(done.stdout.strip().splitlines()[-1])
+    found = json.loads(_answer(python, _ASK))
     return Interpreter(
         path=python,
         python=found["python"],
@@ -79,7 +68,25 @@ def ask(path: str | None = None) -> Interpreter:
         torch_version=found["torch_version"],
         torch_npu=Path(found["torch_npu"]) if found["torch_npu"] else None,
         torch_npu_version=found["torch_npu_version"],
-        cxx11_abi=found.get("cxx11_abi", True),
         # names of imports, all of which _ASK looks for; _PACKAGES of install.py has what pip calls them
         lacks=tuple(name for name in ("numpy", "yaml") if not found[name]),
     )
+
+
+def cxx11_abi(ours: Interpreter) -> bool:
+    """Of its torch. Raises UserError if that cannot be imported."""
+    return _answer(ours.path, _ASK_ABI, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "1"
+
+
+def _answer(python: str, program: str, **settings: str) -> str:
+    """The last line that the program prints."""
+    try:
+        done = subprocess.run(
+            [python, "-c", program], capture_output=True, text=True, timeout=120, env={**os.environ, **settings}
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{python}: cannot be run: {error}", f"{python}：无法运行：{error}") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        raise UserError(f"{python}: cannot be asked for its torch: {said[0]}", f"{python}：无法查询其 torch：{said[0]}")
+    return done.stdout.strip().splitlines()[-1]

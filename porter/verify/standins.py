@@ -50,6 +50,10 @@ def generate(torch: Path, torch_npu: Path, folder: Path, machine: str, compiler:
         _run(compiler, "-shared", "-fPIC", "-o", folder / name, empty, *link)
     for name in ("runtime", "compiler", "opp"):  # where ASCEND_HOME_PATH is set, torch_npu looks for these below it
         (folder / "home" / name).mkdir(parents=True, exist_ok=True)
+    # what a library compiles on an NPU machine is compiled and linked with these
+    for name, place in (("lib64", folder), ("include", torch_npu / "include/third_party/acl/inc")):
+        (folder / "home" / name).unlink(missing_ok=True)
+        (folder / "home" / name).symlink_to(place, target_is_directory=True)
     return len(symbols)
 
 

@@ -59,6 +59,8 @@ RAN = ended(code=0)
          Culprit(ENVIRONMENT, "The binary mode of fromstring is removed, use frombuffer")),
         (ended("ImportError", "FlashAttention2 cannot be used: flash_attn seems to be not installed."), None,
          Culprit(ENVIRONMENT, "FlashAttention2 cannot be used: flash_attn seems to be not installed")),
+        (ended("RuntimeError", "DeepSpeedCPUAdam requires the cpu_adam op, which failed to build/load."), None,
+         Culprit(ENVIRONMENT, "DeepSpeedCPUAdam requires the cpu_adam op, which failed to build/load")),
         (ended("TclError", "no display name and no $DISPLAY environment variable"), None,
          Culprit(ENVIRONMENT, "no display name and no $DISPLAY environment variable")),
         (ended("error", "OpenCV(5.0.0) /io/opencv/modules/highgui/src/window.cpp:1215: error: (-2)"), None,
@@ -77,7 +79,7 @@ RAN = ended(code=0)
         (ended("RuntimeError", "No backend for the parent process group or its backend does not support splitting"), None,
          Culprit(TORCH_NPU, "No backend for the parent process group or its backend does not support splitting")),
         (ended("RuntimeError", "Cannot insert a Tensor that requires grad as a constant. Consider"), None,
-         Culprit(VIRTUAL, "torch.jit.trace does not follow a convolution on it")),
+         Culprit(ORIGINAL)),
     ],
 )  # fmt: skip
 def test_who_is_blamed(original: Outcome, port: Outcome | None, expected: Culprit) -> None:

@@ -27,9 +27,7 @@ from porter.verify.show import text
 
 pytestmark = pytest.mark.slow
 
-OURS = Interpreter(
-    "/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", True, ()
-)
+OURS = Interpreter("/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", ())
 
 
 def outcome(
@@ -402,9 +400,37 @@ def test_stand_ins_have_a_body_for_each_symbol_that_is_missing(tmp_path, needs_c
     assert ctypes.CDLL(str(tmp_path / "npu/libuser.so")).ask() == 10  # one device, no error, and zero
 
 
+def test_what_a_library_compiles_for_npus_finds_headers_and_libraries(tmp_path, needs_compiler, needs_linux):
+    import platform
+
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    headers = tmp_path / "npu/include/third_party/acl/inc/acl"
+    headers.mkdir(parents=True)
+    (headers / "acl.h").write_text("int aclrtSetOpWaitTimeout(unsigned);\n")
+    (tmp_path / "op.c").write_text("#include <acl/acl.h>\nint main(void) { return aclrtSetOpWaitTimeout(1); }\n")
+    for _ in range(2):  # a device may be made again
+        standins.generate(tmp_path / "torch", tmp_path / "npu", tmp_path / "out", platform.machine())
+    home = standins.environment(tmp_path / "out")["ASCEND_HOME_PATH"]
+    command = ["cc", "-o", tmp_path / "op", tmp_path / "op.c", f"-I{home}/include", f"-L{home}/lib64", "-lcannstandin"]
+    subprocess.run(command, check=True)
+    subprocess.run([tmp_path / "op"], env={"LD_LIBRARY_PATH": f"{home}/lib64"}, check=True)
+
+
 def test_the_whole_command_says_what_is_missing(tmp_path, monkeypatch):
     porter = Porter(monkeypatch, tmp_path)
     assert porter("verify", "x.py", "--format", "xml").code == 2
     got = porter("verify", "--original", "a", "--", "x.py")
     assert porter("verify").code == 2
     assert got.code == 2 and "--original OLD and --ported NEW go together" in got.err
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_garbage_is_not_collected_during_an_import_and_as_before_after_it(tmp_path, before):
+    (tmp_path / "heavy.py").write_text("import gc\nprint(gc.isenabled())\n")
+    program = (
+        f"import gc\n{'gc.enable' if before else 'gc.disable'}()\nfrom after_import import after_import\n"
+        "after_import('heavy', lambda: print(gc.isenabled()))\nimport heavy\n"
+    )
+    path = os.pathsep.join([str(install.RUNTIME), str(tmp_path)])
+    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", str(before)]

@@ -1,12 +1,14 @@
 """Names that ported programs use and that are neither tensors nor collectives: what works, and what fails loudly."""
 
+import copy
 import multiprocessing
 import os
 import tempfile
 
 import torch
+import torch.nn.functional as F
 import torch_npu
-from says import is_, over, raises
+from says import agree, is_, over, raises
 from torch import nn
 
 BY_NAME = {
@@ -156,6 +158,36 @@ def fact_programs_are_captured_by(name):
         "export": lambda: torch.export.export(model, (x,)).module(),
     }[name]()
     assert torch.equal(captured(x), model(x))
+
+
+@over("Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d")
+def fact_a_traced_convolution_computes_what_it_does_on_the_cpu(name):
+    size = int(name[-2])
+    torch.manual_seed(0)
+    model, x = nn.Sequential(getattr(nn, name)(2, 4, 3), nn.ReLU()), torch.randn(2, 2, *[5] * size)
+    found = []
+    for device in ("cpu", "npu"):
+        traced = torch.jit.trace(copy.deepcopy(model).to(device), x.to(device))
+        assert "aten::_convolution" in str(traced.inlined_graph)
+        traced(x.to(device) + 1).sum().backward()
+        found.append([traced(x.to(device) - 1), *(p.grad for p in traced.parameters())])
+    for on_cpu, on_npu in zip(*found):
+        assert torch.equal(on_cpu, on_npu.cpu())
+
+
+@over("plain", "boolean mask", "added mask", "other sizes")
+def fact_compiled_attention_has_the_bits_of_the_cpu(case):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, 6, 8)
+    mask = {"boolean mask": torch.rand(6, 6) > 0.3, "added mask": torch.randn(6, 6)}.get(case)
+
+    @torch.compile(backend="aot_eager", fullgraph=True, dynamic=case == "other sizes")
+    def attention(x):
+        return F.scaled_dot_product_attention(2 * x, x, x, None if mask is None else mask.to(x.device))
+
+    for given in (x, x[:1, :, :4]) if case == "other sizes" else (x,):
+        agree(attention, attention, given, tolerance=0)
 
 
 def fact_nested_tensors():

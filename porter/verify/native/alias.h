@@ -80,11 +80,11 @@ inline Tensor as_npu(Tensor&& t, Device device, Pairs& pairs) {
   static auto* allocator = c10::GetAllocator(kNpu);
   c10::Storage cpu = t.storage();
   auto size = cpu.nbytes();
-  Tensor like = on_storage(cpu, t, DispatchKey::CPU);
   c10::Storage npu(create(c10::StorageImpl::use_byte_size_t(), size, take(cpu, device), allocator, /*resizable=*/true));
-  describe(npu.unsafeGetStorageImpl(), like);
-  pairs.npu_and_cpu.emplace_back(npu, cpu);
-  return on_storage(npu, like, DispatchKey::PrivateUse1);
+  describe(npu.unsafeGetStorageImpl(), t);
+  auto made = on_storage(npu, t, DispatchKey::PrivateUse1);
+  pairs.npu_and_cpu.emplace_back(std::move(npu), std::move(cpu));
+  return made;
 }
 
 }  // namespace virtual_npu

@@ -1,5 +1,7 @@
 // Kernels that the common one cannot be: copies between devices, and what torch_npu computes in its own autograd nodes.
 #pragma once
+#include <torch/csrc/jit/frontend/tracer.h>
+
 #include "kernel.h"
 
 namespace virtual_npu {
@@ -59,6 +61,25 @@ inline std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std:
   return {x.mul(mask).mul_(1. / (1. - p)), mask};
 }
 
+// A CPU tensor of the same form and without memory: what torch.compile looks ahead with has none, either.
+inline Tensor outline(const Tensor& t) {
+  auto made = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::Storage::use_byte_size_t(), 0, c10::GetCPUAllocator(), /*resizable=*/false),
+      DispatchKeySet(DispatchKey::CPU), t.dtype());
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(
+      C10_AS_INTARRAYREF_SLOW_ALLOC(t.sym_sizes()), C10_AS_INTARRAYREF_SLOW_ALLOC(t.sym_strides()));
+  if (t.requires_grad() && at::GradMode::is_enabled()) made.set_requires_grad(true);
+  return made;
+}
+// The kernel that would be chosen for CPU tensors. Modes of Python must not meet the outlines.
+inline int64_t choice_of_attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double p, bool causal,
+    std::optional<double> scale, bool grouped) {
+  c10::impl::ExcludeDispatchKeyGuard no_modes(DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot}));
+  std::optional<Tensor> seen;
+  if (mask && mask->defined()) seen = outline(*mask);
+  return at::_fused_sdp_choice(outline(q), outline(k), outline(v), seen, p, causal, scale, grouped);
+}
 // The choice of kernel and the kernels of a CPU tensor, so that results have the same bits.
 inline Tensor attention(
     const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double p, bool causal,
@@ -68,20 +89,11 @@ inline Tensor attention(
     Trace::get().note("aten::scaled_dot_product_attention", Class::native, false, given);
   }
   InsideNative inside;
-  Pairs pairs;
-  auto on_cpu = [&](const Tensor& t) {
-    auto seen = as_cpu(t, pairs);
-    if (t.requires_grad() && at::GradMode::is_enabled()) seen.set_requires_grad(true);
-    return seen;
-  };
   auto added = mask;
   bool masked = mask && mask->defined();
   int64_t choice = 0;
-  if (is_npu(q) && is_npu(k) && is_npu(v) && (!masked || is_npu(*mask))) {
-    std::optional<Tensor> seen;
-    if (masked) seen = on_cpu(*mask);
-    choice = at::_fused_sdp_choice(on_cpu(q), on_cpu(k), on_cpu(v), seen, p, causal, scale, grouped);
-  }
+  if (is_npu(q) && is_npu(k) && is_npu(v) && (!masked || is_npu(*mask)))
+    choice = choice_of_attention(q, k, v, mask, p, causal, scale, grouped);
   if (masked && mask->scalar_type() == at::kBool)
     added = at::zeros_like(*mask, q.options())
                 .masked_fill_(mask->logical_not(), -std::numeric_limits<double>::infinity());
@@ -102,6 +114,21 @@ inline Tensor attention(
   }
   return result;
 }
+
+// torch.jit.trace does not record a convolution: it records the `_convolution` that torch's own kernel calls next.
+struct Convolution final : c10::OperatorKernel {
+  CpuKernel untraced;
+  explicit Convolution(Kind kind) : untraced(std::move(kind)) {}
+  void operator()(const OperatorHandle& op, DispatchKeySet keys, Stack* stack) {
+    if (!torch::jit::tracer::isTracing()) return untraced(op, keys, stack);
+    static auto recorded = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_convolution", "");
+    auto& context = at::globalContext();
+    torch::jit::push(
+        *stack, context.benchmarkCuDNN(), context.deterministicCuDNN(), context.userEnabledCuDNN(),
+        context.allowTF32CuDNN());
+    recorded.callBoxed(stack);
+  }
+};
 
 inline Tensor plus(const Tensor& t, const std::optional<Tensor>& bias) {
   return bias && bias->defined() ? t + *bias : t;

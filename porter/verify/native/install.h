@@ -122,10 +122,11 @@ class Installer {
     // a composite with torch's own derivative would lose it to a kernel
     if (implicit && !npu) {
       counts_["composite"]++;
-    } else if (has(DispatchKey::CPU) || name == "convolution" || name == "convolution_backward") {
+    } else if (has(DispatchKey::CPU) || name == "convolution" || name == "_convolution" || name == "convolution_backward") {
       Kind kind = kind_of(op, full, npu, composite);
       counts_[npu ? "replaced" : kind.kind == Class::fallback ? "fallback" : "pinned"]++;
-      kernels_.impl(name.c_str(), boxed(CpuKernel(std::move(kind))));
+      if (name == "convolution") kernels_.impl(name.c_str(), boxed(Convolution(std::move(kind))));
+      else kernels_.impl(name.c_str(), boxed(CpuKernel(std::move(kind))));
     } else if (npu && composite) {
       kernels_.impl(name.c_str(), boxed(AsCpu(DispatchKey::CPU)));
       counts_["composite restored"]++;

@@ -16,7 +16,7 @@ inline Role role_of(const OperatorHandle& op, const std::string& name) {
     };
     add(Family::product, 0, 2, {"mm", "bmm", "mv"});
     add(Family::product, 1, 2, {"addmm", "baddbmm", "addbmm", "addmv", "_addmm_activation"});
-    add(Family::convolution, 0, 2, {"convolution", "convolution_overrideable", "conv_tbc"});
+    add(Family::convolution, 0, 2, {"convolution", "_convolution", "convolution_overrideable", "conv_tbc"});
     add(Family::convolution, 0, 3,
         {"convolution_backward", "convolution_backward_overrideable", "conv_tbc_backward"});
     add(Family::attention, 0, 3, {"_scaled_dot_product_flash_attention_for_cpu"});
