@@ -73,6 +73,7 @@ def test_every_npu_name_in_the_texts_exists(version):
 # ---- packages
 
 ASKING = {  # what more than the import has to be said
+    "faiss": "faiss.StandardGpuResources()\n",
     "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
     **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
     **{name: f"{name}()\n" for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")},
@@ -133,7 +134,7 @@ def test_the_stanzas_arrive(folder, cache):
         + 'replacement = "torch"\nname = ["x-gpu"]\ndevice = 2\nseverity = "slow"\n'
     )
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\nbeside = ["b"]\n'))
-    row = ("PRT101", "none", None, (), ("torch",), ("x-gpu",), (), None, (), 2, None, "slow", "minutes", "x")
+    row = ("PRT101", "none", None, (), None, "", ("torch",), ("x-gpu",), (), None, (), 2, None, "slow", "minutes", "x")
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}
 

@@ -101,7 +101,7 @@ USES = [
     ("import fairseq.data as d\n\nd.Dictionary()\n", True),
     ("import fairseq.data as d\n\nd.iterators.EpochBatchIterator()\n", False),
     ("from fairseq import tasks\n\n\n@tasks.register_task('x', dataclass=tasks.Any)\ndef f(): ...\n", False),
-    ("from fairseq.optim.adam import FairseqAdam\n\n\nclass A(FairseqAdam): ...\n", False),
+    ("from fairseq.optim.fused_lamb import FairseqLAMB\n\n\nclass A(FairseqLAMB): ...\n", False),
     ("from fairseq.data import iterators, Dictionary\n\nkinds = [Dictionary, iterators]\n", False),
 ]
 

@@ -75,7 +75,7 @@ class GpuPackage(Rule):
                 calls = called(file, name, apart)
                 values = (*((("calls", calls),) if calls else ()), ("name", name), *bystanders(file, name))
                 if row.anywhere and needs_none(file, name, self.packages):
-                    yield Hit(original, "on-host", values=values)
+                    yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
