@@ -311,3 +311,20 @@ def test_what_is_told_names_what_is_written(style: str, new: str, why: str) -> N
     code = b"import torch\n\nx = torch.ones(2).cuda()\nassert x.is_cuda\n"
     moved, asked = (f for f in analyse("a.py", code, found).findings if f.code in ("PRT130", "PRT132"))
     assert dict(moved.values)["new"] == new and asked.why == why
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("requirements.txt", "torch==2.1.0\n"),
+        ("a.py", "import torch\n\ntorch.backends.cudnn.deterministic = True\nx = torch.ones(2).cuda()\n"),
+    ],
+)
+def test_what_would_change_a_gpu_is_told_and_not_edited(path: str, text: str) -> None:
+    of_both, of_npus = (
+        analyse(path, text.encode(), open_session(target=Target(torch_npu="2.7.1.post11", style=style)))
+        for style in ("portable", "rename")
+    )
+    codes = {"PRT305", "PRT840"}
+    assert {f.status for f in of_both.findings if f.code in codes} == {"manual"}
+    assert {f.status for f in of_npus.findings if f.code in codes} <= {"auto", "review"}
