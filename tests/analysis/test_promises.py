@@ -845,7 +845,9 @@ def test_an_installed_module_imports_it_where_its_edits_are(newline: str, tmp_pa
     assert ported(after, "src/nets/small.py") == after
     assert OURS not in ported(before, "tools/show.py").partition("def net")[2]
     used = before.replace("return x", "return x.cuda()")
-    assert OURS in ported(used, "src/nets/small.py").partition("def net")[0]
+    in_a_line = before.replace(f":{newline}    # a demo{newline}    print", ": print")
+    for text in (used, in_a_line):
+        assert OURS in ported(text, "src/nets/small.py").partition("def net")[0]
 
 
 GUARDED: dict[str, tuple[str, str, int]] = {

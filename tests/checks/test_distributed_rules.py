@@ -101,6 +101,7 @@ def test_a_constant_of_another_file_moves_with_its_use(tmp_path):
 
 
 OPTION = b'import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument("--local_rank", type=int)\n'
+SPAWNED = b"\n\ndef main(rank, args):\n    args.local_rank = rank\n\n\ntorch.multiprocessing.spawn(main, nprocs=2)\n"
 
 
 @pytest.mark.parametrize(
@@ -110,14 +111,23 @@ OPTION = b'import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_arg
         (OPTION.replace(b'"--local_rank"', b'"--local-rank", "--local_rank"'), False),
         (OPTION.replace(b"type=int", b'default=os.environ["LOCAL_RANK"]'), False),
         (OPTION.replace(b"parser.add_argument", b"schema.define"), False),
+        (OPTION + SPAWNED, False),
+        (OPTION + SPAWNED.replace(b"args.local_rank = rank", b"print(rank)"), True),
     ],
-    ids=["alone", "both spellings", "the variable is read", "another schema"],
+    ids=[
+        "alone",
+        "both spellings",
+        "the variable is read",
+        "another schema",
+        "spawned ranks",
+        "other spawned processes",
+    ],
 )
 def test_the_spelling_of_the_launcher(text, taken):
     """A program that says nothing else of interest passes the gate, too."""
     assert GATE.search(text)
     after = apply(text, analyse("train.py", text, open_session()).auto)
-    assert after == (OPTION.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"') if taken else text)
+    assert after == (text.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"') if taken else text)
 
 
 @pytest.mark.parametrize(("shape", "splits"), [("(8,)", False), ("[8]", False), ("[2, 4]", True), ("shape", True)])

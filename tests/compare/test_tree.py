@@ -143,6 +143,12 @@ def test_gradients_that_part_before_they_are_clipped(tmp_path):
     assert "update" not in keys(judged(tmp_path, records(updates=[1.0, 1.0]), other))
 
 
+def test_gradients_that_reach_the_optimiser_otherwise_once_the_losses_have_parted(tmp_path):
+    losses = [loss * (1.1 if n > 1 else 1) for n, loss in enumerate(LOSSES)]
+    other = records(losses, updates=[1.0] * 4 + [0.5] * 6)
+    assert judged(tmp_path, records(updates=[1.0] * 10), other).reason != "update"
+
+
 def test_data(tmp_path):
     verdict = judged(tmp_path, records(), records(rounded(0.1), data="other"))
     assert told(verdict) == ("difference", "data", "data") and verdict.values["step"] == 1
@@ -176,6 +182,11 @@ def test_a_log_of_two_runs_at_once(tmp_path):
     verdict = judged(tmp_path, one, both)
     assert told(verdict) == ("unsure", "", "mixed")
     assert "mixed" in [key for key, _ in read(str(tmp_path / "1.jsonl")).notes]
+
+
+def test_a_run_that_was_begun_again_before_its_first_step(tmp_path):
+    judged(tmp_path, records(), records()[:4] + records())
+    assert "again" in [key for key, _ in read(str(tmp_path / "1.jsonl")).notes]
 
 
 def test_a_line_that_is_there_twice_is_no_other_run(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
+from porter.engine.facts import Facts, OwnCode
 from porter.engine.session import Session
 from porter.finding import apply
 from porter.target import Target
@@ -51,6 +52,7 @@ def test_devices(before: str, after: str) -> None:
         ("x.cuda(0)", "x.to(0)"),
         ("x.cuda(0, True)", "x.to(0, non_blocking=True)"),
         ("x.is_cuda", "x.device.type == accelerator_type"),
+        ("x.is_cuda != y.is_cuda", "(x.device.type == accelerator_type) != (y.device.type == accelerator_type)"),
         ("torch.cuda.synchronize()", "torch.accelerator.synchronize()"),
         ("torch.cuda.empty_cache()", "accelerator_module.empty_cache()"),
         ("torch.cuda.amp.autocast(enabled=x)", "accelerator_module.amp.autocast(enabled=x)"),
@@ -316,3 +318,32 @@ def test_what_is_told_names_what_is_written(style: str, new: str, why: str) -> N
     code = b"import torch\n\nx = torch.ones(2).cuda()\nassert x.is_cuda\n"
     moved, asked = (f for f in analyse("a.py", code, found).findings if f.code in ("PRT130", "PRT132"))
     assert dict(moved.values)["new"] == new and asked.why == why
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("requirements.txt", "torch==2.1.0\n"),
+        ("a.py", "import torch\n\ntorch.backends.cudnn.deterministic = True\nx = torch.ones(2).cuda()\n"),
+    ],
+)
+def test_what_would_change_a_gpu_is_told_and_not_edited(path: str, text: str) -> None:
+    of_both, of_npus = (
+        analyse(path, text.encode(), open_session(target=Target(torch_npu="2.7.1.post11", style=style)))
+        for style in ("portable", "rename")
+    )
+    codes = {"PRT305", "PRT840"}
+    assert {f.status for f in of_both.findings if f.code in codes} == {"manual"}
+    assert {f.status for f in of_npus.findings if f.code in codes} <= {"auto", "review"}
+
+
+def test_a_class_keeps_what_it_defines_and_nobody_else_loses_it() -> None:
+    code = "import torch\n\n\nclass Batch:\n    def cuda(self):\n        return Batch(self.x.cuda())\n"
+    assert ported(code, unsafe=True).endswith(code.partition("class")[2].replace("x.cuda()", "x.to(accelerator_type)"))
+    assert "PRT131" not in {f.code for f in analyse("a.py", code.encode(), session()).findings}
+    asked = "import torch\n\n\ndef f(x):\n    return x.is_cuda\n"
+    assert "device.type" in ported(asked, unsafe=True)
+    facts = Facts(own=OwnCode(is_cuda=("batch.py",)))
+    found = open_session(target=Target(torch_npu="2.7.1.post11", style="portable"), facts=facts)
+    result = analyse("a.py", asked.encode(), found)
+    assert ([(f.why, f.status) for f in result.findings], result.review) == ([("unknown", "manual")], ())

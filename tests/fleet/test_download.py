@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request
 
 import pytest
 
 from porter.errors import UserError
-from porter.fleet.download import download
+from porter.fleet.download import _Redirected, download
 
 
 @contextmanager
@@ -48,6 +49,13 @@ def test_a_password_is_for_the_server_that_it_was_given_for(tmp_path):
     with asked() as (host, seen):
         download(f"http://me:secret@{host}/moved", str(tmp_path))
         assert seen == [("/moved", login), ("/file", login)]
+
+
+def test_nor_is_it_for_another_protocol_of_that_server():
+    asked_for = Request("https://example.org/x", headers={"Authorization": "Basic x"})
+    for url, login in (("https://example.org/y", "Basic x"), ("http://example.org/y", None)):
+        led = _Redirected().redirect_request(asked_for, None, 302, "Found", {}, url)
+        assert led is not None and led.get_header("Authorization") == login
 
 
 def test_a_file_of_this_machine_is_no_download(tmp_path):

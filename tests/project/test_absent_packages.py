@@ -111,7 +111,7 @@ def test_a_submodule_that_is_imported_from_beside_it(tmp_path, path, text, found
 )
 def test_a_folder_beside_the_project(added, below, found):
     texts = {
-        "lib/train.py": f"import sys\nimport torch\nsys.path.append({added})\n{below}\n".encode(),
+        "lib/train.py": f"import sys\nimport torch\nimport theirs\nsys.path.append({added})\n{below}\n".encode(),
         "lib/helper.py": b"",
         "main/main.py": b"",
     }

@@ -129,6 +129,8 @@ def test_what_a_program_uses_of_the_files_that_it_imports(tmp_path):
     assert not alone("moved") and not alone("Runner")
     called = {"lib/more.py": "from .parts import moved\n\n\ndef helper(x):\n    return moved(x)\n"}
     assert not alone("Learner", **called) and alone("Plain", **called)
+    brought = {"lib/more.py": "import somebody\n\n\ndef helper(x):\n    return somebody.run(x)\n"}
+    assert not alone("Learner", **brought) and alone("Plain", **brought)
     at_import = {"lib/more.py": 'import torch\n\ntorch.set_default_device("cuda")\n\n\ndef helper(x):\n    return x\n'}
     assert not alone("Plain", **at_import)
     by_name = {"lib/more.py": "import lib\n\n\ndef helper(x):\n    return getattr(lib, x.name)(x)\n"}
