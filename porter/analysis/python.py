@@ -13,7 +13,7 @@ from porter.analysis.left_over import LEFT, left_over
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
 from porter.analysis.shim_import import told
-from porter.analysis.toolkit import builds_cuda
+from porter.analysis.toolkit import builds_cuda, why_left
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, guarded, own, unread
 from porter.engine.rule import AtHead, BatchRule, Hit, Rule
@@ -178,11 +178,11 @@ class Analysis:
         return (half or not self._safe(rule, hit, piece)) and outcome.edits and self._active(rule, hit, piece)
 
     def _active(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
-        """Whether a hit may be edited: a road leads to torch, its code is on, no comment suppresses it, and it is no mere
-        opportunity. Opportunities that the user asks for have `more`."""
+        """Whether a hit may be edited: a road leads to torch, what stands there can run, its code is on, no comment suppresses
+        it, and it is no mere opportunity. Opportunities that the user asks for have `more`."""
         code = hit.code or rule.code
         return (
-            self._leads
+            not why_left(self.file, piece.unit, self._leads)
             and (not hit.optional or bool(hit.more))
             and code not in self.session.quiet.codes(self.file.path)
             and self._reason(code, hit, piece) is None
@@ -262,8 +262,8 @@ class Analysis:
             if code in quiet:
                 continue
             start, end = f.place
-            if not self._leads and (f.edits or hit.optional):
-                out += self._astray(f, code, start)
+            if (left := why_left(self.file, f.piece.unit, self._leads)) and (f.edits or hit.optional):
+                out += self._stays(f, code, start, left)
                 continue
             reason = self._reason(code, hit, f.piece)
             safe = self._safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self._torn
@@ -284,13 +284,13 @@ class Analysis:
         spans = [(f.line, f.end_line) for f in shown] + [tuple(map(self._source.line, f.place)) for f in self.outcomes]
         return {line for start, end in spans for line in range(start, max(start, end) + 1)}
 
-    def _astray(self, outcome: Outcome, code: str, start: int) -> list[Finding]:
-        """The finding for an edit that is not made, because no road leads to torch. There is none if the project has no torch."""
+    def _stays(self, outcome: Outcome, code: str, start: int, left: str) -> list[Finding]:
+        """The finding for an edit that is not made. There is none if the project has no torch."""
         why, quiet = self._reason(code, outcome.hit, outcome.piece), self.session.quiet.codes(self.file.path)
         if not self.session.facts.roads.torch or outcome.hit.optional or "PRT006" in quiet:
             return []
         line, column = self._source.place(start)
-        remark = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
+        remark = own(self.file.path, line, "PRT006", left, self.session, column=column, code=code)
         return [replace(remark, suppressed=self._reason("PRT006", outcome.hit, outcome.piece) if why is None else why)]
 
     def _of_index(self, code: str, hit: Hit) -> Finding:

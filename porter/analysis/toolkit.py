@@ -1,17 +1,49 @@
-"""Says which statements are about the CUDA toolkit. They mean CUDA itself, and not the accelerator in use."""
+"""Says which statements are about the CUDA toolkit, or run only where TensorRT does. They mean CUDA itself, and not the accelerator
+in use."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from porter.python.blocks import BODIES
+from porter.python.uses import packages_of
 from porter.regex import lazy
+from porter.rulebook.table import any_of, hints
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
     from porter.python.units import Unit
 
+_PACKAGES = hints("never-on-an-npu-host")
+_NEVER_THERE = lazy(rb"\b(?:%s)\b" % any_of("never-on-an-npu-host").encode())
 _TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
+
+
+def why_left(file: File, unit: Unit, leads: bool) -> str:
+    """Why nothing is edited in a statement: no road `leads` from the file to torch, or an import above it fails. "" where it may
+    be edited."""
+    return "astray" if not leads else "lost" if _is_lost(file, unit) else ""
+
+
+def _is_lost(file: File, unit: Unit) -> bool:
+    """Whether a statement stands behind an import that no NPU host can make, in the same block or in one around: it never runs
+    there, so that nothing is gained by porting it. What a `try` or an `if` imports does not count behind it."""
+    if not file.source.says(_NEVER_THERE):
+        return False
+    link = file.scene.link_to(unit.statement)
+    while link is not None and link[1] is not None:
+        node, above = link[0], link[1][0]
+        for field in BODIES if isinstance(node, ast.stmt) else ():
+            block: Any = getattr(above, field, None)
+            if isinstance(block, list) and node in block and any(map(_imports, block[: block.index(node)])):
+                return True
+        link = link[1]
+    return False
+
+
+def _imports(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.Import, ast.ImportFrom)) and not _PACKAGES.isdisjoint(packages_of(statement))
 
 
 def builds_cuda(file: File, unit: Unit) -> bool:

@@ -237,6 +237,8 @@ class Natures:
                 return HOST if _HOST_TARGET.search(ast.unparse(device)) else DEVICE
             given = self._nature(value.args[0], function) if value.args and function_name in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
+        if function_name.startswith("clip_grad_norm"):
+            return DEVICE
         if value.info[0].rpartition(".")[0] not in _OPERATORS or function_name.startswith(("is_", "load")):
             return UNKNOWN
         tensors = [v for v in value.args if v.op != "const"]

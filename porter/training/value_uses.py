@@ -273,3 +273,20 @@ def is_wanted_there(link: Link) -> bool:
         return False
     words = {n.id for n in walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
     return any(_WANTED.search(word) for word in words)
+
+
+@once
+def gives_arrays(function: ast.FunctionDef) -> bool:
+    """Whether all that a `forward` gives are arrays of tensors without a gradient."""
+    returns = [node.value for node in walk(function) if node.__class__ is ast.Return]
+    calls = [value.func for value in returns if isinstance(value, ast.Call)]
+    return function.name == "forward" and len(calls) == len(returns) and all(map(_is_array_of_detached, calls))
+
+
+def _is_array_of_detached(function: Node) -> bool:
+    """`x.detach().cpu().numpy`"""
+    words = list[str]()
+    while function.__class__ in (ast.Attribute, ast.Call):
+        words += [function.attr] if function.__class__ is ast.Attribute else []
+        function = function.value if function.__class__ is ast.Attribute else function.func
+    return words[:1] == ["numpy"] and "detach" in words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, once, place
+from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _LOGS = lazy(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
+_OF_A_BATCH = lazy(r"^_?(?:train(?:ing)?_(?:one_)?|run_)(?:step|batch|iter(?:ation)?)$")
 _KEEPS = frozenset({"append", "update", "add", "extend"})
 _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
 _READ = (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute)  # a bare name may be anything
@@ -123,26 +124,12 @@ def _is_no_wait(scene: Scene, link: Link) -> bool:
 
 def is_answer(scene: Scene, link: Link) -> bool:
     """`return loss.item()` of a function that takes one step, `return x.detach().cpu().numpy()` of a `forward` that gives
-    nothing else, so that nothing learns from it: how often it runs, its callers know."""
+    nothing else, so that nothing learns from it: how often it runs, its callers know, unless its name says so."""
     function = scene.function(link)
     returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
-    return returned and function is not None and (function[0] in scene.steps or _gives_arrays(function[0]))
-
-
-@once
-def _gives_arrays(function: ast.FunctionDef) -> bool:
-    returns = [node.value for node in walk(function) if node.__class__ is ast.Return]
-    calls = [value.func for value in returns if isinstance(value, ast.Call)]
-    return function.name == "forward" and len(calls) == len(returns) and all(map(_is_array_of_detached, calls))
-
-
-def _is_array_of_detached(function: Node) -> bool:
-    """`x.detach().cpu().numpy`"""
-    words = list[str]()
-    while function.__class__ in (ast.Attribute, ast.Call):
-        words += [function.attr] if function.__class__ is ast.Attribute else []
-        function = function.value if function.__class__ is ast.Attribute else function.func
-    return words[:1] == ["numpy"] and "detach" in words
+    if not returned or function is None or _OF_A_BATCH.search(function[0].name):
+        return False
+    return function[0] in scene.steps or value_uses.gives_arrays(function[0])
 
 
 def check(link: Link) -> str:
@@ -175,7 +162,7 @@ def shows_loss(scene: Scene, link: Link) -> bool:
     call, losses = link[1][0], scene.losses(link) - {"self"}
     values = [*call.args, *(k.value for k in call.keywords)]
     values += [v for given in values if given.__class__ is ast.Dict for v in given.values]
-    return bool(losses) and any(value_uses.bare(v, losses) for v in values)
+    return bool(losses) and any(value_uses.bare(v, losses) or scene.natures.of(v, link) == DEVICE for v in values)
 
 
 def purpose(scene: Scene, link: Link) -> str:
