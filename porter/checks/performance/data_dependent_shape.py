@@ -51,6 +51,8 @@ class DataDependentShape(BatchRule):
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
+        if file.tensors.reads_fixed_mask(original):
+            return Hit(original, "fixed", values=(("name", short(file.text(original))),))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
             values = file.tensors.followed(original, SHAPE)

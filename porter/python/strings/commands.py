@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})  # keywords with text for people
 _PUT_IN = "\0"  # stands for an expression of an f-string
-_PROGRAM = lazy(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|srun|mpirun)(?:$|[ \t])|\S+\.(?:py|sh)(?:$|[ \t])")
+_PROGRAM = lazy(
+    r"(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|srun|mpirun)(?:$|[ \t])|\S+\.(?:py|sh)(?:$|[ \t])"
+)
 _COMPUTED = lazy(r"[\0%{$]")  # in a value that is known only at run time
 
 
