@@ -16,12 +16,14 @@ from porter.files.paths import SIDE, is_test
 from porter.project.imports import Import, Project
 from porter.python.graphs import reached
 from porter.python.trees import parse
+from porter.regex import lazy
 
 Text = Callable[[str], bytes]
 
 # names of files that tools run: torch.hub, pytest, setuptools, servers of models
 _BY_TOOLS = frozenset("conftest hubconf setup noxfile handler predict predictor inference model app main conf".split())
 _PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
+_IMPORTED_ONCE = lazy(rb"(?m)^[ \t]*#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
 
@@ -45,8 +47,11 @@ class IdleFiles:
         """Whether nothing runs this file."""
         if path in self._live or not self._is_among_used(path):
             return False
-        leading = reached([path], lambda file: self._importers.get(file, ()))
-        return not any(self._named(stem) for stem in sorted({*map(stem_of, leading)} - {"__init__"}))
+        return not any(self._named(stem) for stem in sorted({*map(stem_of, self.leading(path))} - {"__init__"}))
+
+    def leading(self, path: str) -> set[str]:
+        """The file, and all that import it, over any number of files."""
+        return reached([path], lambda file: self._importers.get(file, ()))
 
     @cached_property
     def _live(self) -> set[str]:
@@ -114,12 +119,23 @@ class IdleFiles:
 
     @cached_property
     def _folders(self) -> set[str]:
-        """The folders of files that a program imports."""
+        """The folders of files that a program imports, or that somebody has stopped importing: the import is a comment."""
         used: set[str] = set()
+        left = {path.rpartition("/")[0] for path in self._sources if path in self._commented}
         for path in self._sources:
             if not is_test(path) and not SIDE.search(path) and b"__main__" in self._text(path):
                 used |= _words_of(self._read(path))
-        return {folder for path in self._sources for folder, stem in [_parts(path)] if stem in used}
+        return left | {folder for path in self._sources for folder, stem in [_parts(path)] if stem in used}
+
+    @cached_property
+    def _commented(self) -> set[str]:
+        """The files that imports in comments name: `# from modules.bn import Norm`."""
+        return {
+            match[1].decode().replace(".", "/") + ".py"
+            for path in self._sources
+            if b"#" in (text := self._text(path))
+            for match in _IMPORTED_ONCE.finditer(text)
+        }
 
     def _only_defines(self, path: str) -> bool:
         """Whether running a file only binds names. A decorator may register a name somewhere, so it must have none."""

@@ -25,6 +25,7 @@ from porter.project.apple_code import AppleCode
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
+from porter.project.told_by_cause import CALLERS
 from porter.project.unloaded import Unloaded
 from porter.project.unused import Uses
 from porter.python.graphs import reached
@@ -56,7 +57,10 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
     off = OffOptions(uses.saying)
-    return [_rested(result, told, uses, off, once) if told else result for result, told in rows]
+    return [
+        _rested(result, told, uses, off, once) if told else _as_notes(result, _of_idle_callers(result, uses))
+        for result, told in rows
+    ]
 
 
 def _rested(
@@ -130,6 +134,12 @@ def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -
     sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path)) if of_workers else None
     names = {f: {sets.at(line) for line in lines_of(f)} for f in of_workers} if sets else {}
     return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
+
+
+def _of_idle_callers(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:
+    """What is said of native code that only files call which nothing runs."""
+    native = {f: CALLERS.findall(dict(f.values).get("callers", "")) for f in result.findings if is_only_told(f)}
+    return {f: ("unused", callers[0]) for f, callers in native.items() if callers and all(map(uses.is_idle, callers))}
 
 
 def _is_main(lines: Sequence[bytes], number: int) -> bool:

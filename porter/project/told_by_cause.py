@@ -18,7 +18,7 @@ from porter.regex import lazy
 # codes of findings about a CUDA kernel; about a package of attention
 _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
 _PACKAGE, _ATTENTION = "PRT401", "PRT409"
-_CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
+CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
@@ -51,7 +51,7 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
         return {}
     callers: dict[str, Finding] = {}
     for f in kernels.values():
-        for path in _CALLERS.findall(dict(f.values).get("callers", "")):
+        for path in CALLERS.findall(dict(f.values).get("callers", "")):
             callers.setdefault(path, f)
     owners = {}
     for f in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
@@ -93,7 +93,9 @@ class Uses:
 
     def is_idle(self, home: str) -> bool:
         """Whether certainly nothing runs a file."""
-        return not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home)
+        return (
+            not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home, self._idle.leading(home))
+        )
 
     @cached_property
     def _idle(self) -> IdleFiles:
@@ -163,15 +165,15 @@ class Uses:
         texts = (self.text(path) for path in self._files if path.endswith((".md", ".rst")))
         return any(map(_PUBLISHED.search, lists)) or any(b"install" in text and installs.search(text) for text in texts)
 
-    def may_be_any(self, home: str) -> bool:
-        """Whether any part of a file may be used by a name that is made at run time."""
+    def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
+        """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
         folder, _, stem = home.removesuffix(".py").rpartition("/")
         top = home.partition("/")[0]
         if any("/" not in p or p.partition("/")[0] == top for p in self._loading):
             return True
         names, starred = {name.encode() for name in (stem, *folder.split("/"))}, _starred(stem.encode())
         found = any(p != home and not names.isdisjoint(modules) for p, modules in self._looking_up.items()) or any(
-            p != home and starred.search(self.text(p)) for p in self._starring
+            p != home and p not in idle and starred.search(self.text(p)) for p in self._starring
         )
         return found or _LOOKED_UP.search(self.text(home)) is not None
 

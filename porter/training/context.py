@@ -38,6 +38,7 @@ from porter.training.frequency import (
     updates,
 )
 from porter.training.loops import LOOPS
+from porter.training.on_the_host import is_for_host, knows_no_device, only_drives
 from porter.training.placement import Natures
 
 if TYPE_CHECKING:
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 
 # texts about other accelerators
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
-_DRIVES = lazy(rb"\bray\.(?:remote|get)\b")  # the file uses ray to start work elsewhere
-# the file uses a device itself
-_DEVICES = lazy(rb"(?i)cuda|device|(?<!i)npu|\.to\(")
 STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -173,6 +171,8 @@ class Context:
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
+            if is_for_host(self.file, node, child, above):
+                return True
             is_left_over = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
             if is_left_over or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
                 return True
@@ -230,9 +230,9 @@ class Context:
 
     @cached_property
     def _never(self) -> bool:
-        """Whether nothing in the file computes on a device, by its path or because it only drives other processes."""
-        drives = self.file.source.says(_DRIVES) and not self.file.source.says(_DEVICES)
-        return drives or paths.never_trains(self.file.path)
+        """Whether nothing in the file computes on a device, by its path, or as it knows none or only drives other processes."""
+        on_host = only_drives(self.file) or knows_no_device(self.file)
+        return on_host or paths.never_trains(self.file.path)
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:

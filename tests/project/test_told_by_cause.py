@@ -153,3 +153,12 @@ def test_lists_of_one_folder(found) -> None:
         }
     )
     assert [f["path"] for f in told if f["code"] == "PRT842"] == ["requirements/a.txt"]
+
+
+def test_a_kernel_that_only_idle_files_call_is_set_aside(found) -> None:
+    files = {"ops/__init__.py": "", "ops/scale.py": OPS.replace("scale.cu", "kernel.cu"), "ops/kernel.cu": KERNEL}
+    main = "if __name__ == '__main__':\n    print(1)\n"
+    left = {**files, "train.py": f"# from ops.scale import Scale\nimport torch\n\n{main}"}
+    assert not [f for f in found(left) if f["path"].startswith("ops/") and f["code"] == "PRT850"]
+    used = {**files, "train.py": f"from ops.scale import Scale, other\n\nprint(Scale.apply, other)\n{main}"}
+    assert [f for f in found(used) if f["code"] == "PRT850"]

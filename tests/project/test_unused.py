@@ -263,6 +263,12 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"train.py": "from lib.parts import live\n"}, False),  # no program: all of it may be for others
         ({"train.py": "from other.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"}, True),
         ({"train.py": "import torch\n\nif __name__ == '__main__':\n    print(torch)\n"}, False),
+        (
+            {"train.py": "# from lib.thin import thinned\nif __name__ == '__main__':\n    print(1)\n"},
+            True,
+        ),  # once it was used
+        ({"train.py": "# import thin\nif __name__ == '__main__':\n    print(1)\n"}, False),
+        ({"lib/more.py": "from .thin import *\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor what takes all of it
         ({"setup.py": SETUP + "classifiers = []\n"}, False),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from porter.checks.performance.selection import averaged, chosen, counted, short
 from porter.engine.nodes import positional
-from porter.engine.rule import Answer, BatchRule, Hit, cst
+from porter.engine.rule import TOGETHER, Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
@@ -51,6 +51,8 @@ class DataDependentShape(BatchRule):
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
+        if file.tensors.reads_fixed_mask(original):
+            return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
             values = file.tensors.followed(original, SHAPE)

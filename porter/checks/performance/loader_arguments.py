@@ -9,7 +9,7 @@ from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
-from porter.training import loaders, transfers
+from porter.training import loaders, on_the_host, transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
@@ -55,6 +55,8 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
     if place is not None and loaders.is_in_memory(scene, place):
         return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
+        return False
+    if on_the_host.only_drives(file):  # the workers that it drives have the devices
         return False
     if transfers.dataset_moves(file):  # PRT636 tells of it; workers could not do that
         return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.text.document import Document
 from porter.text.shells.programs import PROGRAM, SET_ENV
 from porter.text.shells.script import Command, Script
@@ -17,6 +18,10 @@ _ASKS = lazy(
 _DIRECTIVE = lazy(
     r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
     r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
+)
+# nodes with a kind of GPU, whatever else is asked for in the line
+CONSTRAINT = lazy(
+    rf"(?i)(?:^|[ \t])(?:-C[ =]?|--constraint[= ])[\"']?[^ \t\"']{{0,80}}(?:{any_of('gpu-of-a-cluster')})[^ \t\"']*[\"']?"
 )
 _HELD = lazy(r"--gres[= ][^\s\"']{0,200}\bgpu\b[^\s\"']{0,200}")
 _RAY = lazy(r"--(?:entrypoint-)?num-gpus(?==|$)")
@@ -32,6 +37,7 @@ class ClusterGpus(TextRule):
             name = command.words[0].name
             if name in _SLURM:
                 yield from _asked(command)
+                yield from _constrained(command, script)
             elif name in ("module", "ml"):
                 yield from _module(command)
             elif name == "ray":
@@ -42,6 +48,8 @@ class ClusterGpus(TextRule):
             line = script.text[start:end]
             if line.startswith("#") and _DIRECTIVE.match(line):
                 yield Hit((start, end), "directive", values=(("option", line.strip()),))
+            elif line.startswith("#SBATCH") and (asks := CONSTRAINT.search(line)):
+                yield Hit((start, end), "constraint", values=named(option=asks[0].strip()))
         for held in script.names:  # options that a variable holds
             if held.role == "set" and held.value and (asks := _HELD.search(held.value.text)):
                 start = held.value.start + asks.start()
@@ -73,6 +81,16 @@ def _asked(command: Command) -> Iterator[Hit]:
         ):
             yield Hit((word.start, word.end), "option", values=named(option=word.text))
             return
+
+
+def _constrained(command: Command, script: Script) -> Iterator[Hit]:
+    """`srun -C volta32gb`, before the program that it starts."""
+    words = command.words[1:]
+    end = next((w.start for w in words if PROGRAM.match(w.name) or w.name.endswith((".py", ".sh"))), command.end)
+    if asks := CONSTRAINT.search(script.text, command.start, end):
+        option = asks[0].strip()
+        start = asks.end() - len(asks[0].lstrip())
+        yield Hit((start, start + len(option)), "constraint", values=named(option=option))
 
 
 def _module(command: Command) -> Iterator[Hit]:

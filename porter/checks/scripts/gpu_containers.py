@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import PROGRAM
 from porter.text.shells.script import Command, Script, Word
+
+_DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
+_RUNTIME = lazy(r"--runtime[= ](nvidia)\b")
 
 
 class GpuContainers(TextRule):
@@ -24,6 +28,18 @@ class GpuContainers(TextRule):
                 for word in command.words:
                     if word.value in ("--nv", "--nvccli"):
                         yield Hit((word.start, word.end), "singularity")
+        yield from _held(script)
+
+
+def _held(script: Script) -> Iterator[Hit]:
+    """Options of docker that a variable holds: `docker_args+=(--runtime=nvidia)`."""
+    if _DOCKER.search(script.text) is None:
+        return
+    for held in script.names:
+        value = held.value if held.role == "set" else None
+        if value is not None and (asks := _RUNTIME.search(value.text)):
+            start, end = value.start + asks.start(1), value.start + asks.end(1)
+            yield Hit((value.start + asks.start(), end), "runtime", edits=((start, end, "ascend"),))
 
 
 def _container(command: Command) -> Iterator[Hit]:

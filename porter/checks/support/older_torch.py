@@ -15,17 +15,21 @@ _SCHEDULERS = frozenset(
 )
 _GRIDS = frozenset({"torchvision.utils.make_grid", "torchvision.utils.save_image"})
 _VARIABLE = "torch.autograd.Variable"
+# whose fourth argument is a type since torch 1.11, and was a tensor of that type
+_BACKWARDS = frozenset({"torch._softmax_backward_data", "torch._log_softmax_backward_data"})
 _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_complex`
 
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | _GRIDS | {"torch.stft", _VARIABLE}
+    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | {"torch.stft", _VARIABLE}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
         if name in _GRIDS:
             return self._grid(original, updated, name)
+        if name in _BACKWARDS:
+            return self._backward(original, updated, name, file)
         if name == _VARIABLE:
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             together = ((TOGETHER, "volatile"),)
@@ -48,6 +52,21 @@ class OlderTorch(Rule):
         # a comment that would go with it is for a person to keep
         new = None if "#" in cst.Module([]).code_for_node(original.args[index]) else updated.with_changes(args=args)
         return Hit(original.args[index], "verbose", new=new, safe=plain, values=values)
+
+    @staticmethod
+    def _backward(original: cst.Call, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
+        """`_softmax_backward_data(grad, output, dim, output)`"""
+        given = original.args[3] if len(original.args) == 4 else None
+        if given is None or given.keyword or any(a.star for a in original.args):
+            return None
+        value = given.value
+        if not isinstance(value, (cst.Name, cst.Attribute)) or "dtype" in file.text(value) or file.name(value):
+            return None
+        args = [*updated.args]
+        args[3] = args[3].with_changes(value=cst.Attribute(args[3].value, cst.Name("dtype")))
+        values = (("name", name.rpartition(".")[2]), ("new", f"{file.text(value)}.dtype"))
+        is_saved = file.text(value) == file.text(original.args[1].value)  # the output of the softmax: a tensor
+        return Hit(given, "backward", new=updated.with_changes(args=args), safe=is_saved, values=values)
 
     @staticmethod
     def _grid(original: cst.Call, updated: cst.Call, name: str) -> Hit | None:

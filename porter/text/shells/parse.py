@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # the words that rules look for; a statement without one of them is not walked
 WORDS = lazy(
     r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_(?:WORKER|ATTENTION)|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
-    r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
+    r"|nvtop|nv-|--nv\b|-G\b|--constraint\b|compute-sanitizer|install"
 )
 _WORDS = lazy(WORDS.pattern.encode())
 # a variable that holds a device or a backend: what it is handed to counts as if the value stood there

@@ -1,0 +1,96 @@
+"""Finds code that computes on the host: files that know no device but the CPU, drivers of workers, branches for tensors there."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
+
+if TYPE_CHECKING:
+    from porter.training.protocols import File
+
+# the file uses ray, or groups of its workers, to start work elsewhere
+_DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
+_CPU = lazy(rb"\btorch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
+_DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a device
+_OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
+_PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})
+
+
+@once_for_file
+def only_drives(file: File) -> bool:
+    """Whether a file starts work in other processes, and uses no device itself."""
+    return file.source.says(_DRIVES) and not any(
+        _DEVICES.search(word) for node in walk(file.tree) for word in _words(node)
+    )
+
+
+@once_for_file
+def knows_no_device(file: File) -> bool:
+    """Whether the CPU is the only device that a file names: `self.device = torch.device("cpu")`."""
+    if not file.source.says(_CPU):
+        return False
+    nodes = [*walk(file.tree)]
+    made = {node.func for node in nodes if node.__class__ is ast.Call and _makes_cpu(node)}
+    own = (n for n in nodes if n not in made and not (n.__class__ is ast.Attribute and ast.unparse(n) == "self.device"))
+    return not any(_OTHER.search(word) for node in own for word in _words(node))
+
+
+def _makes_cpu(call: ast.Call) -> bool:
+    return call_name(call.func) == "device" and len(call.args) == 1 and constant(call.args[0]) == "cpu"
+
+
+def _words(node: Node) -> list[str]:
+    """The names in a node itself, and a text that is one word."""
+    words = [getattr(node, field, None) for field in ("id", "attr", "arg", "name", "module", "value")]
+    return [word for word in words if isinstance(word, str) and " " not in word]
+
+
+def is_for_host(file: File, node: Node, child: Node, link: Link) -> bool:
+    """Whether a statement of a block runs only for tensors on the host: in `if not x.is_cuda:`, or below `if x.is_cuda: return
+    ...`. Where the way of the device calls more than torch, it may be a kernel that no NPU has: then the other way is ported."""
+    if node.__class__ is ast.If and child is not node.test:
+        inside = place(node, child)[0] == "body"
+        asks = asks_for_device(node.test)
+        if asks == (-1 if inside else 1) and _is_plain(node.orelse if inside else node.body, file, link):
+            return True
+    if not isinstance(child, ast.stmt):
+        return False
+    field, index = place(node, child)
+    before = getattr(node, field)[:index] if field in BODIES else ()
+    return any(
+        s.__class__ is ast.If and s.body[-1].__class__ is ast.Return and asks_for_device(s.test) == 1
+        and _is_plain(s.body, file, link)
+        for s in before
+    )  # fmt: skip
+
+
+def asks_for_device(test: Node) -> int:
+    """1 for `x.is_cuda` and `x.device.type == "cuda"`, -1 for `not x.is_cuda` and `x.device.type == "cpu"`, 0 for anything
+    else."""
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        return -asks_for_device(test.operand)
+    if test.__class__ is ast.Attribute:
+        return int(test.attr in ("is_cuda", "is_npu"))
+    if test.__class__ is ast.Compare and len(test.ops) == 1 and test.ops[0].__class__ in (ast.Eq, ast.NotEq):
+        of_type = test.left.__class__ is ast.Attribute and test.left.attr == "type"
+        word = constant(test.comparators[0]) if of_type and getattr(test.left.value, "attr", "") == "device" else None
+        sign = {"cuda": 1, "npu": 1, "cpu": -1}.get(word, 0) if isinstance(word, str) else 0
+        return sign if test.ops[0].__class__ is ast.Eq else -sign
+    return 0
+
+
+def _is_plain(statements: list[Node], file: File, link: Link) -> bool:
+    """Whether nothing but torch is called, and something is."""
+    calls = [n for s in statements for n in walk(s) if n.__class__ is ast.Call]
+    return bool(calls) and all((file.names.resolve(c.func, link) or "").startswith("torch.") for c in calls)
+
+
+def is_pickled(link: Link) -> bool:
+    """Whether a value is read to become bytes, or an object again, which the host does: `pickle.loads(bytes(x.tolist()))`."""
+    calls = (above[0] for above in ancestors(link[1]) if above[0].__class__ is ast.Call)
+    return any(call_name(call.func) in _PICKLES for call in calls)
