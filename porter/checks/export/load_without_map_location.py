@@ -45,9 +45,8 @@ class LoadWithoutMapLocation(Rule):
         about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
-        if saved_here.is_saved_on_host(loaded[1], file):
-            return None
-        if saved_here.is_written_before(loaded[1], file) or link and is_never_reached(file, link):
+        saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
+        if saved or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
