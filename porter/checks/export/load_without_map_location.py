@@ -8,6 +8,7 @@ from porter.checks.export import loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.project.never_run import branches
 from porter.python.evidence import constant
 from porter.python.host_loads import is_never_reached, may_be_none
 from porter.regex import lazy
@@ -44,7 +45,8 @@ class LoadWithoutMapLocation(Rule):
         about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
-        if saved_here.is_written_before(loaded[1], file) or link and is_never_reached(file, link):
+        saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
+        if saved or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
@@ -71,6 +73,8 @@ class LoadWithoutMapLocation(Rule):
             return Hit(original.func, "sometimes")
         if _is_of_the_other_branch(loaded[1]):
             return Hit(original.func, "branch")
+        if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
+            return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
 
 

@@ -34,6 +34,11 @@ class _Place:
     function: Node | None
 
     @property
+    def last(self) -> str:
+        """`name)` of `os.path.join(folder, name)`."""
+        return self.text.rpartition(",")[2]
+
+    @property
     def file_name(self) -> str:
         """`model.pt` of `os.path.join(folder, "model.pt")`."""
         match = _FILE.search(self.text)
@@ -85,6 +90,45 @@ def is_written_before(call: Link, file: RuleFile) -> bool:
     place = _place(call[0].args[0], call, file) if call[0].args else None
     saves = (save for save, where in _saves(file) if where == place and save[0].lineno < call[0].lineno)
     return place is not None and any(_runs_before(save, call) for save in saves)
+
+
+def is_saved_on_host(call: Link, file: RuleFile) -> bool:
+    """Whether nothing that lies on a device is in what `torch.load(place)` reads: a number that the same file saves there, or what
+    was moved to the CPU, in a file that saves nothing else, and under such a name."""
+    place = _place(call[0].args[0], call, file) if call[0].args else None
+    saves = _saves(file)
+    if place is None or not saves:
+        return False
+    same = [save for save, where in saves if where == place]
+    if same and all(_is_number(save[0].args[0], save, file) for save in same):
+        return True
+    if len(saves) < len(file.meaning.mentions.of(_SAVE)) or all(where.last != place.last for _, where in saves):
+        return False
+    return all(_is_on_host(save[0].args[0]) for save, _ in saves)
+
+
+def _is_on_host(saved: Node) -> bool:
+    """`net.cpu().state_dict()`, and a dictionary of nothing else."""
+    if saved.__class__ is ast.Dict:
+        return bool(saved.values) and all(map(_is_on_host, saved.values))
+    while saved.__class__ in (ast.Call, ast.Attribute):
+        inner = saved.func if saved.__class__ is ast.Call else saved.value
+        if inner.__class__ is ast.Attribute and saved.__class__ is ast.Call and inner.attr == "cpu":
+            return True
+        saved = inner
+    return False
+
+
+def _is_number(value: Node, link: Link, file: RuleFile) -> bool:
+    """`self.steps`, where the class sets it to numbers, adds numbers to it, and loads it."""
+    if value.__class__ is not ast.Attribute:
+        return False
+    owner = next((n for n in parents(link) if n.__class__ is ast.ClassDef), None)
+    stored = [s for s in file.buckets[ast.Attribute] if s[0].attr == value.attr and s[0].ctx.__class__ is ast.Store]
+    stored = [s for s in stored if owner is not None and owner in parents(s)]
+    given: list[Node] = [s[1][0].value for s in stored if s[1][0].__class__ in (ast.Assign, ast.AugAssign)]
+    numbers = [v for v in given if v.__class__ is ast.Constant and type(v.value) in (int, float)]
+    return bool(numbers) and len(given) == len(stored) and all(v in numbers or _is_load(v) for v in given)
 
 
 def _runs_before(save: Link, call: Link) -> bool:

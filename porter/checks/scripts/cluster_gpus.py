@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
@@ -25,6 +26,7 @@ CONSTRAINT = lazy(
 )
 _HELD = lazy(r"--gres[= ][^\s\"']{0,200}\bgpu\b[^\s\"']{0,200}")
 _RAY = lazy(r"--(?:entrypoint-)?num-gpus(?==|$)")
+_SOURCES = lazy(rf"^{SET_ENV}", re.MULTILINE)
 _MODULE = lazy(r"(?i)(?:\$\{?|.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
 
 
@@ -33,13 +35,20 @@ class ClusterGpus(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        sources = _SOURCES.search(script.text)
+        sourced = (
+            document.place(sources.start())[0] if sources else 0
+        )  # the line that is CANN's environment, or becomes it
         for command in script.commands:
             name = command.words[0].name
             if name in _SLURM:
                 yield from _asked(command)
                 yield from _constrained(command, script)
             elif name in ("module", "ml"):
-                yield from _module(command)
+                for hit in _module(command):
+                    yield _again(hit, sourced) if hit.edits and sourced else hit
+                    if hit.edits and not sourced and set(command.around) <= {"program"}:
+                        sourced = document.place(command.start)[0]
             elif name == "ray":
                 for word in command.words[1:]:
                     if match := _RAY.match(word.text):
@@ -91,6 +100,12 @@ def _constrained(command: Command, script: Script) -> Iterator[Hit]:
         option = asks[0].strip()
         start = asks.end() - len(asks[0].lstrip())
         yield Hit((start, start + len(option)), "constraint", values=named(option=option))
+
+
+def _again(hit: Hit, line: int) -> Hit:
+    """The same of a further module, whose line has nothing left to do."""
+    module = dict(hit.values)["module"]
+    return Hit(hit.at, "again", values=named(module=module, line=str(line)))
 
 
 def _module(command: Command) -> Iterator[Hit]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import accumulate
 
 from porter.engine.rule import Hit
 from porter.errors import Unreadable
 from porter.text.document import Document
+from porter.text.shells.gpu_branches import GpuBranch, gpu_branches
 from porter.text.shells.parse import masked, parse
 from porter.text.shells.script import Script
 
 MARK, READS = "#", "script"
+_ASKED = "PRT145"  # the code of a question for nvidia-smi
+_INSTALLED = frozenset(
+    {"PRT841", "PRT842", "PRT401", "PRT406"}
+)  # of a build for CUDA, a part of it, a package on top of it
 
 
 def read(document: Document) -> Script:
@@ -26,9 +32,30 @@ def settled(document: Document, script: Script, hits: Iterable[Hit]) -> Iterator
     if document.path in document.session.facts.accelerators.npu_twins:
         return
     broken = _broken(script)
-    yield from unique(hit for hit in hits if not broken(hit))
+    yield from unique(for_npus(script, [hit for hit in hits if not broken(hit)]))
     for start, end in script.broken[:1]:
         yield Hit((start, end), "part", code="PRT002")
+
+
+def for_npus(script: Script, hits: list[Hit]) -> Iterator[Hit]:
+    """The hits without those in branches that install for CUDA, and that a machine with NPUs goes on not taking."""
+    branches = [*gpu_branches(script.text)] if hits else []
+    installing = [b for b in branches if any(hit.code in _INSTALLED and b.start <= hit.at[0] < b.end for hit in hits)]
+    asked = {branch.asked for branch in installing}
+    asked -= {branch.asked for branch in branches if not any(_holds(outer, branch) for outer in installing)}
+    left = [branch for branch in installing if branch.asked in asked]
+    for hit in hits:
+        if any(branch.start <= hit.at[0] < branch.end for branch in left):
+            continue
+        if any(start <= hit.at[0] < end for start, end in asked):
+            if hit.code != _ASKED:
+                continue
+            hit = replace(hit, why="installs", values=(), edits=(), safe=False)
+        yield hit
+
+
+def _holds(outer: GpuBranch, inner: GpuBranch) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _broken(script: Script) -> Callable[[Hit], bool]:
