@@ -1,12 +1,12 @@
 """Does a script compute the same on two ranks as on one card?
 
-    python benchmarks/distributed.py REPOSITORY SCRIPT [--python PYTHON] [--epoch 0] [--still] [--given KIND=PATH]... [--edit 'OLD=>NEW']... -- words
+    python benchmarks/distributed.py REPOSITORY SCRIPT [--python PYTHON] [--epoch 0] [--still] [--given KIND=PATH]... [--edit [FILE::]OLD=>NEW]... -- words
     python benchmarks/distributed.py --count      # what benchmarks/ledgers/distributed.jsonl says
 
 The original runs on one device of the virtual NPU, with one batch; `porter migrate --distribute SCRIPT --unsafe` makes the port, which
 torchrun starts on two. Both import benchmarks/distributed_stand_in.py first. The losses of the first three backward passes of
 the one run are compared with the mean over the ranks of the other; 1e-5, relative, is what has to hold. `--given` makes data
-with benchmarks/given.py; `--edit` writes another text into the script of both runs, as another size of the batch.
+with benchmarks/given.py; `--edit` writes another text into the script, or another file, of both runs, as another size of the batch.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
     one, two = place / "one", place / "two"
     shutil.copytree(asked.repository, one, ignore=shutil.ignore_patterns(".git"))
     script = one / asked.script
+    for edit in [edit for edit in asked.edit if "::" in edit]:
+        name, _, words = edit.partition("::")
+        _edited(one / name, words)
     before, future, rest = script.read_text("utf-8").rpartition("from __future__ import print_function\n")
     text = before + future + "import distributed_stand_in\n" + rest
-    for edit in asked.edit:
-        old, _, new = edit.partition("=>")
-        if old not in text:
-            sys.exit(f"{asked.script} does not say {old!r}")
-        text = text.replace(old, new)
     script.write_text(text, "utf-8")
+    for edit in [edit for edit in asked.edit if "::" not in edit]:
+        _edited(script, edit)
     for given in asked.given:
         kind, _, name = given.partition("=")
         (one / name).parent.mkdir(parents=True, exist_ok=True)
@@ -82,6 +82,14 @@ def _check(asked: argparse.Namespace, place: Path) -> None:
         print(f"{number}: {a:.9g} {b:.9g} {abs(a - b) / max(abs(a), 1e-30):.2g}")
     same = len(pairs) == STEPS and all(abs(a - b) <= NEAR * abs(a) for a, b in pairs)
     print("equal" if same else "apart" if pairs else "no losses")
+
+
+def _edited(file: Path, edit: str) -> None:
+    old, _, new = edit.partition("=>")
+    text = file.read_text("utf-8")
+    if old not in text:
+        sys.exit(f"{file.name} does not say {old!r}")
+    file.write_text(text.replace(old, new), "utf-8")
 
 
 def _losses(asked: argparse.Namespace, root: Path, words: list[str], count: int) -> dict[str, list[float]]:

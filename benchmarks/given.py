@@ -213,6 +213,20 @@ def masks(path: Path) -> None:
         Image.frombytes("L", (32, 32), marks).save(path / "masks" / f"{number}.png")
 
 
+def slices(path: Path) -> None:
+    """Pictures with a label for each pixel, as arrays, and the lists that name them."""
+    import numpy
+
+    path.mkdir(parents=True)
+    drawn = numpy.random.default_rng(0)
+    names = [f"slice_{number}" for number in range(12)]
+    for name in names:
+        label = numpy.kron(drawn.integers(0, 4, (14, 14)), numpy.ones((16, 16))).astype("float32")
+        numpy.savez(path / f"{name}.npz", image=drawn.random((224, 224), "float32"), label=label)
+    for split in ("train", "val"):
+        (path / f"{split}.txt").write_text("".join(f"{name}\n" for name in names))
+
+
 def unet_settings(path: Path) -> None:
     sizes = {"sample_size": 16, "in_channels": 3, "out_channels": 3, "layers_per_block": 1, "norm_num_groups": 4}
     blocks = {"down_block_types": ["DownBlock2D"] * 2, "up_block_types": ["UpBlock2D"] * 2}

@@ -10,8 +10,8 @@ them, and was written before the first was run. CHECKOUTS/owner+name is a clone,
   cuda   the port as the original ran there: the names of CUDA are translated to those of the device, so that it finds
          "cuda" when it asks for its accelerator, as on a GPU
   cpu    original and port without any device, with a witness of every loss, norm of gradients and learning rate
-         (instrumented.py). What the command calls cuda is the CPU there, and what a row of the ledger has for "on a CPU"
-         is added to the command. An original that needs a GPU stops: its port has to stop with the same error.
+         (instrumented.py). What the command, or the settings that a row names, call cuda is the CPU there, and what a row
+         of the ledger has for "on a CPU" is added to the command. An original that needs a GPU stops: its port has to stop with the same error.
 
 A port in the style shim runs on NPUs alone: it has the first side only.
 """
@@ -63,17 +63,28 @@ def programs() -> dict[str, dict]:
 
 
 class Kept:
-    """In place of porter's launcher: what the original did is kept."""
+    """In place of porter's launcher: what the original did is kept; settings that say where a run takes place name the NPU
+    for the port, as the finding asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: tuple[str, ...]) -> None:
+        self.settings = settings
         self.original: launch.Outcome | None = None
         self.given: tuple = ()
 
     def __call__(self, words, folder, root, ours, device, limits, original, *rest):  # type: ignore[no-untyped-def]
+        if not original:
+            placed_on("npu", self.settings, root)
         found = launch.run(words, folder, root, ours, device, limits, original, *rest)
         if original and self.original is None:
             self.original, self.given = found, (words, ours, device, limits)
         return found
+
+
+def placed_on(device: str, settings: tuple[str, ...], root: Path) -> None:
+    """Settings name another device: what style portable tells and does not write."""
+    for path in settings:
+        text = (root / path).read_text(encoding="utf-8")
+        (root / path).write_text(text.replace('"cuda"', f'"{device}"'), encoding="utf-8")
 
 
 class Program:
@@ -85,7 +96,8 @@ class Program:
         self.original = scratch / "original" / self.name
         verified.clone(row, options.checkouts, self.python, self.original)
         self.words = row.get("options", [])
-        self.kept = Kept()
+        self.settings = tuple(row.get("settings", ()))
+        self.kept = Kept(self.settings)
         self.said = ""
 
     def option(self, name: str) -> int:
@@ -138,7 +150,7 @@ class Program:
             found = launch.run(words, root / self.row["folder"], root, ours, device, limits, True, homes)
         self.said += f"\n==== with CUDA's names\n{found.tail}\n"
         if not (found.ran and self.kept.original.ran):
-            errors = [f"{e.where} {e.type}: {e.text.partition(chr(10))[0][:160]}" for e in found.records.errors]
+            errors = [f"{e.where} {e.kind}: {e.text.partition(chr(10))[0][:160]}" for e in found.records.errors]
             return {"verdict": "stopped", "what": (errors or [str(found.code)])[0]}
         both = compare(self.kept.original, found)
         parts = [f"{c.name} at {c.parts_at}" for c in both.curves if not c.agrees]
@@ -164,6 +176,7 @@ class Program:
         return {"verdict": "equal" if rows else "silent", **found}
 
     def _on_cpu(self, tree: Path) -> tuple[int | None, list[tuple], str]:
+        placed_on("cpu", self.settings, tree)
         witness = tree.parent / f"{tree.name} witness"
         witness.mkdir()
         (witness / "sitecustomize.py").write_text(instrumented.WITNESS + VISION, encoding="utf-8")
@@ -242,7 +255,7 @@ def main() -> int:
         ):
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            told = {**known[name], **{key: row[key] for key in ("on a CPU",) if key in row}}
+            told = {**known[name], **{key: row[key] for key in ("on a CPU", "settings") if key in row}}
             program = Program(told, row["style"], options, Path(os.path.realpath(scratch)))
             sides = [side for side in SIDES[row["style"]] if side in options.sides.split(",")]
             found = {side: getattr(program, side)() for side in sides}

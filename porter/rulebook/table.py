@@ -81,8 +81,8 @@ class Package(NamedTuple):
     status: str  # of STATUSES
     since: str | None  # native, plugin: the first version that runs on NPUs
     beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
-    changed_at: str | None  # programs for an older version may have to be changed for the first one
-    wants: str  # what the first one asks for beside it, and an older one than `changed_at` did not
+    # programs for a version before that one may have to be changed for the first one, which also asks for what comes second
+    changed: tuple[str, str] | None
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
@@ -94,9 +94,10 @@ class Package(NamedTuple):
     effort: str
     why: str
 
-    def goes_with(self, torch: tuple[int, ...]) -> bool:
-        """Whether nothing is to be told of it beside this torch."""
-        return self.breaks_with is not None and torch < release(self.breaks_with)
+
+def goes_with(package: Package, torch: tuple[int, ...]) -> bool:
+    """Whether nothing is to be told of it beside this torch."""
+    return package.breaks_with is not None and torch < release(package.breaks_with)
 
 
 def package_row(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:

@@ -36,7 +36,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             why = "since-changed" if _is_far(document, want, row) else "since"
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else why
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
-            values = (*values, *named(wants=row.wants)) if why == "since-changed" else values
+            values = (*values, *named(wants=row.changed[1])) if row.changed and why == "since-changed" else values
             shown = values if "." not in imported else (*values, *named(users=users))
             severity = None if row.why or other else row.severity
             edits = _edits(document, want, together, row, first)
@@ -52,10 +52,10 @@ def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
 
 def _is_far(document: Document, want: Asked, row: Package) -> bool:
     """Whether what is written for the exact version that is asked for may have to be changed for the first one on NPUs."""
-    if row.changed_at is None or want.version is None:
+    if row.changed is None or want.version is None:
         return False
     pin = parse(document.text[slice(*want.version)])
-    return pin is not None and pin < sure(row.changed_at)
+    return pin is not None and pin < sure(row.changed[0])
 
 
 def _edits(

@@ -18,7 +18,9 @@ _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
 _MACHINES = ("x86_64", "aarch64")
 _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 _FROZEN = lazy(r"=([\d.]+)=")
-_OF_ONE_TORCH = frozenset({"vllm", "xformers"})
+_ANY = ((0, 0), (99, 0))
+# packages that ask for one torch: from which version on, and before which
+_OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
 _NEWEST = 15  # Python 3.x
 
 
@@ -108,12 +110,14 @@ def obstacles(
 
 
 def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
-    """Packages whose every version asks for one torch, pinned beside another than the target's."""
+    """Packages that ask for one torch, pinned beside another than the target's."""
     pinned = next((want for want in requirements if want.name == "torch" and want.version), None)
     if pinned is None or pinned.version is None or release(text[slice(*pinned.version)], 3) == (*torch, 0, 0)[:3]:
         return
     for want in requirements:
-        if want.name in _OF_ONE_TORCH and want.version and want.marker == pinned.marker:
+        first, end = _OF_ONE_TORCH.get(want.name, ((), ()))
+        version = release(text[slice(*want.version)], 2) if want.version else ()
+        if version and first <= version < end and want.marker == pinned.marker:
             values = named(name=want.name, old=want.spec, pin=pinned.spec, torch=_dotted(torch))
             yield Hit((want.start, want.end), "bound", code="PRT840", values=values)
 

@@ -11,7 +11,7 @@ from typing import Any
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.regex import lazy
-from porter.rulebook.table import Package, any_of
+from porter.rulebook.table import Package, any_of, goes_with
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import companion, fits_its_torch_npu, obstacles, off_linux
@@ -255,7 +255,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
 def nobodys(document: Document, name: str, row: Package) -> bool:
     """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
     project imports it, or none that this list is for needs a device for it."""
-    if row.goes_with(document.session.target.torch):
+    if goes_with(row, document.session.target.torch):
         return True
     if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
         return False

@@ -20,7 +20,7 @@ from porter.engine.nodes import bound, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
-from porter.rulebook.table import Package, Tables, package_row
+from porter.rulebook.table import Package, Tables, goes_with, package_row
 
 ATTENTIONS = ("flash_attn", "xformers")
 
@@ -53,7 +53,7 @@ class GpuPackage(Rule):
         matches = [
             (name, row)
             for name, row in filter(None, rows)
-            if row.why and row.code == self.code and not row.goes_with(file.target.torch)
+            if row.why and row.code == self.code and not goes_with(row, file.target.torch)
             if not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(matches).items():
