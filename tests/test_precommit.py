@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT, TESTED, git, write
+from command_line import ROOT, TESTED, git, with_rules, write
 
 from porter.files.kinds import kind_of
 
@@ -51,7 +51,7 @@ def pre_commit(folder, *args: str, **more: str) -> subprocess.CompletedProcess:
         **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
         "PYTHONPATH": str(TESTED),
         "PRE_COMMIT_HOME": str(folder.parent / "pre-commit"),
-        "PORTER_CACHE_DIR": str(folder.parent / "cache"),
+        "PORTER_CACHE_DIR": str(with_rules(folder.parent / "cache")),
         **more,
     }
     command = [sys.executable, "-m", "pre_commit", *(args or ("run",))]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from files_world import CHECKOUT, POSIX, TESTED, make
+from files_world import CHECKOUT, POSIX, TESTED, forked, make
 
 from porter.analysis.session import open_session
 from porter.files.errors import FilesError
@@ -26,17 +26,17 @@ EDIT = "import torch\ntorch.zeros(3).cuda()\n"
 
 
 DRIVER = """
-import json, os, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-sys.path[:0] = sys.argv[3:]
+import json, resource, signal
 from pathlib import Path
 import pytest
 from command_line import Porter
-with pytest.MonkeyPatch.context() as patch:
+signal.alarm(int(sys.argv[3]))
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+with pytest.MonkeyPatch.context() as patch, open(sys.argv[2], "w", encoding="utf-8") as answers:
     porter = Porter(patch, Path.cwd())
-    for words in json.loads(sys.argv[2]):
+    for words in json.loads(sys.argv[1]):
         answer = porter(*words)
-        print(json.dumps([answer.code, answer.out.decode("utf-8", "replace"), answer.err]), flush=True)
+        print(json.dumps([answer.code, answer.out.decode("utf-8", "replace"), answer.err]), file=answers, flush=True)
 """
 
 
@@ -50,12 +50,12 @@ class Answer(NamedTuple):
         return self.code == 2 and self.err.count("\n") == 1 and not self.out
 
 
-def porter(root: Path, *commands: list[str], **options) -> list[Answer]:
+def porter(root: Path, *commands: list[str]) -> list[Answer]:
     """Several commands in one process of their own: what hangs, or takes the machine's memory, is ended with it."""
-    command = [sys.executable, "-c", DRIVER, "", json.dumps(commands), str(TESTED), str(CHECKOUT / "tests")]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=HANG, **options)
-    answers = [Answer(*json.loads(line)) for line in done.stdout.splitlines()]
-    assert len(answers) == len(commands), done.stderr
+    said = root.parent / "answers"
+    ended = forked(DRIVER, json.dumps(commands), said, HANG, cwd=root)
+    answers = [Answer(*json.loads(line)) for line in said.read_text(encoding="utf-8").splitlines()]
+    assert len(answers) == len(commands), ended
     return answers
 
 

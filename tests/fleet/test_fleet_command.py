@@ -11,7 +11,7 @@ import tarfile
 import time
 
 import pytest
-from command_line import TESTED, Porter
+from command_line import TESTED, Porter, with_rules
 from fleet_world import FLASH, TRAIN, committed, git, repositories, result_bytes, served, silent, tarred, written
 
 pytestmark = pytest.mark.slow
@@ -22,6 +22,7 @@ def porter(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTED))
     folder = tmp_path / "here"
     repositories(folder / "repos")
+    with_rules(tmp_path / "cache")
     return Porter(monkeypatch, folder)
 
 

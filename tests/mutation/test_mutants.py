@@ -7,8 +7,11 @@ says so. The suite runs a fixed quarter, and sees that each still applies.
 from __future__ import annotations
 
 import compileall
+import json
 import os
+import queue
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +82,62 @@ class Began:
         began.write_text(nodeid, encoding="utf-8")
 sys.exit(pytest.main(sys.argv[1:], [Began()]))
 """
+# an interpreter that has imported what the tests need beside porter: to do so takes longer than most of the tests. It is
+# asked for one run a line, and each run is a child of its own, which imports the porter of its copy.
+READY = """
+import json, os, signal, sys
+import hypothesis, jinja2, libcst, libcst.metadata, numbers, pytest, tree_sitter, typer, yaml
+for name in ("_hypothesis_pytestplugin", "pytest_cov.plugin", "xdist.plugin"):
+    __import__(name)
+assert not [name for name in sys.modules if name.split(".")[0] == "porter"]
+
+def run(code, words, folder, variables, output, seconds):
+    signal.alarm(seconds)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.path[:0] = ["", variables["PYTHONPATH"]]
+    sys.argv = ["-c", *words]
+    for number in (1, 2):
+        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    exec(code, {"__name__": "__main__"})
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        run(*json.loads(line))
+        sys.exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+SECONDS = 300
+
+
+class Interpreter:
+    """One that is ready, for one run after another."""
+
+    def __init__(self) -> None:
+        variables = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", READY], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, folder: Path, words: list[str]) -> tuple[int, str]:
+        """The exit code, below zero where a signal ended it, and what it printed."""
+        output = folder / "output"
+        asked = GUARD + PYTEST, words, str(folder), environment(folder), str(output), SECONDS
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        code = int(self.process.stdout.readline())
+        if code == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired(words, SECONDS)
+        return code, output.read_text(encoding="utf-8", errors="replace")
+
+    def end(self) -> None:
+        self.process.communicate()
+
+
+READIES: queue.SimpleQueue[Interpreter] = queue.SimpleQueue()
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -90,11 +149,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 def shown(folder: Path, words: list[str]) -> Outcome:
     """Whether the tests fail on the copy, and which. None selected is an error."""
-    command = [sys.executable, "-c", GUARD + PYTEST, "-q", "-p", "no:cacheprovider", "--no-header", *words]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=300)
-    if done.returncode not in (0, 1) and done.returncode > 0:  # below zero the mutant killed it, which is noticed too
-        raise RuntimeError(f"pytest could not run {words}:\n{done.stdout}{done.stderr}")
-    return Outcome(done.returncode != 0, (folder / "began").read_text(encoding="utf-8"), done.stdout)
+    interpreter = READIES.get()
+    try:
+        code, said = interpreter.run(folder, ["-q", "-p", "no:cacheprovider", "--no-header", *words])
+    finally:
+        READIES.put(interpreter)
+    if code not in (0, 1) and code > 0:  # below zero the mutant killed it, which is noticed too
+        raise RuntimeError(f"pytest could not run {words}:\n{said}")
+    return Outcome(code != 0, (folder / "began").read_text(encoding="utf-8"), said)
 
 
 def outcome(mutant: Mutant, prepared: Path, folder: Path) -> Outcome:
@@ -113,12 +175,18 @@ def outcomes(request: pytest.FixtureRequest, prepared: Path, tmp_path_factory: p
     """Of each mutant, whether it was caught. All that are asked for run at once, on as many cores as there are."""
     items = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     asked = {params["mutant"] for params in items if "mutant" in params}
-    with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+    at_once = max(2, os.cpu_count() or 1)
+    interpreters = [Interpreter() for _ in range(at_once)]
+    for interpreter in interpreters:
+        READIES.put(interpreter)
+    with ThreadPoolExecutor(at_once) as pool:
         yield {
             m.name: pool.submit(outcome, m, prepared, tmp_path_factory.mktemp("mutant"))
             for m in MUTANTS
             if m in (asked or CHOSEN)
         }
+    for interpreter in interpreters:
+        interpreter.end()
 
 
 @pytest.mark.parametrize("mutant", CHOSEN, ids=lambda m: m.name.replace(" ", "-"))
