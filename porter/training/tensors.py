@@ -37,15 +37,12 @@ class Tensors:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 
-    def reads_mask(self, subscript: cst.Subscript) -> bool:
-        """Whether `x[...]` selects by a boolean mask, for every batch."""
+    def reads_mask(self, subscript: cst.Subscript) -> str | None:
+        """Whether `x[...]` selects by a boolean mask, for every batch: "fixed" where it is made of sizes alone, else "changing"."""
         link = self.scene.link_of(subscript, ast.Subscript)
-        return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
-
-    def reads_fixed_mask(self, subscript: cst.Subscript) -> bool:
-        """Whether the mask of `x[mask]` is made of sizes alone: see fixed_masks.is_fixed."""
-        link = self.scene.link_of(subscript, ast.Subscript)
-        return link is not None and fixed_masks.is_fixed(link[0].slice, self.scene, link)
+        if link is None or not self.scene.file.glance(mask_queries.depends_on_data, link):
+            return None
+        return "fixed" if fixed_masks.is_fixed(link[0].slice, self.scene, link) else "changing"
 
     def summed(self, subscript: cst.Subscript) -> str | None:
         """See masks.summed."""

@@ -35,7 +35,8 @@ class DataDependentShape(BatchRule):
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if type(original).__name__ == "Subscript":
-            return self._selection(original, updated, file) if file.tensors.reads_mask(original) else None
+            mask = file.tensors.reads_mask(original)
+            return self._selection(original, updated, file, mask == "fixed") if mask else None
         link, name = file.scene.link(original), file.name(original.func)
         if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
@@ -50,8 +51,8 @@ class DataDependentShape(BatchRule):
         values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
-    def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
-        if file.tensors.reads_fixed_mask(original):
+    def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile, is_fixed: bool) -> Hit | None:
+        if is_fixed:
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
