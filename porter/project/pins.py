@@ -26,7 +26,7 @@ REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
-_IMAGES = lazy(r"cog\.ya?ml$")  # about an image for GPUs, so that it decides only if nothing else does
+_IMAGES = lazy(r"cog\.ya?ml$")  # about the image of a hosted demo, so that it decides only where there is no other list
 _NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
 
 
@@ -49,8 +49,8 @@ class Pin:
 
 def pins(root: Path) -> list[Pin]:
     """Every requirement on torch or torch_npu in `root` and in its folder requirements/, in the order in which they decide."""
-    pins = []
-    for path in _files(root):
+    pins, paths = [], [*_files(root)]
+    for path in paths:
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
         if path.endswith((".yml", ".yaml")) and windows_freeze.found(text):
             continue
@@ -60,7 +60,8 @@ def pins(root: Path) -> list[Pin]:
         for number, line in enumerate(lines, 1):
             for match in REQUIREMENT.finditer(line):
                 pins.append(Pin(f"{path}:{number}", match["spec"], match["npu"] is not None, beside_npu))
-    pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])] or pins
+    if any(not _IMAGES.match(path) for path in paths):
+        pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])]
     # the sort is stable: beyond this, the order of the files decides
     return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 

@@ -567,12 +567,15 @@ def test_what_some_have_is_not(marker):
 def test_the_image_that_cog_builds_is_told_and_its_torch_chooses_where_nothing_else_does(tmp_path):
     text = 'build:\n  gpu: {}\n  cuda: "11.1"\n  python_packages:\n    - "torch==2.1.0"\npredict: "p.py:P"\n'
     (one,) = found("cog.yaml", text.format("true")).findings
-    assert (one.code, one.line, one.status) == ("PRT832", 2, "manual")
+    assert (one.code, one.line, one.status, one.severity) == ("PRT832", 2, "manual", "note"), "a demo alone"
+    (one,) = found("cog.yaml", text.format("true") + 'train: "train.py:train"\n').findings
+    assert one.severity == "blocker"
     assert codes("cog.yaml", text.format("false")) == codes("other.yaml", text.format("true")) == []
     (tmp_path / "cog.yaml").write_text(text)
     assert choose(tmp_path, "2.7.1.post11")[1] == "cog.yaml:5"
-    (tmp_path / "requirements.txt").write_text("torch>=2.0\n")
-    assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
+    for other in ("torch>=2.0\n", "numpy\n"):
+        (tmp_path / "requirements.txt").write_text(other)
+        assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
 
 
 def test_what_builds_the_documents_needs_no_plug_in():

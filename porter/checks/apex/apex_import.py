@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.apex.counterparts import Counterpart, counterpart
-from porter.checks.apex.left_unbound import stops_unbound
+from porter.checks.apex.left_unbound import leaves_nothing, stops_unbound
 from porter.checks.apex.scaler import native_amp
 from porter.checks.device.import_parts import Alias, From, is_used, split
 from porter.engine.nodes import chain, imported
@@ -29,7 +29,7 @@ class ApexImport(Rule):
             yield Hit(original, "unused", values=values, more=more)
             return
         if guard:
-            if file.imported.speaks_for(package) == "optional":
+            if file.imported.speaks_for(package) == "optional" and not leaves_nothing(file):
                 yield Hit(original, "unbound" if stops_unbound(file) else "optional", values=values, severity="note")
             return
         used = is_used(original, file)

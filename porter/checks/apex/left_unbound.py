@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.apex.counterparts import CONVERT
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.guards import guard
@@ -26,11 +27,29 @@ def has_other_way(link: Link | None) -> bool:
 
 @once_for_file
 def stops_unbound(file: RuleFile) -> bool:
-    """Whether any name of apex is used so."""
+    """Whether any name of apex is used so, and will be once the edits are made."""
+    return any(left_unbound(link, file) for link in _uses(file) if not _is_rewritten(link, file))
+
+
+@once_for_file
+def leaves_nothing(file: RuleFile) -> bool:
+    """Whether the edits write every use of apex anew."""
+    uses = _uses(file)
+    return bool(uses) and all(_is_rewritten(link, file) for link in uses)
+
+
+def _uses(file: RuleFile) -> list[Link]:
     apex = {
         name for name, bound in file.names.imports.items() if any(full.split(".")[0] == "apex" for full, _ in bound)
     }
-    return any(link[0].id in apex and left_unbound(link, file) for link in file.names.uses)
+    return [link for link in file.names.uses if link[0].id in apex]
+
+
+def _is_rewritten(link: Link, file: RuleFile) -> bool:
+    """Whether PRT353 writes the call anew, so that apex is not said there any more."""
+    while link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    return file.names.resolve(link[0], link) == CONVERT and file.undisturbed(("PRT353",))
 
 
 def _is_forgotten(statement: Link) -> bool:
