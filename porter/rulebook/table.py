@@ -80,9 +80,9 @@ class Package(NamedTuple):
     code: str
     status: str  # of STATUSES
     since: str | None  # native, plugin: the first version that runs on NPUs
-    beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
-    changed_at: str | None  # programs for an older version may have to be changed for the first one
-    wants: str  # what the first one asks for beside it, and an older one than `changed_at` did not
+    # (package, the first version that does so together with it); programs for a version older than this may have to be changed
+    # for the first one; what it asks for beside it, and those did not
+    later: tuple[tuple[tuple[str, str], ...], str | None, str]
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported

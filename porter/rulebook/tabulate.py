@@ -166,7 +166,8 @@ class _Joined:
         anywhere = tuple(_listed(s.get("anywhere", [])))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
         told = s.get("device"), s.get("breaks_with")
-        first = s.get("since"), tuple(s.get("beside", {}).items()), s.get("changed_at"), s.get("wants", "")
+        later = tuple(s.get("beside", {}).items()), s.get("changed_at"), s.get("wants", "")
+        first = s.get("since"), later
         for name in names:
             row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
             self._put("packages", where, name, row)

@@ -36,7 +36,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             why = "since-changed" if _is_far(document, want, row) else "since"
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else why
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
-            values = (*values, *named(wants=row.wants)) if why == "since-changed" else values
+            values = (*values, *named(wants=row.later[2])) if why == "since-changed" else values
             shown = values if "." not in imported else (*values, *named(users=users))
             severity = None if row.why or other else row.severity
             edits = _edits(document, want, together, row, first)
@@ -46,16 +46,17 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
 
 def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
     """The first version that runs on NPUs, and the package beside it that wants it as late, "" where none does."""
-    firsts = [(row.since or "", ""), *((version, name) for name, version in row.beside if name in names)]
+    firsts = [(row.since or "", ""), *((version, name) for name, version in row.later[0] if name in names)]
     return max(firsts, key=lambda pair: sure(pair[0]))
 
 
 def _is_far(document: Document, want: Asked, row: Package) -> bool:
     """Whether what is written for the exact version that is asked for may have to be changed for the first one on NPUs."""
-    if row.changed_at is None or want.version is None:
+    _, changed_at, _ = row.later
+    if changed_at is None or want.version is None:
         return False
     pin = parse(document.text[slice(*want.version)])
-    return pin is not None and pin < sure(row.changed_at)
+    return pin is not None and pin < sure(changed_at)
 
 
 def _edits(
