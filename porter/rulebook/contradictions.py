@@ -32,13 +32,10 @@ def contradictions(kind: str, stanza: Stanza) -> Iterator[str]:
         yield "'since' is the first version that runs on NPUs: only a package of status native or plugin has one"
     if kind == "package" and "beside" in stanza and "since" not in stanza:
         yield "'beside' without 'since'"
-    if (
-        kind == "package"
-        and ("changed_at" in stanza) != ("wants" in stanza)
-        or "wants" in stanza
-        and "since" not in stanza
-    ):
-        yield "'changed_at' and 'wants' belong together, and to 'since'"
+    if kind == "package" and "wants" in stanza and "changed_at" not in stanza:
+        yield "'wants' without 'changed_at'"
+    if kind == "package" and "changed_at" in stanza and "since" not in stanza:
+        yield "'changed_at' without 'since'"
     if kind == "option" and "unmet" in stanza and "met" not in stanza:
         yield "'unmet' without 'met'"
     if kind == "cause" and len({"lines", "series"} & stanza.keys()) != 1:

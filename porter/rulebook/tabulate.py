@@ -166,7 +166,7 @@ class _Joined:
         anywhere = tuple(_listed(s.get("anywhere", [])))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
         told = s.get("device"), s.get("breaks_with")
-        changed = (s["changed_at"], s["wants"]) if "changed_at" in s else None
+        changed = (s["changed_at"], s.get("wants", "")) if "changed_at" in s else None
         first = s.get("since"), tuple(s.get("beside", {}).items()), changed
         for name in names:
             row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)

@@ -33,7 +33,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
         if want.spec and not reaches(want.spec, first):
-            why = "since-changed" if _is_far(document, want, row) else "since"
+            why = "since-changed" if row.changed and row.changed[1] and _is_far(document, want, row) else "since"
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else why
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
             values = (*values, *named(wants=row.changed[1])) if row.changed and why == "since-changed" else values

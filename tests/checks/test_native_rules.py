@@ -148,6 +148,8 @@ def test_the_stanzas_arrive(folder, cache):
         (PACKAGE + 'since = "1.0"\n', "only a package of status native or plugin has one"),
         (NATIVE + 'since = "soon"\n', "since is not a version, as in 0.21.0"),
         (NATIVE + 'beside = { y = "1.0" }\n', "'beside' without 'since'"),
+        (NATIVE + 'changed_at = "1.0"\n', "'changed_at' without 'since'"),
+        (NATIVE + 'since = "1.0"\nwants = "y>=1.0"\n', "'wants' without 'changed_at'"),
         (NATIVE + 'since = "1.0"\nbeside = { y = 2 }\n', "beside has 'y', whose version is not a version"),
         (PACKAGE.replace('evidence = "seen"\n', ""), "'evidence' is missing"),
         (OPTION.replace('value = "1"', "value = []"), "value is not a list with something in it"),
