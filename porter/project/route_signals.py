@@ -76,7 +76,7 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
             beside = path.rpartition("/")[0] in modules.get(name, ())
             if not beside and not any(path.startswith(home) for home in homes.get(name, ())):
                 imported.setdefault(name, []).append((path, _line(text, offset)))
-                parts.setdefault(name, Counter()).update(_parts(name, text))
+                parts.setdefault(name, Counter()).update(_parts(name, text, statements))
         if path.endswith(".py"):
             scripts.look(path, text, statements)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
@@ -144,13 +144,17 @@ def _packages(statements: list[Import], packages: Mapping[str, Package]) -> list
 _parts_of: dict[str, re.Pattern[bytes]] = {}  # by package: a pattern for imports of its parts
 
 
-def _parts(package: str, text: bytes) -> set[str]:
+def _parts(package: str, text: bytes, statements: Iterable[Import]) -> set[str]:
     """The parts that a text imports from a package: package.sub.one and package.sub.two of `from package.sub import one, two`."""
     if package not in _parts_of:
-        name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
-        _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
-    parts = set()
-    for match in _parts_of[package].finditer(text):
+        name = rf"[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
+        _parts_of[package] = re.compile(name.encode())
+    parts, end = set[str](), 0
+    for statement in statements:
+        match = _parts_of[package].match(text, statement.offset) if statement.offset >= end else None
+        if match is None:
+            continue
+        end = match.end()
         for item in _NOISE.sub(b" ", match[2]).split(b","):
             name = (item.split() or [b""])[0].decode("utf-8", "replace")
             if name.isidentifier():
