@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from porter.files.errors import FilesError, reason
-from porter.files.witness import note_answer, note_read
+from porter.files.witness import is_watched, note_answer, note_read
 
 # 400,000 lines of code; `ast` and LibCST need more than a hundred bytes of memory for each byte of a file
 LIMIT = 16_000_000
@@ -21,6 +21,46 @@ HEAD = 8000  # as far as git looks for a NUL
 SHEBANG_BYTES = 256
 _PIECE = 1 << 20
 UNREAD = "unread"  # what is asked of a file that cannot be read
+_KEPT = 64_000_000  # bytes that a `Seen` keeps at most
+
+
+class Seen:
+    """The files that a run has read to their ends, so that each is read once, and is the same for all who ask. Where they are
+    too many, the rest is read whenever it is asked."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[bytes, os.stat_result]] = {}
+        self._left = _KEPT
+
+    def known(self, file: str | os.PathLike[str], most: int) -> bytes | None:
+        """The bytes of a file that has no more than `most`, where it was read before."""
+        data, status = self._files.get(os.fspath(file), (None, None))
+        if data is None or status is None or len(data) > most:
+            return None
+        note_read(file, most, data, status)
+        return data
+
+    def keep(self, file: str | os.PathLike[str], data: bytes, status: os.stat_result) -> None:
+        name = os.fspath(file)
+        if len(data) == status.st_size and len(data) <= self._left and name not in self._files:
+            self._files[name], self._left = (data, status), self._left - len(data)
+
+
+_seen: list[Seen] = []
+
+
+@contextmanager
+def reading_once(seen: Seen) -> Iterator[None]:
+    """What `read` and `beginning` read meanwhile, in this process, is kept in `seen`, and is not read again."""
+    _seen.append(seen)
+    try:
+        yield
+    finally:
+        _seen.remove(seen)
+
+
+def _known(file: str | os.PathLike[str], most: int) -> bytes | None:
+    return next((data for seen in _seen if (data := seen.known(file, most)) is not None), None)
 
 
 def digest(data: bytes) -> str:
@@ -109,11 +149,8 @@ def digest_of(file: str | os.PathLike[str], into: BinaryIO | None = None) -> str
 def read(file: str | os.PathLike[str], path: str | None = None, *, limit: int = LIMIT) -> bytes:
     """All bytes of `file`. Raises FilesError, as `opened` does, and for what is large or binary."""
     name = os.fspath(path if path is not None else file)
-    with opened(file, path) as (stream, size):
-        data = stream.read(min(size, limit) + 1) or b"" if size <= limit else b""
-        if len(data) > size:  # /proc says 0, and a log grows
-            data += stream.read(limit + 1 - len(data)) or b""
-        note_read(file, limit if data else 0, data, stream.fileno())
+    known = _known(file, limit)
+    size, data = _whole(file, path, limit) if known is None else (len(known), known)
     if b"\0" in data[:HEAD]:
         raise FilesError("binary", path=name)
     if (size := max(size, len(data))) > limit:
@@ -121,12 +158,32 @@ def read(file: str | os.PathLike[str], path: str | None = None, *, limit: int = 
     return data
 
 
+def _whole(file: str | os.PathLike[str], path: str | None, limit: int) -> tuple[int, bytes]:
+    """How long a file says it is, and its bytes: none of one that is too long."""
+    with opened(file, path) as (stream, size):
+        data = stream.read(min(size, limit) + 1) or b"" if size <= limit else b""
+        if len(data) > size:  # /proc says 0, and a log grows
+            data += stream.read(limit + 1 - len(data)) or b""
+        _note(file, limit if data else 0, data, stream)
+        return size, data
+
+
+def _note(file: str | os.PathLike[str], most: int, data: bytes, stream: BinaryIO) -> None:
+    if _seen or is_watched():
+        status = os.fstat(stream.fileno())
+        note_read(file, most, data, status)
+        for seen in _seen:
+            seen.keep(file, data, status)
+
+
 def beginning(file: str | os.PathLike[str], size: int, *, links: bool = True) -> bytes | None:
     """The first bytes of a regular file; None where there is nothing to read."""
+    if links and (known := _known(file, size)) is not None:
+        return known
     try:
         with opened(file, links=links) as (stream, length):
             data = stream.read(min(size, length) or size)  # /proc says 0
-            note_read(file, size, data, stream.fileno())
+            _note(file, size, data, stream)
             return data
     except FilesError:
         return None

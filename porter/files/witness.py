@@ -66,11 +66,13 @@ def watching() -> Iterator[Witness]:
         _watching.remove(witness)
 
 
-def note_read(path: str | os.PathLike[str], most: int, data: bytes, descriptor: int) -> None:
-    if _watching:
-        status, name = os.fstat(descriptor), os.fspath(path)
-        for witness in _watching:
-            witness.read(name, most, data, status)
+def is_watched() -> bool:
+    return bool(_watching)
+
+
+def note_read(path: str | os.PathLike[str], most: int, data: bytes, status: os.stat_result) -> None:
+    for witness in _watching:
+        witness.read(os.fspath(path), most, data, status)
 
 
 def note_answer(path: str | os.PathLike[str], question: str, answer: Answer) -> None:

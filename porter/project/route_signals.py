@@ -89,8 +89,13 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
         for name, offset in _packages(statements, packages):
             beside = path.rpartition("/")[0] in modules.get(name, ())
             if not beside and not any(path.startswith(home) for home in homes.get(name, ())):
+<<<<<<< HEAD
                 imported.setdefault(name, []).append((path, code.line(offset)))
                 parts.setdefault(name, Counter()).update(_parts(name, code.text))
+=======
+                imported.setdefault(name, []).append((path, _line(text, offset)))
+                parts.setdefault(name, Counter()).update(_parts(name, text, statements))
+>>>>>>> 798dca1a94ba398a014e03902b0b608b3b2703c0
         if path.endswith(".py"):
             scripts.look(path, code.text, statements)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
@@ -152,13 +157,17 @@ def _packages(statements: list[Import], packages: Mapping[str, Package]) -> list
 _parts_of: dict[str, re.Pattern[bytes]] = {}  # by package: a pattern for imports of its parts
 
 
-def _parts(package: str, text: bytes) -> set[str]:
+def _parts(package: str, text: bytes, statements: Iterable[Import]) -> set[str]:
     """The parts that a text imports from a package: package.sub.one and package.sub.two of `from package.sub import one, two`."""
     if package not in _parts_of:
-        name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
-        _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
-    parts = set()
-    for match in _parts_of[package].finditer(text):
+        name = rf"[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
+        _parts_of[package] = re.compile(name.encode())
+    parts, end = set[str](), 0
+    for statement in statements:
+        match = _parts_of[package].match(text, statement.offset) if statement.offset >= end else None
+        if match is None:
+            continue
+        end = match.end()
         for item in _NOISE.sub(b" ", match[2]).split(b","):
             name = (item.split() or [b""])[0].decode("utf-8", "replace")
             if name.isidentifier():

@@ -14,6 +14,7 @@ from porter.regex import lazy
 from porter.report import support
 from porter.report.advice import of_standing
 from porter.report.colours import coloured, runs
+from porter.report.compiled_pages import Compiled
 from porter.report.links import Links
 from porter.report.page import STATES, TOP, context, project, unmarked
 from porter.report.read import Templates
@@ -72,6 +73,8 @@ def world(lang: str, project: Json) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=Compiled(__file__),
+        optimized=False,  # else what filters make of constants would be compiled, too
     )
     made.globals |= {
         "t": _phrases,

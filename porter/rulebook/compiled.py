@@ -1,4 +1,5 @@
-"""rules/*.toml compiled into the user's cache: tomli and the schema run once per change, a start reads a marshal.
+"""rules/*.toml compiled into the user's cache: tomli and the schema run once per change, a start reads a marshal. The files of
+porter/report/compiled_pages.py are of the same kind.
 
 The cache is a convenience: where it is missing, damaged, of another version or not writable, the rules are read anew.
 """
@@ -48,10 +49,10 @@ def section(directory: Path, name: str, builder: str = "porter.rulebook.tabulate
     if key in _built:
         return _built[key][name]
     place = cache_dir() / f"rules-{key}.bin"
-    data = _read(place, key, name)
+    data: Section | None = read_part(place, key, name)
     if data is None:
         _built[key] = import_module(builder).build(files)
-        _write(place, key, _built[key])
+        write_parts(place, key, _built[key])
         data = _built[key][name]
     return data
 
@@ -83,8 +84,8 @@ def _key(files: list[tuple[str, bytes]], builder: str) -> str:
     return f"{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 
 
-def _read(place: Path, key: str, name: str) -> Section | None:
-    """One section of a compiled file, None where anything at all is odd about it."""
+def read_part(place: Path, key: str, name: str) -> Any:
+    """One part of a compiled file, None where anything at all is odd about it."""
     try:
         status = os.lstat(place)
         if (
@@ -103,7 +104,7 @@ def _read(place: Path, key: str, name: str) -> Section | None:
             title, size, checksum = entry.split(":")
             part = memoryview(body)[start : start + int(size)]
             if title == name:
-                content: Section | None = marshal.loads(part) if crc32(part) == int(checksum) else None
+                content = marshal.loads(part) if crc32(part) == int(checksum) else None
                 return content
             start += int(size)
     except (OSError, ValueError, EOFError, TypeError):
@@ -111,7 +112,8 @@ def _read(place: Path, key: str, name: str) -> Section | None:
     return None
 
 
-def _write(place: Path, key: str, data: dict[str, Section]) -> None:
+def write_parts(place: Path, key: str, data: dict[str, Any], most: int = 8) -> None:
+    """`most`: files of this kind that stay in the cache, the newest."""
     parts = [(name, marshal.dumps(part)) for name, part in data.items()]
     head = " ".join([key, *(f"{name}:{len(part)}:{crc32(part)}" for name, part in parts)])
     temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
@@ -126,13 +128,13 @@ def _write(place: Path, key: str, data: dict[str, Section]) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _clear(place)
+        _clear(place, most)
     except OSError:
         pass
 
 
-def _clear(place: Path) -> None:
-    """Compiled rules of other versions: the eight newest stay."""
-    others = sorted(place.parent.glob("rules-*.bin"), key=lambda p: (p != place, -p.stat().st_mtime_ns))
-    for old in others[8:]:
+def _clear(place: Path, most: int) -> None:
+    kind = place.name.partition("-")[0]
+    others = sorted(place.parent.glob(f"{kind}-*.bin"), key=lambda p: (p != place, -p.stat().st_mtime_ns))
+    for old in others[most:]:
         old.unlink(missing_ok=True)

@@ -169,7 +169,7 @@ class Cache:
     def clean(self) -> bool:
         """Removes everything that porter keeps in the folder. Returns whether there was anything."""
         folder, removed = self.file.parent, False
-        for file in (self.file, *sorted(folder.glob("rules-*.bin*"))):
+        for file in (self.file, *sorted(folder.glob("rules-*.bin*")), *sorted(folder.glob("page-*.bin*"))):
             with suppress(OSError):
                 file.unlink()
                 removed = True

@@ -19,7 +19,7 @@ from porter.files.all_files import everything
 from porter.files.discover import MARKERS, File, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
-from porter.files.read import LIMIT, beginning, digest, read
+from porter.files.read import LIMIT, Seen, beginning, digest, read, reading_once
 from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
@@ -60,6 +60,7 @@ class Run:
     facts: Facts = Facts()
     left_out: tuple[str, ...] = ()  # directories that were left out because of their names
     stdin: bytes | None = field(default=None, repr=False)
+    seen: Seen = field(default_factory=Seen, repr=False, compare=False)
 
     @property
     def broken(self) -> bool:
@@ -69,7 +70,8 @@ class Run:
         """The bytes of a file of the run. Raises FilesError if it cannot be read."""
         if self.stdin is not None:
             return self.stdin
-        return read(self.root / path, path)
+        with reading_once(self.seen):
+            return read(self.root / path, path)
 
 
 def run(
@@ -92,7 +94,8 @@ def run(
                 paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
             )
         listing = lru_cache(partial(_listed, root, paths))  # one look, so that a key tells what a run has seen
-        look = partial(_look, root, listing, settings, session, found, stdin, cache, tell)
+        seen = Seen()
+        look = reading_once(seen)(partial(_look, root, listing, settings, session, found, stdin, cache, tell))
         if cache and not cache.anew and not stdin and any(map(os.path.isdir, paths)) and root.is_absolute():
             from porter.run.whole import said_before
 
@@ -103,7 +106,7 @@ def run(
         else:
             said = look()
     files, piped = tuple(sorted(said.files, key=lambda result: result.path)), stdin[1] if stdin else None
-    return Run(root, files, settings, session.target, said.facts, tuple(sorted(left_out)), piped)
+    return Run(root, files, settings, session.target, said.facts, tuple(sorted(left_out)), piped, seen)
 
 
 def _look(

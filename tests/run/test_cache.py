@@ -213,16 +213,16 @@ def test_rules_of_others_are_not_used(porter):
     process("analyze", ".", cwd=porter.folder)
     place = min(base(porter).parent.glob("rules-*.bin"), key=lambda file: b" tables:" not in file.read_bytes()[:999])
     key, name = place.name[6:-4], "tables"
-    assert compiled._read(place, key, name)
+    assert compiled.read_part(place, key, name)
     for spoil in (lambda: place.chmod(0o622), lambda: place.parent.chmod(0o777)):
         spoil()
-        assert compiled._read(place, key, name) is None
+        assert compiled.read_part(place, key, name) is None
         place.chmod(0o600)
         place.parent.chmod(0o700)
-    assert compiled._read(place, key, name)
+    assert compiled.read_part(place, key, name)
     place.unlink()
     os.mkfifo(place)
-    assert compiled._read(place, key, name) is None
+    assert compiled.read_part(place, key, name) is None
 
 
 def test_a_row_of_other_bytes_is_noticed(porter):

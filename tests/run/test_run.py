@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -86,18 +87,45 @@ def test_a_worker_that_dies_takes_one_file_with_it(many, monkeypatch, tmp_path):
 def test_files_that_vanish_between_listing_and_reading(many, monkeypatch):
     from porter.run import run as module
 
-    real = module.analyse_file
+    real = module.discover
 
-    def vanishing(root, path, session):
-        if path == "p1/m1.py":
-            (root / path).unlink(missing_ok=True)
-        return real(root, path, session)
+    def vanishing(*given, **more):
+        found = real(*given, **more)
+        (many / "p1/m1.py").unlink()
+        return found
 
-    monkeypatch.setattr(module, "analyse_file", vanishing)
+    monkeypatch.setattr(module, "discover", vanishing)
     got = analysed(many)
     (gone,) = (f for f in got.files if f.path == "p1/m1.py")
     assert [(f.code, f.why) for f in gone.findings] == [("PRT003", "vanished")]
     assert not got.broken and len(got.files) == 63
+
+
+@pytest.mark.slow
+def test_one_process_opens_a_file_once_and_sees_the_same_bytes_all_along(many, monkeypatch):
+    from porter.files import read as module
+    from porter.run import run as runs
+
+    want, opens, real, gathering = analysed(many), Counter(), module.open_regular, runs.gather
+    monkeypatch.setattr(module, "open_regular", lambda f, **more: opens.update([str(f)]) or real(f, **more))
+
+    def changing(*given, **more):
+        facts = gathering(*given, **more)
+        (many / "p1/m1.py").write_text("x = 1\n")
+        (many / "p2/m2.py").unlink()
+        return facts
+
+    monkeypatch.setattr(runs, "gather", changing)
+    got = analysed(many)
+    assert got.files == want.files and got.data("p2/m2.py").startswith(b"import torch")
+    assert {n for file, n in opens.items() if file.endswith("y")} == {1}
+
+
+@pytest.mark.slow
+def test_files_beyond_what_is_kept_are_read_again(many, monkeypatch):
+    want = analysed(many)
+    monkeypatch.setattr("porter.files.read._KEPT", 100)
+    assert analysed(many).files == want.files
 
 
 @pytest.mark.slow

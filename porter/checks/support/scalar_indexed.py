@@ -12,7 +12,7 @@ from porter.engine.rule_file import RuleFile
 class ScalarIndexed(Rule):
     code = "PRT711"
     nodes = ("Subscript",)
-    text = r"(?:data|loss\w*)\[0\]"
+    text = (r"data\[0\]", r"loss\w*\[0\]")  # each begins with letters, which is found in a tenth of the time
 
     def visit(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Answer:
         value = original.value
