@@ -89,13 +89,8 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
         for name, offset in _packages(statements, packages):
             beside = path.rpartition("/")[0] in modules.get(name, ())
             if not beside and not any(path.startswith(home) for home in homes.get(name, ())):
-<<<<<<< HEAD
                 imported.setdefault(name, []).append((path, code.line(offset)))
-                parts.setdefault(name, Counter()).update(_parts(name, code.text))
-=======
-                imported.setdefault(name, []).append((path, _line(text, offset)))
-                parts.setdefault(name, Counter()).update(_parts(name, text, statements))
->>>>>>> 798dca1a94ba398a014e03902b0b608b3b2703c0
+                parts.setdefault(name, Counter()).update(_parts(name, code.text, statements))
         if path.endswith(".py"):
             scripts.look(path, code.text, statements)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
