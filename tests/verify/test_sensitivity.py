@@ -164,3 +164,22 @@ def test_what_the_program_sets_is_followed(tmp_path: Path) -> None:
     assert not [c for c in counted if c[0] in ("hf32-conv", "tanh-gelu")]
     flags = [point.value for point in done.records.series["flag"]]
     assert flags == [0.0, 1.0, 0.0], "the flag of an overflow rises with it, and is cleared"
+
+
+_TRACED = """import torch, torch_npu
+from virtual_npu.record import value
+layer, x = torch.nn.Conv2d(1, 1, 2).npu(), torch.randn(1, 1, 4, 4).npu()
+traced = torch.jit.trace(layer, x, check_trace=False)
+value("result", traced(x).sum().item())
+"""
+
+
+@pytest.mark.slow
+def test_a_traced_convolution_is_one(tmp_path: Path) -> None:
+    interpreter, device = virtual_npu()
+    (tmp_path / "train.py").write_text(_TRACED)
+    settings = {"VIRTUAL_NPU_DIFFERENCES": "hf32-conv=watch"}
+    limits = launch.Limits(seconds=200)
+    done = launch.run(["python", "train.py"], tmp_path, tmp_path, interpreter, device, limits, False, settings=settings)
+    assert done.ran, done.tail
+    assert ("hf32-conv", "train.py:5") in {(c.difference, c.where) for c in done.records.changes}
