@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.python.index import Link
 from porter.training import (
-    fixed_masks,
     keyword_options,
     mask_queries,
     mask_uses,
@@ -41,11 +40,6 @@ class Tensors:
         """Whether `x[...]` selects by a boolean mask, for every batch."""
         link = self.scene.link_of(subscript, ast.Subscript)
         return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
-
-    def reads_fixed_mask(self, subscript: cst.Subscript) -> bool:
-        """Whether the mask of `x[mask]` is made of sizes alone: see fixed_masks.is_fixed."""
-        link = self.scene.link_of(subscript, ast.Subscript)
-        return link is not None and fixed_masks.is_fixed(link[0].slice, self.scene, link)
 
     def summed(self, subscript: cst.Subscript) -> str | None:
         """See masks.summed."""

@@ -13,7 +13,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.regex import lazy
-from porter.training import mask_queries
+from porter.training import fixed_masks, mask_queries
 from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
@@ -51,7 +51,9 @@ class DataDependentShape(BatchRule):
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
-        if file.tensors.reads_fixed_mask(original):
+        scene: Any = file.scene
+        link = scene.link_of(original, ast.Subscript)
+        if link is not None and fixed_masks.is_fixed(link[0].slice, scene, link):
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
