@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.python.index import Link
 from porter.training import (
-    fixed_masks,
     keyword_options,
     mask_queries,
     mask_uses,
@@ -37,12 +36,10 @@ class Tensors:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 
-    def reads_mask(self, subscript: cst.Subscript) -> str | None:
-        """Whether `x[...]` selects by a boolean mask, for every batch: "fixed" where it is made of sizes alone, else "changing"."""
+    def reads_mask(self, subscript: cst.Subscript) -> bool:
+        """Whether `x[...]` selects by a boolean mask, for every batch."""
         link = self.scene.link_of(subscript, ast.Subscript)
-        if link is None or not self.scene.file.glance(mask_queries.depends_on_data, link):
-            return None
-        return "fixed" if fixed_masks.is_fixed(link[0].slice, self.scene, link) else "changing"
+        return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
 
     def summed(self, subscript: cst.Subscript) -> str | None:
         """See masks.summed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.device.import_parts import Alias, From, counterpart, is_used, package_of, renamed, split
+from porter.checks.device.import_parts import Alias, From, counterpart, is_used, lacking, package_of, renamed, split
 from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -58,7 +58,7 @@ class CudaImports(Rule):
             else:
                 missing.append(full)
         if missing:
-            return self._missing(original, missing, file)
+            return lacking(original, missing, self.moves, file)
         if all(a is b for a, b in zip(names, updated.names)):
             return None
         return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
@@ -94,7 +94,7 @@ class CudaImports(Rule):
                 moved[index] = renamed(alias, new.rpartition(".")[2])
                 safe = safe and (move is None or move.fix == "safe")
         if missing:
-            yield self._missing(original, missing, file)
+            yield lacking(original, missing, self.moves, file)
         if elsewhere:
             names, to = (", ".join(pair[i] for pair in elsewhere) for i in (0, 1))
             yield Hit(original, "elsewhere", values=(("names", names), ("to", to)))
@@ -105,8 +105,3 @@ class CudaImports(Rule):
         elif moved:
             kept, after = split(updated, moved, package)
             yield Hit(original, "from", new=kept, safe=safe, after=(after,), severity=severity)
-
-    def _missing(self, original: cst.Import | From, names: list[str], file: RuleFile) -> Hit:
-        """What torch_npu lacks. Where torch has it, the import itself does not fail without a GPU."""
-        idle = all(name in self.moves for name in names) and not is_used(original, file)
-        return Hit(original, "idle" if idle else "missing", values=(("names", ", ".join(names)),))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import cst
+from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant, target_name
 from porter.regex import lazy
@@ -62,6 +62,12 @@ def counterpart(full: str, moves: Mapping[str, Move], file: RuleFile) -> str | N
         return package_of(full, file)
     new = f"{file.target.package}.{move.tail}" if move.tail else None
     return new if new and file.session.has(new) else None
+
+
+def lacking(node: cst.Import | From, names: list[str], moves: Mapping[str, Move], file: RuleFile) -> Hit:
+    """What torch_npu lacks. Where torch has it, the import itself does not fail without a GPU."""
+    idle = all(name in moves for name in names) and not is_used(node, file)
+    return Hit(node, "idle" if idle else "missing", values=(("names", ", ".join(names)),))
 
 
 def is_used(node: cst.Import | From, file: RuleFile, indices: Iterable[int] | None = None) -> bool:

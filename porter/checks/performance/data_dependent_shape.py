@@ -13,7 +13,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.regex import lazy
-from porter.training import mask_queries
+from porter.training import fixed_masks, mask_queries
 from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
@@ -35,8 +35,7 @@ class DataDependentShape(BatchRule):
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if type(original).__name__ == "Subscript":
-            mask = file.tensors.reads_mask(original)
-            return self._selection(original, updated, file, mask == "fixed") if mask else None
+            return self._selection(original, updated, file) if file.tensors.reads_mask(original) else None
         link, name = file.scene.link(original), file.name(original.func)
         if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
@@ -51,8 +50,10 @@ class DataDependentShape(BatchRule):
         values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
-    def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile, is_fixed: bool) -> Hit | None:
-        if is_fixed:
+    def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
+        scene: Any = file.scene
+        link = scene.link_of(original, ast.Subscript)
+        if link is not None and fixed_masks.is_fixed(link[0].slice, scene, link):
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:

@@ -56,9 +56,7 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
         return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
-    if on_the_host.only_drives(file):  # the workers that it drives have the devices
-        return False
-    if transfers.dataset_moves(file):  # PRT636 tells of it; workers could not do that
+    if transfers.dataset_moves(file) or on_the_host.only_drives(file):  # PRT636 tells of it; workers could not do that
         return False
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
