@@ -74,7 +74,8 @@ def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> 
 
 def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
     for node, row, word in matches:
-        values: tuple[tuple[str, str], ...] = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
+        old = "" if _COMPUTED in row.values else file.text(node.value)  # whatever it is, the sentence is the same
+        values: tuple[tuple[str, str], ...] = (("name", word), ("old", old), ("new", row.to or ""))
         if row.met and row.why == row.unmet:
             values = (*values, ("asked", file.facts.lists.below(row.met)))
         if row.why == "own":
