@@ -21,6 +21,8 @@ STATE = lazy(r"(?i)state_?dict")
 SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
+_AS_IT_COMES = (loaded_uses.is_taken_apart, loaded_uses.is_put_in_place, loaded_uses.is_spread)
+
 
 class LoadWithoutMapLocation(Rule):
     code = "PRT901"
@@ -67,7 +69,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
             )
-        if loaded_uses.is_taken_apart(value, file) or loaded_uses.is_put_in_place(value, file):
+        if any(ask(value, file) for ask in _AS_IT_COMES):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")

@@ -221,3 +221,36 @@ def is_taken_apart(value: Link, file: RuleFile) -> bool:
         return False
     takers = {handed_to(use) for uses in named(value, file) for use in uses} - {""}
     return not takers <= _COPYING | _NUMBERS
+
+
+def is_spread(value: Link, file: RuleFile) -> bool:
+    """`for name, tensor in loaded["weights"].items(): weights[name] = tensor`: they lie where they were loaded, where nobody
+    copies or saves what they are put into."""
+    parts = [part(use)[0] for use in [value, *(use for uses in named(value, file) for use in uses)]]
+    wholes = [*parts, *(use for one in parts for uses in named(one, file) for use in uses)]
+    return any(_is_put_elsewhere(loop, file) for whole in wholes if (loop := _loop_over(whole)) is not None)
+
+
+def _loop_over(whole: Link) -> Link | None:
+    """`for name, tensor in whole.items():`."""
+    asked = whole[1]
+    if asked is None or getattr(asked[0], "attr", "") not in ("items", "values") or asked[0].value is not whole[0]:
+        return None
+    loop = asked[1][1]
+    return loop if loop is not None and loop[0].__class__ is ast.For and loop[0].iter is asked[1][0] else None
+
+
+def _is_put_elsewhere(loop: Link, file: RuleFile) -> bool:
+    target: Node = loop[0].target
+    name = getattr(target.elts[-1] if target.__class__ is ast.Tuple else target, "id", "")
+    puts = [s for s in loop[0].body if s.__class__ is ast.Assign and s.targets[0].__class__ is ast.Subscript]
+    kept = [s for s in puts if not _MOVING & {getattr(n, "attr", "") for n in ast.walk(s.value)}]
+    holders = [s.targets[0].value for s in kept if any(getattr(n, "id", "") == name for n in ast.walk(s.value))]
+    named_holders = [holder for holder in holders if holder.__class__ is ast.Name]
+    links = [link for holder in named_holders for link in file.names.spelled(holder.id) if link[0] is holder]
+    return any(not any(map(_is_handed_on, file.names.readers(link[0].id, link))) for link in links)
+
+
+def _is_handed_on(use: Link) -> bool:
+    above = use[1] and use[1][0]
+    return above.__class__ in (ast.Return, ast.Yield) or handed_to(use) in {*_COPYING, "save"}
