@@ -219,8 +219,9 @@ def _required(report):
 # a process takes a whole file, for what is made once for its tests; the longest begin first, so that what comes last is
 # short enough for all processes to end together
 LONGEST = """
-test_verify_programs test_verify_command test_virtual_npu test_mutants test_apex test_examples test_fuse
-test_input test_cases test_run test_cli test_reference test_odd_names test_copy test_journal test_interrupted test_precommit
+test_verify_programs test_verify_command test_virtual_npu test_recorder test_one_truth test_fleet_command test_mutants test_apex
+test_examples test_reference test_properties test_types test_fuse test_cases test_run test_precommit test_input test_cli
+test_interrupted test_report_browser test_odd_names test_copy test_journal
 """.split()
 
 

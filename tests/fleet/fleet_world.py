@@ -31,10 +31,10 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def repositories(folder: Path) -> Path:
-    """One folder for each of FILES."""
-    for name, text in FILES.items():
-        written(folder / name, {"train.py": text})
+def repositories(folder: Path, *names: str) -> Path:
+    """One folder for each of these, or for each of FILES."""
+    for name in names or FILES:
+        written(folder / name, {"train.py": FILES[name]})
     return folder
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def porter(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTED))
     folder = tmp_path / "here"
-    repositories(folder / "repos")
+    repositories(folder / "repos", "plain", "train", "flash")  # each is analysed by a process of its own
     with_rules(tmp_path / "cache")
     return Porter(monkeypatch, folder)
 
@@ -50,7 +50,7 @@ def test_each_is_analysed_as_it_is_alone_and_the_bytes_are_the_same_for_any_numb
     assert set(states(fleet(porter, "repos", "-j", "1")).values()) == {"done"}
     fleet(porter, "repos", "-j", "3", output="again")
     found = result_bytes(porter.folder / "out")
-    assert found == result_bytes(porter.folder / "again") and len(found) == 3 + 3 * 5
+    assert found == result_bytes(porter.folder / "again") and len(found) == 3 + 3 * 3
     document = json.loads(found["fleet.json"])
     for row in document["repositories"]:
         porter("analyze", f"repos/{row['name']}", "-o", "alone.json", "-o", "alone.html", "-q")
@@ -74,7 +74,7 @@ def test_what_is_whole_is_not_done_again_until_its_input_its_settings_or_porter_
     name = next((porter.folder / "out" / "repositories").iterdir())
     row = json.loads((name / "row.json").read_bytes())
     (name / "row.json").write_text(json.dumps({**row, "key": "of another porter"}))
-    assert sorted(states(fleet(porter, "repos", "--target", "soc=910")).values()) == ["done"] + ["kept"] * 4
+    assert sorted(states(fleet(porter, "repos", "--target", "soc=910")).values()) == ["done"] + ["kept"] * 2
 
 
 def test_all_kinds_of_input(porter):
@@ -168,6 +168,7 @@ def run(porter: Porter, *more: str) -> subprocess.Popen[bytes]:
 def test_after_a_kill_the_rest_is_done_and_nothing_twice(porter, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
+    repositories(porter.folder / "repos", "scatter")
     fleet(porter, "repos", output="whole")
     whole = result_bytes(porter.folder / "whole")
     with run(porter) as process:
@@ -237,12 +238,13 @@ def test_somebody_elses_folder_is_left_alone(porter):
 
 
 def test_the_terminal_in_both_languages_and_the_trend(porter):
+    repositories(porter.folder / "repos", "both")
     answer = porter("fleet", "repos", "-o", "out")
-    assert answer.code == 0 and "5 repositories: " in answer.text and "page: out/index.html" in answer.text
-    assert "2 of 5 wait for flash-attn" in answer.text
+    assert answer.code == 0 and "4 repositories: " in answer.text and "page: out/index.html" in answer.text
+    assert "2 of 4 wait for flash-attn" in answer.text
     written(porter.folder / "repos" / "flash", {"train.py": TRAIN})
     answer = porter("fleet", "repos", "-o", "new", "--against", "out", "--lang", "zh")
-    assert "5 个仓库" in answer.text and "flash-attn" in answer.text
+    assert "4 个仓库" in answer.text and "flash-attn" in answer.text
     rows = {row["name"]: row for row in json.loads((porter.folder / "new" / "fleet.json").read_bytes())["repositories"]}
     assert rows["flash"]["trend"]["blockers"] == -1 and rows["train"]["trend"]["percent"] == 0
     findings = json.loads((porter.folder / "new" / rows["flash"]["report"]).with_name("findings.json").read_bytes())
