@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from types import FrameType
@@ -63,8 +64,9 @@ def main() -> int:
     except corpora.Missing as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
-    _counted(HERE.parent / "examples")  # bytecode and compiled rules are there from now on
-    counts = [_counted(folder) for folder in folders.values()]
+    with tempfile.TemporaryDirectory() as work:
+        _counted(HERE.parent / "examples", Path(work))  # bytecode and compiled rules are there from now on
+        counts = [_counted(folder, Path(work)) for folder in folders.values()]
     for text in table(("", *folders)):
         print(text)
     for row in (*ROWS, *BESIDE):
@@ -72,9 +74,15 @@ def main() -> int:
     return 0
 
 
-def _counted(folder: Path) -> Counter[str]:
+def _counted(folder: Path, work: Path) -> Counter[str]:
     command = [sys.executable, str(HERE / "phases.py"), "--sampled", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HERE.parent),
+        "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
+        "PYTHONPYCACHEPREFIX": str(work / "bytecode"),
+        "PORTER_CACHE_DIR": str(work / "cache"),
+    }
     done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
     return Counter(json.loads(done.stderr.splitlines()[-1]))
 
