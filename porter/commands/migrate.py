@@ -132,7 +132,7 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
         if not (result.auto or result.review or annotate and result.digest):
             continue
         try:
-            data = run.data(result.path)
+            data = run.data_now(result.path)
             if digest(data) != result.digest:
                 raise FilesError("changed", path=result.path)
         except FilesError as error:

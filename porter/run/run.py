@@ -68,10 +68,12 @@ class Run:
 
     def data(self, path: str) -> bytes:
         """The bytes of a file of the run. Raises FilesError if it cannot be read."""
-        if self.stdin is not None:
-            return self.stdin
         with reading_once(self.seen):
-            return read(self.root / path, path)
+            return self.data_now(path)
+
+    def data_now(self, path: str) -> bytes:
+        """The same as the disk has them now: somebody may have changed the file since it was analysed."""
+        return read(self.root / path, path) if self.stdin is None else self.stdin
 
 
 def run(

@@ -232,7 +232,7 @@ def test_review_is_a_second_marked_diff(porter, tmp_path):
 def test_file_that_changed_since_it_was_analysed(porter, monkeypatch):
     from porter.run.run import Run
 
-    read = Run.data
+    read = Run.data_now
 
     def late(run, path):
         data = read(run, path)
@@ -240,7 +240,7 @@ def test_file_that_changed_since_it_was_analysed(porter, monkeypatch):
             write(porter.folder, {"train.py": "mine\n"})
         return data
 
-    monkeypatch.setattr(Run, "data", late)
+    monkeypatch.setattr(Run, "data_now", late)
     got = porter("migrate", ".", "--inplace")
     assert got.code == 2 and "train.py: changed since it was analysed" in got.err
     assert (porter.folder / "train.py").read_text() == "mine\n"
