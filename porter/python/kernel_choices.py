@@ -80,6 +80,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return choice
             if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
+            if any(getattr(value, "id", "") == "has_apex" for value in above.values) and _takes_optimizers(file):
+                return "kernel", "apex.optimizers"
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
@@ -223,6 +225,13 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         elif member := _member(value):
             choices.append((value, ("member", member)))
     return tuple(choices)
+
+
+@once_for_file
+def _takes_optimizers(file: File) -> bool:
+    """Whether a file imports optimizers of apex, which are CUDA kernels: an apex for NPUs has others."""
+    bound = (target for bindings in file.names.imports.values() for target, _ in bindings)
+    return any(target.startswith("apex.optimizers") for target in bound)
 
 
 def _kernels_asked(file: File, test: Link) -> list[tuple[Node, str]]:

@@ -75,7 +75,6 @@ def test_every_npu_name_in_the_texts_exists(version):
 ASKING = {  # what more than the import has to be said
     "faiss": "faiss.StandardGpuResources()\n",
     "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
-    "faiss": "moved = faiss.index_cpu_to_gpu\n",
     **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
     **{name: f"{name}()\n" for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")},
     "torchpack.distributed.init": "torchpack.distributed.init()\n",

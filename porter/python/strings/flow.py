@@ -95,9 +95,12 @@ class Flow(Sinks):
             return self.role(up, kind, text, depth + 1)
         if node.__class__ is ast.Subscript and parent.op.__class__ is ast.BitOr:  # Literal["nccl"] | None
             return self.role(up, kind, text, depth + 1)
-        if node is not parent.left or not text.startswith("cuda:"):
+        if node is not parent.left or kind != "device" or text != "cuda" and not text.startswith("cuda:"):
             return None
-        return self.role(up, kind, "cuda:{}", depth + 1)
+        role = self.role(up, kind, "cuda:{}", depth + 1)
+        if text == "cuda" and role is not None and (role.role == "assigned" or not role.certain):
+            return None  # `"cuda" + version` may be a part of any name, but for what torch takes as a device
+        return role
 
     def _attribute(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         call = up[1]
