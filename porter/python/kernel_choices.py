@@ -80,7 +80,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return choice
             if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
-            if any(getattr(value, "id", "") == "has_apex" for value in above.values) and _takes_optimizers(file):
+            if _asks_for_apex(above) and _takes_optimizers(file):
                 return "kernel", "apex.optimizers"
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
@@ -225,6 +225,11 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         elif member := _member(value):
             choices.append((value, ("member", member)))
     return tuple(choices)
+
+
+@once
+def _asks_for_apex(test: ast.BoolOp) -> bool:
+    return any(getattr(value, "id", "") == "has_apex" for value in test.values)
 
 
 @once_for_file

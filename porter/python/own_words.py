@@ -21,12 +21,16 @@ def compared_setting(file: RuleFile, link: Link) -> str | None:
     other = comparison.left if comparison.comparators[0] is link[0] else comparison.comparators[0]
     if other.__class__ is not ast.Name:
         return None
-    bindings = file.names.bindings(other.id, link)
+    name, bindings = other.id, file.names.bindings(other.id, link)
+    return file.names.once("own setting", bindings, lambda: _setting(file, name, bindings)) if bindings else None
+
+
+def _setting(file: RuleFile, name: str, bindings: list[Link]) -> str | None:
     keys = {_key(binding) for binding in bindings}
     key = next(iter(keys)) if len(keys) == 1 else None
     if not key or like(key, "device") or like(key, "backend"):
         return None
-    return key if all(map(_only_says, file.names.readers(other.id, bindings[0]))) else None
+    return key if all(map(_only_says, file.names.readers(name, bindings[0]))) else None
 
 
 def _key(binding: Link) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.blocks import BODIES, once, once_for_file, place
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -61,12 +61,23 @@ def is_for_host(file: File, node: Node, child: Node, link: Link) -> bool:
     if not isinstance(child, ast.stmt):
         return False
     field, index = place(node, child)
-    before = getattr(node, field)[:index] if field in BODIES else ()
-    return any(
-        s.__class__ is ast.If and s.body[-1].__class__ is ast.Return and asks_for_device(s.test) == 1
-        and _is_plain(s.body, file, link)
-        for s in before
-    )  # fmt: skip
+    return field in BODIES and index > _leaving(node, file, link)[field]
+
+
+@once
+def _leaving(node: Node, file: File, link: Link) -> dict[str, int]:
+    """For each block of a node, the first statement that takes tensors on the device away: `if x.is_cuda: return ...`."""
+    blocks = {field: getattr(node, field, None) or [] for field in BODIES}
+    return {
+        field: next((n for n, s in enumerate(block) if _takes_away(s, file, link)), len(block))
+        for field, block in blocks.items()
+    }
+
+
+def _takes_away(statement: Node, file: File, link: Link) -> bool:
+    if statement.__class__ is not ast.If or statement.body[-1].__class__ is not ast.Return:
+        return False
+    return asks_for_device(statement.test) == 1 and _is_plain(statement.body, file, link)
 
 
 def asks_for_device(test: Node) -> int:

@@ -107,7 +107,5 @@ def _is_of_schedulers(value: Link, file: RuleFile) -> bool:
 
 def _keys(value: Link, file: RuleFile) -> list[str]:
     """Of `loaded = torch.load(path)`, what is asked of it: `loaded["model"]`."""
-    asked = [
-        str(constant(getattr(use[1][0], "slice", None))) for uses in loaded_uses.named(value, file) for use in uses
-    ]
-    return [*filter(PART.search, asked)]
+    uses = [use for found in loaded_uses.named(value, file) for use in found]
+    return [*filter(PART.search, (str(constant(getattr(use[1][0], "slice", None))) for use in uses))]

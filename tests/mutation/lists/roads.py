@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "an edit without a road is made all the same",
         "analysis/python.py",
-        "            self._leads\n            and (",
+        "            not why_left(self.file, piece.unit, self._leads)\n            and (",
         "            (",
         TESTS,
         "without_torch",
