@@ -4,9 +4,9 @@ in use."""
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from porter.python.blocks import BODIES
+from porter.python.blocks import above
 from porter.python.uses import packages_of
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
@@ -33,11 +33,8 @@ def _is_lost(file: File, unit: Unit) -> bool:
         return False
     link = file.scene.link_to(unit.statement)
     while link is not None and link[1] is not None:
-        node, above = link[0], link[1][0]
-        for field in BODIES if isinstance(node, ast.stmt) else ():
-            block: Any = getattr(above, field, None)
-            if isinstance(block, list) and node in block and any(map(_imports, block[: block.index(node)])):
-                return True
+        if above(link[1][0], link[0], _imports, _imports):
+            return True
         link = link[1]
     return False
 

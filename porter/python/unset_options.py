@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once_for_file
+from porter.python.blocks import once_for_file, place
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors
 
@@ -52,14 +52,10 @@ def _is_asked(option: Link) -> bool:
     for above in ancestors(option):
         node = above[0]
         if node.__class__ in (ast.If, ast.IfExp):
-            body = node.body if node.__class__ is ast.If else [node.body]
-            orelse = node.orelse if node.__class__ is ast.If else [node.orelse]
-            if (
-                child in body
-                and _says(node.test, ast.IsNot, words)
-                or child in orelse
-                and _says(node.test, ast.Is, words)
-            ):
+            field = place(node, child)[0] or (
+                "body" if child is node.body else "orelse" if child is node.orelse else ""
+            )
+            if field and _says(node.test, ast.IsNot if field == "body" else ast.Is, words):
                 return True
         child = node
     return False

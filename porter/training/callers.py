@@ -68,7 +68,7 @@ class Callers:
         )
 
     def _runs_by_class(self, link: Link) -> bool:
-        owner = owner_of(link) if self._file.source.says(by_class.MAY_HAVE) else None
+        owner = owner_of(link)
         return owner is not None and by_class.method_runs(owner, link[0].name)
 
     def serves(self, link: Link) -> bool:

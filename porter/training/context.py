@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 # texts about other accelerators
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
+_ON_DEVICE = lazy(rb"\bis_(?:cuda|npu)\b|\bdevice\.type\b")
 STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -118,15 +119,12 @@ class Context:
                 is_method = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
                 if is_method and node.name in frequency.STEPS:
                     return STEP
-                if is_method and owner is not None and self._runs_by_class(owner, node.name):
+                if is_method and owner is not None and by_class.method_runs(owner, node.name):
                     return CALLED  # also where it needs no gradients
                 if is_method and node.name == "forward":
                     return FORWARD
                 return CALLED if self.callers.serves(above) else ""
         return ""
-
-    def _runs_by_class(self, owner: ast.ClassDef, method: str) -> bool:
-        return self.file.source.says(by_class.MAY_HAVE) and by_class.method_runs(owner, method)
 
     @cached_property
     def callers(self) -> Callers:
@@ -171,7 +169,7 @@ class Context:
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
-            if is_for_host(self.file, node, child, above):
+            if self._asks_tensors and is_for_host(self.file, node, child, above):
                 return True
             is_left_over = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
             if is_left_over or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
@@ -182,6 +180,11 @@ class Context:
                 return where != CALLED and needs_no_gradients(node)  # a function that the step calls may need none
             child = node
         return False
+
+    @cached_property
+    def _asks_tensors(self) -> bool:
+        """Whether the file asks a tensor where it lies."""
+        return self.file.source.says(_ON_DEVICE)
 
     def _is_never_taken(self, test: Node, inside: bool, link: Link) -> bool:
         function = self.function(link)

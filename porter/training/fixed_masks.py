@@ -23,48 +23,63 @@ _KEEPS = frozenset(
 _OF_TWO = frozenset("logical_and logical_or logical_xor eq ne gt lt ge le".split())
 
 
-def is_fixed(node: Node, scene: Scene, link: Link, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether a tensor follows from sizes and numbers. `seen`: names that are followed already."""
+def is_fixed(node: Node, scene: Scene, link: Link) -> bool:
+    """Whether a tensor follows from sizes and numbers."""
+    todo, seen = [node], set[str]()
+    while todo:
+        node = todo.pop()
+        if node.__class__ is ast.Name:
+            parts: list[Node] = [] if node.id in seen else [*values_of(scene.names, node, link)]
+            if not parts and node.id not in seen:
+                return False
+            seen.add(node.id)
+        else:
+            made_of = _parts(node, scene, link)
+            if made_of is None:
+                return False
+            parts = made_of
+        todo += parts
+    return True
+
+
+def _parts(node: Node, scene: Scene, link: Link) -> list[Node] | None:
+    """The tensors that an expression follows from; None where it may follow from anything else."""
     kind = node.__class__
-    if kind is ast.Name:
-        values = [] if node.id in seen else values_of(scene.names, node, link)
-        return node.id in seen or bool(values) and all(is_fixed(v, scene, link, seen | {node.id}) for v in values)
     if kind is ast.Call:
-        return _is_fixed_call(node, scene, link, seen)
+        return _parts_of_call(node, scene, link)
     if kind is ast.Compare:
-        return _are_fixed((node.left, *node.comparators), scene, link, seen)
+        return _tensors([node.left, *node.comparators])
     if kind is ast.BinOp:
-        return _are_fixed((node.left, node.right), scene, link, seen)
-    if kind is ast.UnaryOp:
-        return is_fixed(node.operand, scene, link, seen)
+        return _tensors([node.left, node.right])
     if kind is ast.Subscript:
-        return _are_fixed((node.value, node.slice), scene, link, seen)
-    return kind is ast.Attribute and node.attr in ("T", "mT") and is_fixed(node.value, scene, link, seen)
+        return _tensors([node.value, node.slice])
+    if kind is ast.UnaryOp:
+        return [node.operand]
+    return [node.value] if kind is ast.Attribute and node.attr in ("T", "mT") else None
 
 
-def _are_fixed(nodes: tuple[Node, ...], scene: Scene, link: Link, seen: frozenset[str]) -> bool:
-    """Numbers are, beside a tensor that is."""
-    tensors = [n for n in nodes if n.__class__ not in (ast.Constant, ast.Slice)]
-    return bool(tensors) and all(is_fixed(n, scene, link, seen) for n in tensors)
+def _tensors(nodes: list[Node]) -> list[Node] | None:
+    """Numbers are no tensors; None where nothing else is there."""
+    return [n for n in nodes if n.__class__ not in (ast.Constant, ast.Slice)] or None
 
 
-def _is_fixed_call(call: ast.Call, scene: Scene, link: Link, seen: frozenset[str]) -> bool:
+def _parts_of_call(call: ast.Call, scene: Scene, link: Link) -> list[Node] | None:
     name, full = call_name(call.func), scene.names.resolve(call.func, link)
+    given: list[Node] = [*call.args]
     if full == f"torch.{name}":
         if name in _MAKES:
-            return True
-        listed = call.args[0] if name in ("cat", "concat", "stack") and call.args else None
+            return []
+        listed = given[0] if name in ("cat", "concat", "stack") and given else None
         if isinstance(listed, (ast.List, ast.Tuple)):
-            return _are_fixed(tuple(listed.elts), scene, link, seen)
+            return _tensors([*listed.elts])
         if isinstance(listed, (ast.ListComp, ast.GeneratorExp)):
-            return is_fixed(listed.elt, scene, link, seen)
-        return name in _KEEPS and bool(call.args) and _takes_fixed(name, call.args, scene, link, seen)
-    receiver = getattr(call.func, "value", None)
-    if full is not None or name not in _KEEPS or receiver is None:
-        return False
-    return _takes_fixed(name, [receiver, *call.args], scene, link, seen)
-
-
-def _takes_fixed(name: str, given: list[ast.expr], scene: Scene, link: Link, seen: frozenset[str]) -> bool:
-    """Of a function, its first argument; of one of two tensors, both."""
-    return _are_fixed(tuple(given if name in _OF_TWO else given[:1]), scene, link, seen)
+            return [listed.elt]
+    elif full is None and isinstance(call.func, ast.Attribute):
+        given = [call.func.value, *given]
+    else:
+        return None
+    if name not in _KEEPS or not given:
+        return None
+    return _tensors(
+        given if name in _OF_TWO else given[:1]
+    )  # of a function, its first argument; of one of two tensors, both

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import BODIES, once, once_for_file, place
+from porter.python.blocks import above, once_for_file, place
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -60,21 +60,11 @@ def is_for_host(file: File, node: Node, child: Node, link: Link) -> bool:
             return True
     if not isinstance(child, ast.stmt):
         return False
-    field, index = place(node, child)
-    return field in BODIES and index > _leaving(node, file, link)[field]
-
-
-@once
-def _leaving(node: Node, file: File, link: Link) -> dict[str, int]:
-    """For each block of a node, the first statement that takes tensors on the device away: `if x.is_cuda: return ...`."""
-    blocks = {field: getattr(node, field, None) or [] for field in BODIES}
-    return {
-        field: next((n for n, s in enumerate(block) if _takes_away(s, file, link)), len(block))
-        for field, block in blocks.items()
-    }
+    return bool(above(node, child, lambda statement: _takes_away(statement, file, link), is_for_host))
 
 
 def _takes_away(statement: Node, file: File, link: Link) -> bool:
+    """`if x.is_cuda: return ...`"""
     if statement.__class__ is not ast.If or statement.body[-1].__class__ is not ast.Return:
         return False
     return asks_for_device(statement.test) == 1 and _is_plain(statement.body, file, link)

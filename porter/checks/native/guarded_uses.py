@@ -89,7 +89,7 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
             return True  # the question itself
         if above.__class__ is ast.IfExp and child is above.body and _asks(above.test, flags):
             return True
-        if above.__class__ is ast.If and child in above.body and _asks(above.test, flags):
+        if above.__class__ is ast.If and place(above, child)[0] == "body" and _asks(above.test, flags):
             return _goes_on(_others(up))
         if above.__class__ in FUNCTIONS[:2]:
             callers = [c for c in file.names.spelled(above.name) if c[0].__class__ is ast.Name and _is_read(c)]

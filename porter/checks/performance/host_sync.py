@@ -26,7 +26,7 @@ class HostSync(BatchRule):
     builtins = BUILTINS
     nodes = HEADERS
     text = (
-        *(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split()),
+        *(rf"\b{word}\(" for word in syncs.READING),
         r"while [^\n]*[<>]",
         r"if [^\n]*[<>=]",
     )

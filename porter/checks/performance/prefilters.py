@@ -66,6 +66,8 @@ def trains(scene: Scene, link: Link) -> bool:
 
 
 def waits(scene: Scene, link: Link) -> bool:
+    if link[0].__class__ in (ast.If, ast.While, ast.Assert) and not syncs.may_ask(link[0].test):
+        return False
     if link[0].__class__ is ast.While and link[0] in scene.steps:  # asked in each round, as the body is
         return not scene.file.tested and syncs.condition(scene, link) is not None
     if not scene.matters(link):

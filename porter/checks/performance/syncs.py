@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -28,6 +28,24 @@ _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDi
 _READ = (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute)  # a bare name may be anything
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
 _COMPARING = frozenset({"torch.equal", "torch.allclose"})
+_NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})
+READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
+
+
+@once
+def may_ask(test: Node) -> bool:
+    """Whether a condition compares more than texts and kinds, or calls a function that may read a tensor."""
+    for node in walk(test):
+        if node.__class__ is ast.Compare and node.ops[0].__class__ in _NUMERIC:
+            if not any(map(_is_text, (node.left, *node.comparators))):
+                return True
+        elif node.__class__ is ast.Call and call_name(node.func) in READING:
+            return True
+    return False
+
+
+def _is_text(node: Node) -> bool:
+    return node.__class__ is ast.Constant and (node.value is None or isinstance(node.value, str))
 
 
 def condition(scene: Scene, link: Link) -> ast.expr | None:

@@ -36,9 +36,8 @@ class ClusterGpus(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         sources = _SOURCES.search(script.text)
-        sourced = (
-            document.place(sources.start())[0] if sources else 0
-        )  # the line that is CANN's environment, or becomes it
+        # the line that is CANN's environment, or becomes it
+        sourced = document.place(sources.start())[0] if sources else 0
         for command in script.commands:
             name = command.words[0].name
             if name in _SLURM:

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once, place
 from porter.python.evidence import RUNNERS, call_name, logged
 from porter.python.index import Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
@@ -61,11 +62,17 @@ def _command(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _word(names: tuple[str, ...], link: Link) -> re.Match[str] | None:
     """`NAME=value` alone in a list of words that goes on with a program: `[f"CUDA_VISIBLE_DEVICES={gpu}", "python train.py"]`."""
-    words: list[Node] = link[1][0].elts if link[1] and link[1][0].__class__ in (ast.List, ast.Tuple) else []
-    match = re.fullmatch(rf"({'|'.join(names)})=([^\s;&|(]*)", _text(link[0])) if words else None
-    after = words[words.index(link[0]) + 1 :] if match else []
-    texts = (_text(word) for word in after if word.__class__ in (ast.Constant, ast.JoinedStr))
-    return match if any(map(_PROGRAM.match, texts)) else None
+    if not link[1] or link[1][0].__class__ not in (ast.List, ast.Tuple):
+        return None
+    match = re.fullmatch(rf"({'|'.join(names)})=([^\s;&|(]*)", _text(link[0]))
+    return match if match and place(link[1][0], link[0])[1] < _last_program(link[1][0]) else None
+
+
+@once
+def _last_program(words: Node) -> int:
+    """The place in a list of the last word that starts a program; -1 where there is none."""
+    texts = enumerate(_text(word) if word.__class__ in (ast.Constant, ast.JoinedStr) else "" for word in words.elts)
+    return max((n for n, text in texts if _PROGRAM.match(text)), default=-1)
 
 
 def _text(node: Node) -> str:

@@ -10,15 +10,14 @@ from itertools import accumulate
 from porter.engine.rule import Hit
 from porter.errors import Unreadable
 from porter.text.document import Document
-from porter.text.shells.gpu_branches import GpuBranch, gpu_branches
+from porter.text.shells.gpu_branches import gpu_branches
 from porter.text.shells.parse import masked, parse
 from porter.text.shells.script import Script
 
 MARK, READS = "#", "script"
 _ASKED = "PRT145"  # the code of a question for nvidia-smi
-_INSTALLED = frozenset(
-    {"PRT841", "PRT842", "PRT401", "PRT406"}
-)  # of a build for CUDA, a part of it, a package on top of it
+# of a build for CUDA, a part of it, a package on top of it
+_INSTALLED = frozenset({"PRT841", "PRT842", "PRT401", "PRT406"})
 
 
 def read(document: Document) -> Script:
@@ -31,8 +30,8 @@ def settled(document: Document, script: Script, hits: Iterable[Hit]) -> Iterator
     """What stays of all that the rules say of shell, wherever it stands: nothing, where what NPUs run stands beside it."""
     if document.path in document.session.facts.accelerators.npu_twins:
         return
-    broken = _broken(script)
-    yield from unique(for_npus(script, [hit for hit in hits if not broken(hit)]))
+    is_broken = _touching(script.broken)
+    yield from unique(for_npus(script, [hit for hit in hits if not is_broken(*hit.at)]))
     for start, end in script.broken[:1]:
         yield Hit((start, end), "part", code="PRT002")
 
@@ -40,32 +39,32 @@ def settled(document: Document, script: Script, hits: Iterable[Hit]) -> Iterator
 def for_npus(script: Script, hits: list[Hit]) -> Iterator[Hit]:
     """The hits without those in branches that install for CUDA, and that a machine with NPUs goes on not taking."""
     branches = [*gpu_branches(script.text)] if hits else []
-    installing = [b for b in branches if any(hit.code in _INSTALLED and b.start <= hit.at[0] < b.end for hit in hits)]
-    asked = {branch.asked for branch in installing}
-    asked -= {branch.asked for branch in branches if not any(_holds(outer, branch) for outer in installing)}
-    left = [branch for branch in installing if branch.asked in asked]
+    installed = sorted(hit.at[0] for hit in hits if hit.code in _INSTALLED) if branches else []
+    installing = [b for b in branches if bisect_left(installed, b.start) < bisect_left(installed, b.end)]
+    is_left = _touching((b.start, b.end) for b in installing)  # branches lie in each other, or apart
+    asked = {b.asked for b in installing} - {b.asked for b in branches if not is_left(b.start, b.start + 1)}
+    is_left, is_asked = _touching((b.start, b.end) for b in installing if b.asked in asked), _touching(asked)
     for hit in hits:
-        if any(branch.start <= hit.at[0] < branch.end for branch in left):
+        first = hit.at[0], hit.at[0] + 1
+        if is_left(*first):
             continue
-        if any(start <= hit.at[0] < end for start, end in asked):
+        if is_asked(*first):
             if hit.code != _ASKED:
                 continue
             hit = replace(hit, why="installs", values=(), edits=(), safe=False)
         yield hit
 
 
-def _holds(outer: GpuBranch, inner: GpuBranch) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
+def _touching(spans: Iterable[tuple[int, int]]) -> Callable[[int, int], bool]:
+    """Asks whether a part of the text from a place to another one is in one of these spans."""
+    ordered = sorted(spans)
+    starts, reached = [start for start, _ in ordered], [*accumulate((end for _, end in ordered), max)]
 
+    def is_touched(start: int, end: int) -> bool:
+        before = bisect_left(starts, end)  # as many begin before it ends
+        return before > 0 and start < reached[before - 1]
 
-def _broken(script: Script) -> Callable[[Hit], bool]:
-    starts, reached = [start for start, _ in script.broken], [*accumulate((end for _, end in script.broken), max)]
-
-    def is_broken(hit: Hit) -> bool:
-        before = bisect_left(starts, hit.at[1])  # as many begin before it ends
-        return before > 0 and hit.at[0] < reached[before - 1]
-
-    return is_broken
+    return is_touched
 
 
 def unique(hits: Iterable[Hit]) -> Iterator[Hit]:

@@ -38,6 +38,7 @@ _STEPS = STEPS | {"forward"}
 # a file with a step has one of these texts
 _STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), *(f".{word}(".encode() for word in sorted(BACKWARDS)))
 _TELLING = 10  # letters of a name that a project hardly gives to two things
+_METHOD = lazy(rb"\.(\w{%d,})\(" % _TELLING)
 _NAMED = 2  # an import of a function names one of this many last words of its file's path
 
 Node = tuple[str, str]
@@ -64,7 +65,6 @@ class Graph:
         self.outlines = {path: Outline(text) for path, text in texts.items()}
         self.classes = Classes(self.outlines)
         self._steps: dict[str, frozenset[str]] = {}
-        self._unmistakable: dict[str, bool] = {}
 
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
@@ -115,9 +115,9 @@ class Graph:
     def _runs_by_class(self, path: str, name: str) -> bool:
         owner, _, method = name.rpartition(".")
         outline = self.outlines[path]
-        if not owner or not by_class.MAY_HAVE.search(outline.text):
-            return False
-        return by_class.runs(owner, outline.classes.get(owner, ()), method, outline.has_forward(owner))
+        return bool(owner) and by_class.runs(
+            owner, lambda: outline.classes.get(owner, ()), method, lambda: outline.has_forward(owner)
+        )
 
     def _callers(self, node: Node) -> list[Node]:
         """The functions that may call this one, by names alone."""
@@ -134,7 +134,8 @@ class Graph:
                 callers.update((file, call.home) for call in self.outlines[file].calls(function) if call.receiver)
             return sorted(callers)
         if self.is_unmistakable(function):
-            return sorted({(f, c.home) for f, o in self.outlines.items() for c in o.calls(function) if c.receiver})
+            calling = ((file, self.outlines[file].calls(function)) for file in self._calling.get(function, ()))
+            return sorted({(file, call.home) for file, calls in calling for call in calls if call.receiver})
         family = self.classes.tree.family(Class(path, owner))
         names, homes = {cls.name for cls in family}, {cls.path for cls in family}
         for file in homes.union(*(self._importers.get(name, ()) for name in names)):
@@ -150,11 +151,28 @@ class Graph:
 
     def is_unmistakable(self, method: str) -> bool:
         """Whether a call of a method with this name, on whatever object, can only mean one class of the project."""
-        if method not in self._unmistakable:
-            says = "_" in method.strip("_") and len(method) >= _TELLING
-            owners = [owner for o in self.outlines.values() for owner in o.methods.get(method, ())] if says else []
-            self._unmistakable[method] = len(owners) == 1 and owners[0] != ""
-        return self._unmistakable[method]
+        says = "_" in method.strip("_") and len(method) >= _TELLING
+        owners = self._owners.get(method, []) if says else []
+        return len(owners) == 1 and owners[0] != ""
+
+    @cached_property
+    def _owners(self) -> dict[str, list[str]]:
+        """By name of a method or a function, what defines it: see Outline.methods."""
+        owners: dict[str, list[str]] = {}
+        for outline in self.outlines.values():
+            for method, classes in outline.methods.items():
+                owners.setdefault(method, []).extend(classes)
+        return owners
+
+    @cached_property
+    def _calling(self) -> dict[str, list[str]]:
+        """By name of a method that only one class can mean, the files with a call of it."""
+        calling: dict[str, list[str]] = {}
+        for path, outline in self.outlines.items():
+            for word in {match[1].decode() for match in _METHOD.finditer(outline.text)}:
+                if self.is_unmistakable(word):
+                    calling.setdefault(word, []).append(path)
+        return calling
 
     @staticmethod
     def _objects(outline: Outline, names: set[str]) -> set[str]:
@@ -166,7 +184,7 @@ class Graph:
 
 def has_steps(texts: Iterable[bytes]) -> bool:
     """Whether any of these texts may have a training step."""
-    return any(any(word in text for word in _STEP) or by_class.MAY_HAVE.search(text) for text in texts)
+    return any(word in text for text in texts for word in _STEP) or any(map(by_class.MAY_HAVE.search, texts))
 
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
