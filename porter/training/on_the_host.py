@@ -34,10 +34,14 @@ def knows_no_device(file: File) -> bool:
     """Whether the CPU is the only device that a file names: `self.device = torch.device("cpu")`."""
     if not file.source.says(_CPU):
         return False
-    nodes = [*walk(file.tree)]
-    made = {node.func for node in nodes if node.__class__ is ast.Call and _makes_cpu(node)}
-    own = (n for n in nodes if n not in made and not (n.__class__ is ast.Attribute and ast.unparse(n) == "self.device"))
+    made = {link[0].func for link in file.buckets[ast.Call] if _makes_cpu(link[0])}
+    own = (node for node in walk(file.tree) if node not in made and not _is_own_device(node))
     return not any(_OTHER.search(word) for node in own for word in _words(node))
+
+
+def _is_own_device(node: Node) -> bool:
+    """`self.device`"""
+    return node.__class__ is ast.Attribute and node.attr == "device" and getattr(node.value, "id", "") == "self"
 
 
 def _makes_cpu(call: ast.Call) -> bool:

@@ -31,8 +31,11 @@ _WAITS = tuple(
     )
 )
 # a selection by a mask or by indices; Python's own max and min, and conditions that compare
-_PICKS = lazy(
-    rb"(?<![.\w])(?:max|min)\(|\bif [^\n]*[<>]|\[(?:~?\w*(?:mask|inds?|keep|kept|valid|visib|filter|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])"
+_PICKS = (
+    lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|kept|valid|visib|filter|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])"),
+    lazy(rb"max\((?<![.\w]max\()"),
+    lazy(rb"min\((?<![.\w]min\()"),
+    lazy(rb"if [^\n]*(?:loss\w*|norm\w*|\w[])]) *[<>]"),
 )
 _STEPS = STEPS | {"forward"}
 # a file with a step has one of these texts
@@ -99,7 +102,7 @@ class Graph:
         outline = self.outlines[path]
         text = outline.text
         places = [m.start() for word in _WAITS if word in text for m in re.finditer(re.escape(word), text)]
-        places += [m.start() for m in _PICKS.finditer(text)]
+        places += [m.start() for picks in _PICKS for m in picks.finditer(text)]
         homes = {home for place in places if (home := outline.home(place))}
         return [(path, home) for home in sorted(homes) if _passes((path, home))]
 
