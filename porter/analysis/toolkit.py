@@ -6,17 +6,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import above
+from porter.python.blocks import above, once_for_file
 from porter.python.uses import packages_of
 from porter.regex import lazy
-from porter.rulebook.table import any_of, hints
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
     from porter.python.units import Unit
 
 _PACKAGES = hints("never-on-an-npu-host")
-_NEVER_THERE = lazy(rb"\b(?:%s)\b" % any_of("never-on-an-npu-host").encode())
+_NAMES = tuple(sorted(name.encode() for name in _PACKAGES))
 _TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 
 
@@ -29,7 +29,7 @@ def why_left(file: File, unit: Unit, leads: bool) -> str:
 def _is_lost(file: File, unit: Unit) -> bool:
     """Whether a statement stands behind an import that no NPU host can make, in the same block or in one around: it never runs
     there, so that nothing is gained by porting it. What a `try` or an `if` imports does not count behind it."""
-    if not file.source.says(_NEVER_THERE):
+    if not _names_one(file):
         return False
     link = file.scene.link_to(unit.statement)
     while link is not None and link[1] is not None:
@@ -37,6 +37,11 @@ def _is_lost(file: File, unit: Unit) -> bool:
             return True
         link = link[1]
     return False
+
+
+@once_for_file
+def _names_one(file: File) -> bool:
+    return any(name in file.source.utf8 for name in _NAMES)
 
 
 def _imports(statement: ast.stmt) -> bool:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # texts about other accelerators
 _OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
-_ON_DEVICE = lazy(rb"\bis_(?:cuda|npu)\b|\bdevice\.type\b")
+_ON_DEVICE = (b"is_cuda", b"is_npu", b"device.type")
 STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -184,7 +184,7 @@ class Context:
     @cached_property
     def _asks_tensors(self) -> bool:
         """Whether the file asks a tensor where it lies."""
-        return self.file.source.says(_ON_DEVICE)
+        return any(word in self.file.source.utf8 for word in _ON_DEVICE)
 
     def _is_never_taken(self, test: Node, inside: bool, link: Link) -> bool:
         function = self.function(link)

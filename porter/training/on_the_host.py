@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # the file uses ray, or groups of its workers, to start work elsewhere
 _DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
-_CPU = lazy(rb"\btorch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
+_CPU = lazy(rb"torch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
 _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a device
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
 _PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance import explicit_waits, prefilters, syncs
+from porter.checks.performance import conditions, explicit_waits, prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -26,7 +26,7 @@ class HostSync(BatchRule):
     builtins = BUILTINS
     nodes = HEADERS
     text = (
-        *(rf"\b{word}\(" for word in syncs.READING),
+        *(rf"\b{word}\(" for word in conditions.READING),
         r"while [^\n]*[<>]",
         r"if [^\n]*[<>=]",
     )

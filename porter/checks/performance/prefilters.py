@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.checks.performance import (
+    conditions,
     conversions,
     device_mismatch,
     elements,
@@ -66,10 +67,10 @@ def trains(scene: Scene, link: Link) -> bool:
 
 
 def waits(scene: Scene, link: Link) -> bool:
-    if link[0].__class__ in (ast.If, ast.While, ast.Assert) and not syncs.may_ask(link[0].test):
+    if link[0].__class__ in (ast.If, ast.While, ast.Assert) and not conditions.may_ask(link[0].test):
         return False
     if link[0].__class__ is ast.While and link[0] in scene.steps:  # asked in each round, as the body is
-        return not scene.file.tested and syncs.condition(scene, link) is not None
+        return not scene.file.tested and conditions.condition(scene, link) is not None
     if not scene.matters(link):
         return False
     if call_name(link[0]) == "synchronize":
@@ -82,7 +83,7 @@ def waits(scene: Scene, link: Link) -> bool:
     if link[0].__class__ is ast.Attribute:
         # so do methods of progress bars and writers: set_postfix, add_scalar
         return not link[0].attr.startswith(("set_", "add_")) or syncs.shows_loss(scene, link)
-    return syncs.condition(scene, link) is not None
+    return conditions.condition(scene, link) is not None
 
 
 def prefetches(scene: Scene, link: Link) -> bool:

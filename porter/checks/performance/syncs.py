@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.rule import TOGETHER
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, once, place
+from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.regex import lazy
 from porter.training import host_values, kinds, read_again, value_uses, waits_in_a_row
-from porter.training.chances import is_seldom
-from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
-from porter.training.placement import DEVICE, NUMBER
+from porter.training.placement import DEVICE
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -27,59 +25,6 @@ _KEEPS = frozenset({"append", "update", "add", "extend"})
 _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
 _READ = (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute)  # a bare name may be anything
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
-_COMPARING = frozenset({"torch.equal", "torch.allclose"})
-_NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})
-READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
-
-
-@once
-def may_ask(test: Node) -> bool:
-    """Whether a condition compares more than texts and kinds, or calls a function that may read a tensor."""
-    for node in walk(test):
-        if node.__class__ is ast.Compare and node.ops[0].__class__ in _NUMERIC:
-            if not any(map(_is_text, (node.left, *node.comparators))):
-                return True
-        elif node.__class__ is ast.Call and call_name(node.func) in READING:
-            return True
-    return False
-
-
-def _is_text(node: Node) -> bool:
-    return node.__class__ is ast.Constant and (node.value is None or isinstance(node.value, str))
-
-
-def condition(scene: Scene, link: Link) -> ast.expr | None:
-    """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
-    asked = _asked(link[0].test, scene, (link[0].test, link))
-    names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
-    return None if kinds.is_asked(names, link) else asked
-
-
-def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
-    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
-        return _asked(test.operand, scene, link)
-    if test.__class__ is ast.BoolOp:
-        for value in test.values:
-            if (asked := _asked(value, scene, link)) is not None:
-                return asked
-            if test.op.__class__ is ast.And and (
-                asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value)
-            ):
-                return None
-        return None
-    if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
-        return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
-    if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
-        return None
-    known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
-    return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
-
-
-def _compares_loss(test: ast.Compare, scene: Scene, link: Link) -> bool:
-    """`loss > 3`, of what the step takes gradients of."""
-    losses = scene.steps.get(link[0]) or scene.losses(link)
-    ordered = len(test.ops) == 1 and test.ops[0].__class__ in (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-    return ordered and value_uses.bare(test.left, losses - {"self"}) and scene.natures.of(test.left, link) != NUMBER
 
 
 def number(scene: Scene, link: Link) -> bool:

@@ -1,0 +1,83 @@
+"""Conditions that ask for a value which the device has: `if loss > 3:`, `if mask.any():`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, walk
+from porter.training import kinds, value_uses
+from porter.training.chances import is_seldom
+from porter.training.frequency import asks_now_and_then, asks_training
+from porter.training.placement import DEVICE, NUMBER
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+
+# functions whose result, as a condition, may be a tensor
+READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
+_COMPARING = frozenset({"torch.equal", "torch.allclose"})
+_NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})
+_SIZES = frozenset({"len", "size", "dim", "numel", "shape", "ndim"})
+
+
+@once
+def may_ask(test: Node) -> bool:
+    """Whether a condition compares more than texts, kinds and sizes, or calls a function that may read a tensor."""
+    for node in walk(test):
+        if node.__class__ is ast.Compare and node.ops[0].__class__ in _NUMERIC:
+            sides = (node.left, *node.comparators)
+            if not any(map(_is_text, sides)) and not all(map(_is_size, sides)):
+                return True
+        elif node.__class__ is ast.Call and call_name(node.func) in READING:
+            return True
+    return False
+
+
+def _is_text(node: Node) -> bool:
+    return node.__class__ is ast.Constant and (node.value is None or isinstance(node.value, str))
+
+
+def _is_size(node: Node) -> bool:
+    """`len(x)`, `x.shape[0]`, or a number as it is written."""
+    if node.__class__ is ast.Subscript:
+        return _is_size(node.value)
+    if node.__class__ is ast.Call:
+        return call_name(node.func) in _SIZES
+    return node.__class__ is ast.Constant or node.__class__ is ast.Attribute and node.attr in _SIZES
+
+
+def condition(scene: Scene, link: Link) -> ast.expr | None:
+    """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
+    asked = _asked(link[0].test, scene, (link[0].test, link))
+    names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
+    return None if kinds.is_asked(names, link) else asked
+
+
+def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        return _asked(test.operand, scene, link)
+    if test.__class__ is ast.BoolOp:
+        for value in test.values:
+            if (asked := _asked(value, scene, link)) is not None:
+                return asked
+            if test.op.__class__ is ast.And and (
+                asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value)
+            ):
+                return None
+        return None
+    if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
+        return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
+    if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
+        return None
+    known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
+    return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
+
+
+def _compares_loss(test: ast.Compare, scene: Scene, link: Link) -> bool:
+    """`loss > 3`, of what the step takes gradients of."""
+    losses = scene.steps.get(link[0]) or scene.losses(link)
+    ordered = len(test.ops) == 1 and test.ops[0].__class__ in (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    return ordered and value_uses.bare(test.left, losses - {"self"}) and scene.natures.of(test.left, link) != NUMBER
