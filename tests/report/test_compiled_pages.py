@@ -23,6 +23,7 @@ def compiled(porter):
     return porter.folder.parent / "cache"
 
 
+@pytest.mark.slow
 def test_a_page_of_compiled_templates_is_the_same_page(porter, compiled, monkeypatch):
     first = page(porter)
     files = {file: file.read_bytes() for file in compiled.glob("page-*.bin")}

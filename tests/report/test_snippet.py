@@ -95,6 +95,7 @@ def test_the_mark_of_an_encoding_is_no_character():
 CHARACTERS = st.sampled_from([*"ab (", "\t", "设", "é", "e\u0301", "\x1b", "\u202e", "\x00", "😀"])
 
 
+@pytest.mark.slow
 @given(
     st.lists(CHARACTERS, max_size=150).map("".join),
     st.lists(CHARACTERS, min_size=1, max_size=30).map("".join).filter(lambda text: text[0] != "\u0301"),

@@ -659,6 +659,7 @@ def soups(draw):
     return '{"cells": [%s]}' % ",".join('{"cell_type": "code", "source": %s}' % source for source in cells)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(soups())
 def test_whatever_it_holds_a_notebook_breaks_no_promise(text):

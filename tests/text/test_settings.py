@@ -172,6 +172,7 @@ def test_ini_is_read_as_its_parser_reads_it():
 # ---- edits: nothing else moves
 
 
+@pytest.mark.slow
 @given(MAPPINGS, st.sampled_from(["yaml", "json"]), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_a_parser_sees_the_same_but_for_the_edits(tree, form, unsafe, newline, bom):
     text = yaml.safe_dump(tree, allow_unicode=True) if form == "yaml" else json.dumps(tree, indent=1)
