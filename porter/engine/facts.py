@@ -70,8 +70,8 @@ class OwnCode(NamedTuple):
     attention: str = ""  # the first file that defines its own "flash_attention_2", which is not that of transformers
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
     notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
-    # (path, function, parameter, library) of parameters that only choose a library of arrays, such as CuPy
-    array_switches: tuple[tuple[str, str, str, str], ...] = ()
+    array_switches: tuple[tuple[str, str, str, str], ...] = ()  # (path, function, parameter, library): it chooses CuPy
+    gradient_changers: tuple[str, ...] = ()  # functions that replace gradients or freeze parameters
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
