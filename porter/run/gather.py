@@ -17,7 +17,6 @@ from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
-from porter.project.gradient_changers import gradient_changers
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
 from porter.project.moved_by_to import moved_by_to
@@ -132,7 +131,6 @@ def _gather(
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
-        gradient_changers=gradient_changers(gathered.texts),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),

@@ -81,7 +81,7 @@ class FusedOptimizer(Opportunity):
 def _changes_gradients(file: RuleFile) -> bool:
     """Whether a function of another file is called that replaces gradients, or freezes parameters."""
     called = {match[1].decode() for match in CALLED.finditer(file.source.utf8)}
-    return not called.isdisjoint(file.facts.own.gradient_changers)
+    return not called.isdisjoint(file.facts.once.gradient_changers)
 
 
 def _cleared(file: RuleFile) -> str:

@@ -87,10 +87,10 @@ def can_be_kept(scene: Scene, link: Link | None) -> bool:
 
 
 def clock(link: Link) -> int:
-    """The line in which the loop around reads a clock, which a wait makes meaningful; 0 where none is read."""
-    loop = loops_around(link)[0]
-    calls = (node for statement in loop.body for node in walk(statement) if node.__class__ is ast.Call)
-    return next((call.lineno for call in calls if _reads_clock(call)), 0)
+    """The line in which the loop around reads a clock, which a wait makes meaningful, the next one if several do; else 0."""
+    calls = (n for part in loops_around(link)[0].body for n in walk(part) if n.__class__ is ast.Call)
+    lines = sorted(call.lineno for call in calls if _reads_clock(call))
+    return next((line for line in lines if line > link[0].lineno), lines[0] if lines else 0)
 
 
 def _reads_clock(call: Node) -> bool:
