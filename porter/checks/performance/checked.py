@@ -1,4 +1,4 @@
-"""Checks that stop a program: which kind they are, and whether they ask for what the step computes."""
+"""Conditions that stop a program or a loop: which kind they are, and whether they ask for what the step computes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ _COMPUTES = lazy(r"(?i)(?:^|_)(?:model|net|network|criterion|forward|encoder|dec
 
 
 def header(scene: Scene, statement: Link) -> str:
-    """The kind of check that a statement is: "raising" or "assertion", with "-computed" for what the step computes; "" for none."""
+    """The kind of check that a statement is: "raising" or "assertion", with "-computed" for what the step computes; "ending" for
+    what ends a loop; "" for none."""
     kind, test = _kind(statement[0]), statement[0].test
-    return kind and _named(kind, scene, test, (test, statement))
+    if not kind:
+        return "ending" if _ends_loop(statement[0]) else ""
+    return _named(kind, scene, test, (test, statement))
+
+
+def _ends_loop(node: Node) -> bool:
+    """`while loss > 3:`, `if loss < 3: break`"""
+    return node.__class__ is ast.While or node.__class__ is ast.If and node.body[-1].__class__ is ast.Break
 
 
 def check(scene: Scene, link: Link) -> str:
