@@ -17,7 +17,7 @@ from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
-from porter.training import frequency, host_values, kinds, value_uses
+from porter.training import frequency, host_values, kinds, value_uses, waits_in_a_row
 from porter.training.loops import loops_around
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ def _waits_below(scene: Scene, statement: Link) -> Iterator[Link]:
         yield read
 
 
+def _waits_above(scene: Scene, statement: Link) -> Iterator[Link]:
+    """The first waits of the statements above, up to one that gives the device work."""
+    around: Any = statement[1]
+    field, index = place(around[0], statement[0])
+    for above in reversed(getattr(around[0], field)[:index] if field in BODIES else ()):
+        if not waits_in_a_row.is_quiet(above):
+            return
+        func = value_uses.first_wait(above) if above.__class__ in _PLAIN else None
+        read = scene.link_to(func) if func is not None else None
+        if read is not None and not _is_no_wait(scene, read):
+            yield read
+
+
 def _is_no_wait(scene: Scene, link: Link) -> bool:
     """Whether what is read lies on the host, or has to be read."""
     return (
@@ -81,9 +94,11 @@ def first_wait(scene: Scene, link: Link) -> bool:
 
 
 def can_be_kept(scene: Scene, link: Link | None) -> bool:
-    if link is None or link[0].attr != "item" or purpose(scene, link) != "summed":
-        return False
-    return read_after_loop(scene, link) is not None and not clock(link) and not _waits_still(scene, link)
+    return link is not None and _is_sum(scene, link) and not clock(link) and not _waits_still(scene, link)
+
+
+def _is_sum(scene: Scene, link: Link) -> bool:
+    return link[0].attr == "item" and purpose(scene, link) == "summed" and read_after_loop(scene, link) is not None
 
 
 def clock(link: Link) -> int:
@@ -101,8 +116,8 @@ def _reads_clock(call: Node) -> bool:
 
 
 def _waits_still(scene: Scene, link: Link) -> bool:
-    """Whether the host would wait as before without this wait: for another value in the same statement, or in one right
-    below."""
+    """Whether the host would wait as before without this wait: for another value in the same statement, in one right below, or
+    above without work for the device between them."""
     statement = next(above for above in ancestors(link) if isinstance(above[0], ast.stmt))
     own = {*walk(link[1][0])}
     for node in walk(statement[0]):
@@ -110,6 +125,8 @@ def _waits_still(scene: Scene, link: Link) -> bool:
             other = scene.link_to(node.func)
             if other is not None and not _is_no_wait(scene, other):
                 return True
+    if any(not _is_sum(scene, read) for read in _waits_above(scene, statement)):
+        return True
     below = next((read for read in _waits_below(scene, statement) if not _is_no_wait(scene, read)), None)
     return below is not None and not can_be_kept(scene, below)
 
