@@ -102,10 +102,8 @@ class HostSync(BatchRule):
             why, said = ("timed", (("clock", str(clock)),)) if clock else (why, ())
             more = (*syncs.in_a_row(link, why), *kept_sums.right_below(scene, link), *said)
             return Hit(original, why, values=(*values, *more))
-        value, detached = (
-            updated.func.value,
-            updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach"))),
-        )
+        value = updated.func.value
+        detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
         if isinstance(value, cst.Call) and getattr(value.func, "attr", cst.Name("x")).value == "detach":
             detached = value
         new = cst.Call(cst.Attribute(detached, cst.Name("float")))
