@@ -10,7 +10,8 @@ from porter.regex import lazy
 
 _MARKS = (b".grad", b"requires_grad")
 _CHANGES = lazy(
-    rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad(?:_\([ \t]*(?!True|\))|[ \t]*=[ \t]*(?:False|[a-z]))"
+    rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad_\([ \t]*(?!True|\))"
+    rb"|\b(?:p|v|w|\w*param\w*|weight|bias)\.requires_grad[ \t]*=[ \t]*(?:False|[a-z])"
 )
 _DEFINES = lazy(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 # names that say nothing of what they call, or that run before the optimiser is made

@@ -20,6 +20,7 @@ LEAVES = [
     "return p.grad == None",
     "x.requires_grad_()",
     "x.requires_grad = True",
+    "grid.requires_grad = False",
     "x = torch.zeros(2, requires_grad=False)",
 ]
 
