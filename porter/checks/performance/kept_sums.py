@@ -17,6 +17,7 @@ from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
+from porter.regex import lazy
 from porter.training import frequency, host_values, kinds, value_uses, waits_in_a_row
 from porter.training.loops import loops_around
 
@@ -27,6 +28,7 @@ _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
 _CLOCKS = frozenset(
     {"perf_counter", "perf_counter_ns", "monotonic", "process_time", "default_timer", "elapsed_time", "toc"}
 )
+_TIMER = lazy(r"(?i)(?:^|_)(?:timer|stop_?watch)")
 
 
 def right_below(scene: Scene, link: Link) -> tuple[tuple[str, str], ...]:
@@ -109,10 +111,12 @@ def clock(link: Link) -> int:
 
 
 def _reads_clock(call: Node) -> bool:
-    """`time.time()`, `time()`, `time.perf_counter()`, `start.elapsed_time(end)`, `datetime.now()`"""
-    name, root = call_name(call.func), getattr(getattr(call.func, "value", None), "id", "")
+    """`time.time()`, `time()`, `time.perf_counter()`, `start.elapsed_time(end)`, `datetime.now()`, `self.timer.stop()`"""
+    name, owner = call_name(call.func), getattr(call.func, "value", None)
+    root = getattr(owner, "id", "") or getattr(owner, "attr", "")
     is_time = name == "time" and not call.args and root in ("", "time", "timeit")
-    return is_time or name in _CLOCKS or name in ("now", "utcnow") and root in ("datetime", "dt")
+    is_now = name in ("now", "utcnow") and root in ("datetime", "dt")
+    return is_time or is_now or name in _CLOCKS or bool(_TIMER.search(root))
 
 
 def _waits_still(scene: Scene, link: Link) -> bool:
