@@ -70,8 +70,7 @@ class OwnCode(NamedTuple):
     attention: str = ""  # the first file that defines its own "flash_attention_2", which is not that of transformers
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
     notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
-    # (path, function, parameter, library) of parameters that only choose a library of arrays, such as CuPy
-    array_switches: tuple[tuple[str, str, str, str], ...] = ()
+    array_switches: tuple[tuple[str, str, str, str], ...] = ()  # (path, function, parameter, library): it chooses CuPy
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
@@ -172,7 +171,7 @@ class Lists(NamedTuple):
 
 
 class SaidOnce(NamedTuple):
-    """For each statement about a whole project, the place at which it is made. The other places are silent."""
+    """For each statement about a whole project, the place at which it is made, or what keeps it from being made."""
 
     fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU
@@ -184,6 +183,7 @@ class SaidOnce(NamedTuple):
     # the first file that names autocast or a 16-bit float type; "?" if no file trains: the programs that use it may name one
     short_floats: str = ""
     bfloat16: str = ""  # the first file that may make its parameters bfloat16
+    gradient_changers: tuple[str, ...] = ()  # functions that replace gradients or freeze parameters
 
 
 class Accelerators(NamedTuple):

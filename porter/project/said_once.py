@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from porter.engine.facts import SaidOnce, SyncNorms
 from porter.files.paths import is_test
+from porter.project.gradient_changers import gradient_changers
 from porter.python.index import Node
 from porter.python.parameters import is_called
 from porter.python.walks import walk
@@ -59,6 +60,7 @@ def said_once(
         sync_norms(texts),
         first_short_float(texts),
         _first(texts, "bfloat16"),
+        gradient_changers(texts),
     )
 
 

@@ -1,10 +1,11 @@
-"""Finds demos: loops in `if __name__ == "__main__"` that only try a class out, on the CPU."""
+"""Finds demos: loops in `if __name__ == "__main__"` that only try a class out, on the CPU; and scripts that name no device."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
 from porter.python.index import Link, ancestors
 from porter.regex import lazy
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 # a file that moves tensors to a device has one of these words, or it imports a package that is not in _PLAIN
 _MOVES = lazy(rb"(?i)cuda|device|npu\b|\.to\(|set_default|accelerat|fabric|lightning|trainer|deepspeed|ignite|horovod")
+# a word of a script that has its model on a device, or hands it to what puts it there
+_PLACES = lazy(
+    rb"(?i)cuda|device|gpu|npu\b|\bmps\b|xla|\.to\(|set_default|accelerat|fabric|lightning|deepspeed|ignite|horovod|dataparallel"
+)
 _PLAIN = frozenset(
     {"torch", "torchvision", "numpy", "math", "random", "time", "argparse", "os", "sys", "__future__", "typing"}
 )
@@ -26,6 +31,22 @@ def stays_on_cpu(file: File, link: Link) -> bool:
         return False
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     return imported <= _PLAIN
+
+
+@once_for_file
+def names_no_device(file: File) -> bool:
+    """Whether a file is a script that a person starts, and no word in it is about a device: what it trains is on the CPU."""
+    return not file.source.says(_PLACES) and any(map(_starts, file.tree.body))
+
+
+def _starts(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        return _is_main(statement.test)
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Call) and isinstance(
+            statement.value.func, ast.Name
+        )  # `main()`, no setting
+    return isinstance(statement, (ast.For, ast.While, ast.With))
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -25,7 +25,7 @@ def first_line(statement: Link) -> int:
         block = getattr(around, field)
         for sibling in reversed(block[:index]):
             seen += 1
-            if not _is_quiet(sibling):
+            if not is_quiet(sibling):
                 return first
             first = _waits(sibling) or first
         if not (around.__class__ is ast.If and _is_quiet_part(around.test) or _is_quiet_loop(around)):
@@ -35,7 +35,7 @@ def first_line(statement: Link) -> int:
 
 
 @once
-def _is_quiet(statement: Node) -> bool:
+def is_quiet(statement: Node) -> bool:
     """Whether a statement gives the device no work: all its calls read values, or compute on the host."""
     return _is_quiet_part(statement)
 
@@ -52,7 +52,7 @@ def _is_quiet_call(call: Node) -> bool:
 
 
 def _is_quiet_loop(node: Node) -> bool:
-    return node.__class__ is ast.For and _is_quiet(node)
+    return node.__class__ is ast.For and is_quiet(node)
 
 
 def _waits(statement: Node) -> int | None:

@@ -12,7 +12,7 @@ from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 from porter.regex import lazy
 from porter.rulebook.table import any_of
-from porter.training.demos import stays_on_cpu
+from porter.training.demos import names_no_device, stays_on_cpu
 
 KNOWN = {  # what the fused constructor takes
     "SGD": {"params", "lr", "momentum", "dampening", "weight_decay", "nesterov"},
@@ -22,12 +22,14 @@ KNOWN = {  # what the fused constructor takes
     "RMSprop": {"params", "lr", "alpha", "eps", "weight_decay", "momentum", "centered"},
 }
 LOOP = (lazy(rb"\.backward\("), lazy(rb"\.zero_grad\("))
-# it refuses bfloat16 and set_to_none, and wants to keep the storage of parameters that others split, move or freeze
+# it refuses bfloat16 and set_to_none, and wants to keep the storage of parameters that others split, move or freeze, and that of
+# their gradients, which others replace
 AGAINST = lazy(any_of("against-fused-optimizers").encode(), re.IGNORECASE)
 
 
 CLEARS = lazy(rb"(?<![\w.])([\w.]+)\.zero_grad\(")
 STEPS = lazy(rb"(?<![\w.])([\w.]+)\.step\(([\w.]*)")  # `scaler.step(optimizer)`
+CALLED = lazy(rb"(?<!def )\b(\w+)\(")
 UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form keeps
 
 
@@ -43,9 +45,12 @@ class FusedOptimizer(Opportunity):
             or not all(map(says, LOOP))
             or says(AGAINST)
             or any(a.star for a in original.args)
+            or _changes_gradients(file)
         ):
             return None
         scene: Any = file.scene
+        if names_no_device(scene.file):  # its parameters have to be on the NPU
+            return None
         link = scene.link(original)
         if link is not None and stays_on_cpu(scene.file, link):
             return None
@@ -71,6 +76,12 @@ class FusedOptimizer(Opportunity):
         ):
             return ()
         return (Change(*file.span(original.func), dict(opportunity[2])["new"].encode()),)
+
+
+def _changes_gradients(file: RuleFile) -> bool:
+    """Whether a function of another file is called that replaces gradients, or freezes parameters."""
+    called = {match[1].decode() for match in CALLED.finditer(file.source.utf8)}
+    return not called.isdisjoint(file.facts.once.gradient_changers)
 
 
 def _cleared(file: RuleFile) -> str:

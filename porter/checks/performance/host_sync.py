@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance import conditions, explicit_waits, prefilters, syncs
+from porter.checks.performance import checked, conditions, explicit_waits, kept_sums, prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -33,12 +33,12 @@ class HostSync(BatchRule):
     only = staticmethod(prefilters.waits)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
+        scene: Any = file.scene
         if type(original).__name__ in HEADERS:
             place = file.scene.link_to(file.statement)
             if place is None or not file.glance(prefilters.waits, place):
                 return None
-            return Hit(original.test, syncs.kind_of_check(place[0]) or "condition")
-        scene: Any = file.scene
+            return Hit(original.test, checked.header(scene, place) or "condition")
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
@@ -55,7 +55,7 @@ class HostSync(BatchRule):
                 return Hit(original, why, values=values) if why else None
             if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
                 return None
-            if check := syncs.check(link):
+            if check := checked.check(scene, link):
                 return Hit(original, check)
             return Hit(original, syncs.purpose(scene, link) or "call", values=values)
         name = original.func.attr.value
@@ -87,23 +87,23 @@ class HostSync(BatchRule):
             return Hit(original, why, values=(*values, *followed), code="PRT601")
         if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
-        if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
+        if not kept_sums.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None
-        if check := syncs.check(link):
+        if check := checked.check(scene, link):
             return Hit(original, check, values=syncs.in_a_row(link, check))
         taker = host_takers.taker(scene, link) if name in COPIES else ""
         if taker:
             fed = (*values, ("library", taker))
             return None if taker == host_takers.FILE else Hit(original, "fed", values=fed)
         why = syncs.purpose(scene, link) or "call"
-        after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
-        if after is None:
-            more = (*syncs.in_a_row(link, why), *syncs.right_below(scene, link))
+        after = kept_sums.read_after_loop(scene, link) if why == "summed" and name == "item" else None
+        if after is None or not kept_sums.can_be_kept(scene, link):
+            clock = kept_sums.clock(link) if after is not None else 0
+            why, said = ("timed", (("clock", str(clock)),)) if clock else (why, ())
+            more = (*syncs.in_a_row(link, why), *kept_sums.right_below(scene, link), *said)
             return Hit(original, why, values=(*values, *more))
-        value, detached = (
-            updated.func.value,
-            updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach"))),
-        )
+        value = updated.func.value
+        detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
         if isinstance(value, cst.Call) and getattr(value.func, "attr", cst.Name("x")).value == "detach":
             detached = value
         new = cst.Call(cst.Attribute(detached, cst.Name("float")))
