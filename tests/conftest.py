@@ -5,6 +5,7 @@ With PORTER_REQUIRE=all a skip is a failure: continuous integration has everythi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -27,10 +28,25 @@ from porter.cli import help, outcome
 settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("quick", settings.get_profile("porter"), max_examples=10)  # for `make quick`
 settings.load_profile("porter")
+gc.disable()  # until all tests are there: they are many, and stay
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite the goldens with what porter says now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile") == "quick":
+        _draw_nothing_of_the_sources()
+
+
+def _draw_nothing_of_the_sources() -> None:
+    """hypothesis reads all modules of porter for the constants in them, which every process of the tests waits for: half a
+    second, and more than two where it does so for the first time. In a few draws of ten hardly one is such a constant."""
+    with contextlib.suppress(ImportError):  # older ones do not
+        from hypothesis.internal.conjecture import providers
+
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 # what `make quick` does without, and what costs seconds where it is there
@@ -238,4 +254,9 @@ def pytest_collection_finish() -> None:
     them, so that collections are rare, too, as in such a run."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(100_000, 20, 100)
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # pytest walks all objects twice when it ends

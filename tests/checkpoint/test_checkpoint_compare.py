@@ -9,13 +9,13 @@ import struct
 from pathlib import Path
 
 import pytest
-from checkpoint_world import W, distributed, f4, mindspore, safetensors, zipped
+from checkpoint_world import W, distributed, f4, mindspore, numpy, safetensors, zipped
 
 from porter.checkpoint.align import align
 from porter.checkpoint.compared import compared
 from porter.checkpoint.find import read
 
-pytest.importorskip("numpy", reason="numpy is not installed: it is in the `compare` extra")
+numpy()
 CHANCE = random.Random(7)
 
 

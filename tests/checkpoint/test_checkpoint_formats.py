@@ -14,6 +14,7 @@ from checkpoint_world import (
     f4,
     mindspore,
     npy,
+    numpy,
     pickled,
     safetensors,
     streamed,
@@ -34,7 +35,7 @@ def told(path) -> dict[str, tuple]:
 
 
 def values(path, name: str) -> list[float]:
-    pytest.importorskip("numpy", reason="numpy is not installed: it is in the `compare` extra")
+    numpy()
     from contextlib import ExitStack
 
     from porter.checkpoint.distributed import resolved
@@ -150,7 +151,7 @@ def test_the_state_of_an_optimiser(tmp_path):
 
 
 def test_arrays_in_pickles_of_every_protocol(tmp_path):
-    np = pytest.importorskip("numpy", reason="numpy is not installed: it is in the `compare` extra")
+    np = numpy()
     import pickle
 
     big = np.arange(5000, dtype=np.float32)
@@ -167,7 +168,7 @@ def test_arrays_in_pickles_of_every_protocol(tmp_path):
 
 
 def test_files_of_numpy(tmp_path):
-    np = pytest.importorskip("numpy", reason="numpy is not installed: it is in the `compare` extra")
+    np = numpy()
     for array in (np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))):
         np.save(tmp_path / "a.npy", array)
         assert values(tmp_path / "a.npy", "array") == [0, 1, 2, 3, 4, 5]

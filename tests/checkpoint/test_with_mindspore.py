@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from checkpoint_world import numpy
 from test_checkpoint_formats import told, values
 
 from porter.checkpoint.compared import compared
@@ -39,7 +40,7 @@ def test_layers(suffix):
 
 
 def test_both_formats_hold_the_same():
-    pytest.importorskip("numpy", reason="numpy is not installed: it is in the `compare` extra")
+    numpy()
     one, other = (read(str(WRITTEN / f"mindspore_layers.{suffix}")) for suffix in ("ckpt", "safetensors"))
     found = compared(one, other, None, "en")
     assert (found["outcome"], len(found["pairs"])) == ("equal", len(LAYERS))

@@ -7,7 +7,7 @@ import os
 import tracemalloc
 
 import pytest
-from checkpoint_world import W, f4, npy, zipped
+from checkpoint_world import W, f4, npy, numpy, zipped
 from drawn import examples
 from dumps_world import Made, net, tensor
 from hypothesis import given, settings
@@ -96,7 +96,7 @@ NUMBERS = npy("<f4", (2, 2), f4(1, 2, 3, 4))
 @pytest.mark.parametrize("file", ["../../secret.npy", "/etc/passwd", "a/../../b.npy", "C:x.npy", "a\0b"])
 def test_a_path_that_leads_out(tmp_path, file):
     (tmp_path / "secret.npy").write_bytes(NUMBERS)
-    pytest.importorskip("numpy")
+    numpy()
     assert "gpu/dump.json" in refused(named(tmp_path / "gpu", file), named(tmp_path / "npu", "x.npy", NUMBERS))
 
 
@@ -108,7 +108,7 @@ class Runs:
 def test_a_pickle_that_would_run_something(tmp_path, monkeypatch):
     import pickle
 
-    pytest.importorskip("numpy")
+    numpy()
     monkeypatch.chdir(tmp_path)
     for data in (
         pickle.dumps(Runs()),
@@ -129,7 +129,7 @@ DAMAGED = {"empty": b"", "words": b"nothing", "zip": zipped([W(f4(1, 2, 3, 4), (
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)  # a zip has the time in it
 def test_a_tensor_that_is_damaged(tmp_path, data):
-    pytest.importorskip("numpy")
+    numpy()
     one, other = named(tmp_path / "gpu", "x.pt", NUMBERS), named(tmp_path / "npu", "x.pt", data)
     assert "npu/dump_tensor_data/x.pt" in refused(one, other)
 

@@ -6,9 +6,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from checkpoint_world import numpy
 from drawn import examples
 
-pytest.importorskip("numpy")
+numpy()
 judged = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "drawn_dumps.py"))["judged"]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from checkpoint_world import W, f4, npy, zipped
+from checkpoint_world import W, f4, npy, numpy, zipped
 from dumps_world import Made, told, whole
 
 from porter.dumps.compared import compare
 from porter.dumps.document import document
 
-pytest.importorskip("numpy")
+numpy()
 VALUES = [1.0, -2.0, 3.0, 0.5]
 
 
