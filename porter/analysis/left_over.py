@@ -180,9 +180,11 @@ def _attributes(file: File) -> Iterator[Link]:
     held = held_torch.named(file) if _MODULE_HELD.search(file.source.utf8) else frozenset()
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
+        if node.attr != "cuda" and node.attr != "is_cuda":
+            continue
         called = above.__class__ is ast.Call and above.func is node
         named = getattr(node.value, "id", "") == "torch" or getattr(node.value, "attr", "") in held
-        if node.attr == "is_cuda" or node.attr == "cuda" and (called or named):
+        if called or named or node.attr == "is_cuda":
             put = node.ctx.__class__ is not ast.Load and file.names.resolve(node, link)  # `torch.Tensor.is_cuda = ...`
             if (
                 not put

@@ -36,7 +36,7 @@ class Before(NamedTuple):
 
     @classmethod
     def of(cls, file: File) -> Before:
-        free = frozenset(name for link in file.names.uses if not file.names.bound(name := link[0].id))
+        free = frozenset(name for name in {link[0].id for link in file.names.uses} if not file.names.bound(name))
         failed = frozenset(file.failures.first)
         functions = outer_functions(file.tree)
         return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed, functions)

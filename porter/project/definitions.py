@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -185,15 +185,27 @@ class Definitions:
 def imported_names(data: bytes) -> set[str]:
     """The full names in all imports of a text, found without parsing: `x.y` and `x` for `from x import y`."""
     imported = set()
-    for base, names in _FROM.findall(data):
+    for base, names in _of_lines(_FROM, b"from", data):
         module = base.decode("utf-8", "replace")
         imported.add(module)
         imported.update(
             joined(module, name) for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace"))
         )
-    for names in _IMPORT.findall(data):
+    for (names,) in _of_lines(_IMPORT, b"import", data):
         imported.update(name.split()[0] for name in names.decode("utf-8", "replace").split(",") if name.strip())
     return imported
+
+
+def _of_lines(pattern: re.Pattern[bytes], word: bytes, data: bytes) -> Iterator[tuple[bytes, ...]]:
+    """The groups of all matches of a pattern for lines that begin with a word. To look for the word first takes a third of the
+    time that the pattern takes, which tries every line."""
+    at = data.find(word)
+    while at >= 0:
+        behind, start = at + len(word), data.rfind(b"\n", 0, at) + 1
+        if not data[start:at].strip(b" \t") and (match := pattern.match(data, start)):
+            yield match.groups()
+            behind = match.end()
+        at = data.find(word, behind)
 
 
 def joined(base: str, name: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol
 
 from porter.python.index import Node
 from porter.regex import lazy
@@ -23,6 +23,8 @@ class Searched(Protocol):
     def words(self) -> frozenset[bytes]: ...
     @property
     def vocabulary(self) -> bytes: ...
+    @property
+    def lowered(self) -> bytes: ...
 
 
 class Placed(Searched, Protocol):
@@ -35,6 +37,8 @@ class Placed(Searched, Protocol):
 _TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
 # a pattern that begins with a whole word
 _WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
+_WHOLE_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[b.(\[](?![?*{]))")  # an alternative that surely begins with one
+_FLAGS = lazy(r"\(\?[a-zA-Z]+\)")  # of a whole pattern
 
 
 class Sought:
@@ -55,33 +59,81 @@ class Sought:
 
 def letters(pattern: str) -> list[bytes]:
     """Runs of letters that every match of a pattern holds, the longest first. Letters in brackets are left out."""
-    runs, depth = [""], 0
+    alternatives = _alternatives(pattern)
+    if len(alternatives) > 1 or _FLAGS.match(pattern):
+        return [b""]
+    return alternatives[0][1]
+
+
+def _alternatives(pattern: str) -> list[tuple[str, list[bytes]]]:
+    """What stands between the | of a pattern: its text, and its runs of letters."""
+    found: list[tuple[str, list[str]]] = [("", [""])]
+    depth = 0
     for token in _TOKEN.findall(pattern):
+        text, runs = found[-1]
+        if token == "|" and not depth:
+            found.append(("", [""]))
+            continue
+        found[-1] = text + token, runs
         if token in "()":
             depth += 1 if token == "(" else -1
             runs.append("")
         elif depth:
             continue
-        elif token == "|":
-            return [b""]
         elif token[0] in "*?{":
             runs[-1:] = [runs[-1][:-1], ""]
         elif token.isascii() and (token.isalnum() or token == "_"):
             runs[-1] += token
         else:
             runs.append("")
-    if pattern.startswith("(?"):  # flags for the whole pattern
-        return [b""]
-    return [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]]
+    return [
+        (text, [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]])
+        for text, runs in found
+    ]
+
+
+class _Needed(NamedTuple):
+    """What a text must have that a pattern matches: one of the words, or one of the runs of letters."""
+
+    words: frozenset[bytes]
+    runs: tuple[bytes, ...]
+    lowered: bool  # the runs are in lower case
+
+
+@lru_cache(maxsize=1024)
+def _needed(sought: re.Pattern[bytes] | bytes) -> _Needed:
+    if isinstance(sought, bytes):
+        return _Needed(frozenset(), (max(re.split(rb"\W+", sought), key=len),), lowered=False)
+    text = sought.pattern.decode("latin-1")
+    flags = _FLAGS.match(text)
+    inside = flags[0] if flags else ""
+    if sought.flags & re.VERBOSE or "x" in inside:
+        return _Needed(frozenset(), (b"",), lowered=False)
+    lowered, words, runs = bool(sought.flags & re.IGNORECASE) or "i" in inside, set(), []
+    for alternative, (longest, *_) in _alternatives(text[len(inside) :]):
+        word = None if lowered else _WHOLE_WORD.match(alternative)
+        if word:
+            words.add(word[1].encode())
+        else:
+            runs.append(longest.lower() if lowered else longest)
+    return _Needed(frozenset(words), tuple(runs), lowered)
+
+
+def may_say(source: Searched, sought: re.Pattern[bytes] | bytes) -> bool:
+    """Whether the words of a text leave open that it has a match."""
+    needed = _needed(sought)
+    if not needed.words.isdisjoint(source.words):
+        return True
+    among = source.lowered if needed.lowered else source.vocabulary
+    return any([run in among for run in needed.runs])
 
 
 def matched(
     source: Searched, sought: Iterable[Sought], lowered: bool = False
 ) -> tuple[list[re.Pattern[bytes]], list[int]]:
     """The patterns that match, and the lines of the matches, from 1, sorted, each once. `lowered`: search in lower case."""
-    words, among = source.words, source.vocabulary
+    words, among = source.words, source.lowered if lowered else source.vocabulary
     if lowered:
-        among = among.lower()
         sought = [item for item in sought if item.letters in among]
     else:
         sought = [item for item in sought if (item.word in words if item.word is not None else item.letters in among)]

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from porter.python.comments import comments
 from porter.python.index import Node
+from porter.python.searches import may_say
 from porter.python.stored import LINE_END, Stored
 
 # bytes after which characters are counted again; the bytes of UTF-8 that begin no character
@@ -39,6 +40,11 @@ class Lines:
         """All words in one text, each once. It is a tenth of the text, and has every run of letters that the text has."""
         return b" ".join(self.words)
 
+    @cached_property
+    def lowered(self) -> bytes:
+        """The vocabulary in lower case."""
+        return self.vocabulary.lower()
+
 
 class Source(Lines):
     """The text of a file. Offsets are those of `utf8`: the file without its BOM, in UTF-8 whatever its encoding is."""
@@ -58,7 +64,9 @@ class Source(Lines):
         start, end = self.span(node) if node is not None else (0, len(self.utf8))
         known = self._answers.get((sought, start, end))
         if known is None:
-            if isinstance(sought, bytes):
+            if node is None and not may_say(self, sought):
+                known = False
+            elif isinstance(sought, bytes):
                 known = self.utf8.find(sought, start, end) >= 0
             else:
                 known = sought.search(self.utf8, start, end) is not None

@@ -9,9 +9,10 @@ import pytest
 
 from porter.analysis.session import open_session
 from porter.python import aware
-from porter.python.searches import Sought, letters, matched
-from porter.python.source import Source
+from porter.python.searches import Sought, letters, matched, may_say
+from porter.python.source import Lines, Source
 from porter.python.strings import environ, literals
+from porter.regex import lazy
 from porter.values import patterns
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -37,6 +38,40 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 )
 def test_letters(pattern: str, runs: list[bytes]) -> None:
     assert letters(pattern) == runs
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "may"),
+    [
+        (r"\bray\.get\b|\bWorkers\b", "x = array.get(1)", False),  # `ray` has to be a whole word
+        (r"\bray\.get\b|\bWorkers\b", "Workers()", True),
+        (r"\bray\.?x", "raylax arrayx", True),  # the point may be absent
+        (r"\bray", "rays", True),
+        (r"\.byte\(|(?<!np\.)\buint8\b", "x.bits()", False),
+        (r"\.byte\(|(?<!np\.)\buint8\b", "uint8", True),
+        ("(?i)Scaler", "GradScaler", True),
+        ("(?i)Scaler", "scale", False),
+        ("[xy]|scaler", "scale", True),  # nothing is known of the first
+        ("(?m)^import", "from", False),
+        ("(?x) im port", "import", True),
+    ],
+)
+def test_what_words_leave_open(pattern: str, text: str, may: bool) -> None:
+    for sought in (lazy(pattern.encode()), re.compile(pattern.encode())):
+        assert may_say(Lines(text.encode()), sought) is may
+        assert may or not sought.search(text.encode())
+        assert Source(text.encode()).says(sought) is bool(sought.search(text.encode()))
+
+
+def test_flags_that_are_no_part_of_a_pattern() -> None:
+    assert may_say(Lines(b"scaler"), lazy(b"SCALER", re.IGNORECASE))
+    assert may_say(Lines(b"import"), lazy(b"im port", re.VERBOSE))
+    assert not may_say(Lines(b"import"), lazy(b"im sport", re.MULTILINE))
+
+
+def test_a_plain_text() -> None:
+    assert Source(b"x['ab_c']").says(b"['ab_c']") and not Source(b"x['abc']").says(b"['ab_c']")
+    assert Source(b"a = ...").says(b"...")
 
 
 @pytest.mark.slow

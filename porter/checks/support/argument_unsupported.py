@@ -16,6 +16,7 @@ LIMITS = {
 }
 _SWITCHES = ("sorted", "log_target")
 _OF_TENSORS = {"topk": "torch.topk"}
+_ARGUMENTS = frozenset(argument for argument, _ in LIMITS.values())
 _WORKERS = lazy(r"(?i)collate(?!d)")  # what makes batches lies on the CPU
 
 
@@ -24,6 +25,8 @@ class ArgumentUnsupported(Rule):
     edits = False
     calls = frozenset(LIMITS)
     methods = tuple(_OF_TENSORS)
+    # few calls name such an argument: the others are not parsed for it
+    only = staticmethod(lambda _, link: any(keyword.arg in _ARGUMENTS for keyword in link[1][0].keywords))
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
