@@ -40,7 +40,7 @@ _OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
 # codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
 # codes whose edits suit NPUs and would change a GPU: algorithms that torch chooses, versions that are installed
-_OF_ONE_KIND = frozenset({"PRT305", "PRT840", "PRT841"})
+_OF_ONE_KIND = frozenset({"PRT305", "PRT840", "PRT841", "PRT843"})
 
 
 def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:

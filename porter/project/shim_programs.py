@@ -27,6 +27,7 @@ _NPU = lazy(
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_STAR, _OF_TORCH = lazy(rb"(?m)^from[ \t]+\S+[ \t]+import[ \t]+\*"), lazy(rb"(?<![\w.])torch\.\w")
 _PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
 _DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
@@ -95,8 +96,10 @@ def _is_of_pytest(path: str, text: bytes) -> bool:
 
 
 def _calls(text: bytes) -> bool:
-    """Whether a file that imports torch does something as it is read."""
-    return _TORCH.search(text) is not None and _CALL.search(text) is not None
+    """Whether a file that imports torch, or gets it from a star import, does something as it is read."""
+    if _CALL.search(text) is None:
+        return False
+    return _TORCH.search(text) is not None or _STAR.search(text) is not None and _OF_TORCH.search(text) is not None
 
 
 def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
