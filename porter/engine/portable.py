@@ -39,8 +39,9 @@ _NAMES = {
 _OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
 # codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
-# codes whose edits suit NPUs and would change a GPU: algorithms that torch chooses, versions that are installed
-_OF_ONE_KIND = frozenset({"PRT305", "PRT840", "PRT841"})
+# codes whose edits suit NPUs and would change a GPU: algorithms, optimisers, memory formats and modes of compiling, the last
+# batch of an epoch, TF32, versions that are installed
+_OF_ONE_KIND = frozenset("PRT305 PRT318 PRT405 PRT407 PRT502 PRT503 PRT603 PRT831 PRT840 PRT841 PRT843".split())
 
 
 def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Where transfer_to_npu has to be imported: in the programs from which imports lead to CUDA, and in modules that Ray imports.
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
-module that others import is none, unless a script starts it or it parses options. Tests are none: pytest is their program. What
+module that others import is none, unless a script starts it, or it asks and parses options or is called like a program. Tests are none: pytest is their program. What
 is called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
@@ -27,7 +27,10 @@ _NPU = lazy(
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
-_PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract)")
+_STAR, _OF_TORCH = lazy(rb"(?m)^from[ \t]+\S+[ \t]+import[ \t]+\*"), lazy(rb"(?<![\w.])torch\.\w")
+_PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract|annotat)")
+_MAIN = lazy(r"(?:^|/)(?:main|train|run|test|eval|infer|demo|finetune|pretrain)[^/]*\.py$")
+_OTHERS = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tensorflow|keras|edward|mxnet|paddle)\b")
 _DEVICE = lazy(rb"(?i)\btorch\b|cuda|gpu|device")
 _RAY = lazy(rb"(?m)^[ \t]*(?:@ray\.remote\b|.*\bray\.remote\()")
 _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\bAccelerator\(|\blightning\b")
@@ -57,9 +60,13 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
         text = own[path]
         if _PREPARES.search(path) and not _DEVICE.search(text):
             return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
+        if _OTHERS.search(text) and b"torch" not in text:
+            return False  # of another framework
+        if path.endswith("/__main__.py"):
+            return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True
-        if path in taken and not (is_guarded(text) and _OPTIONS.search(text)):
+        if path in taken and not (is_guarded(text) and (_OPTIONS.search(text) or _MAIN.search(path))):
             return False
         if is_guarded(text):
             return True
@@ -95,8 +102,10 @@ def _is_of_pytest(path: str, text: bytes) -> bool:
 
 
 def _calls(text: bytes) -> bool:
-    """Whether a file that imports torch does something as it is read."""
-    return _TORCH.search(text) is not None and _CALL.search(text) is not None
+    """Whether a file that imports torch, or gets it from a star import, does something as it is read."""
+    if _CALL.search(text) is None:
+        return False
+    return _TORCH.search(text) is not None or _STAR.search(text) is not None and _OF_TORCH.search(text) is not None
 
 
 def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:

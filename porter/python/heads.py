@@ -50,7 +50,14 @@ def _head(file: File) -> Head | None:
     called = names.torch
     if called is None and names.bound("torch"):
         return None
-    links = [link for link in _own_imports(file) if _is_of_torch(link, called)]
+    own = _own_imports(file)
+    links = [link for link in own if _is_of_torch(link, called)]
+    is_imported = called is not None
+    if not links and called == "torch" and all(_is_star(link) for _, link in names.imports[called]):
+        links, is_imported = (
+            [link for link in own if _is_star(link)],
+            False,
+        )  # a star import brings it, and nothing shows which
     if not links:
         return None
     first, torch = links[0][0], called or "torch"
@@ -58,7 +65,11 @@ def _head(file: File) -> Head | None:
     lines = head_lines(torch, file.target.torch)
     if any(not _binds(file, name, lines[name]) for name in bound):
         return None
-    return Head(torch, called is not None, first, bound)
+    return Head(torch, is_imported, first, bound)
+
+
+def _is_star(link: Link) -> bool:
+    return any(alias.name == "*" for alias in link[0].names)
 
 
 def _own_imports(file: File) -> list[Link]:

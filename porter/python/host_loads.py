@@ -11,7 +11,7 @@ import ast
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 PLACE = "map_location"
 _QUESTION = "torch.cuda.is_available"
@@ -34,6 +34,28 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
     if len(with_gpu) != 1 or len(without) != 1:
         return False
     return _sets_place(file, with_gpu[0], without[0], choice) or _same_load(file, with_gpu[0], without[0], choice)
+
+
+def is_loaded_otherwise(call: Link) -> bool:
+    """`try: load(path)`, `except RuntimeError: load(path, map_location=...)`: where there is no GPU the second one loads it."""
+    inner = call
+    for above in ancestors(call):
+        if isinstance(above[0], FUNCTIONS):
+            return False
+        if isinstance(above[0], ast.Try) and inner[0] in above[0].body:
+            return any(map(_loads_elsewhere, above[0].handlers))
+        inner = above
+    return False
+
+
+def _loads_elsewhere(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches what torch.load raises without a GPU, and says where to load to."""
+    kind = handler.type
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [] if kind is None else [kind]
+    if kinds and not any(call_name(kind) in ("RuntimeError", "Exception") for kind in kinds):
+        return False
+    calls = (node for node in walk(handler) if isinstance(node, ast.Call) and call_name(node.func) == "load")
+    return any(keyword.arg == PLACE for call in calls for keyword in call.keywords)
 
 
 def is_never_reached(file: RuleFile, load: Link) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.python import blocks
 from porter.python.assigned import values_of
-from porter.python.index import Link, Node
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
     from porter.python.names import Names
@@ -33,6 +33,20 @@ def chosen(names: Names, link: Link, torch: tuple[int, ...]) -> Link | None:
             break
         found = child = above
     return found
+
+
+def other_branch_says(link: Link, keyword: str) -> bool:
+    """`if new: stft(x, 400, return_complex=True)`, `else: stft(x, 400)`: somebody asked already what this torch takes."""
+    child = link
+    for above in ancestors(link):
+        if isinstance(above[0], FUNCTIONS):
+            return False
+        if isinstance(above[0], ast.If):
+            other = above[0].orelse if blocks.within(above[0], child[0], "body") else above[0].body
+            calls = (node for statement in other for node in walk(statement) if isinstance(node, ast.Call))
+            return any(given.arg == keyword for call in calls for given in call.keywords)
+        child = above
+    return False
 
 
 def _truth(test: Node, names: Names, link: Link, torch: tuple[int, ...]) -> bool | None:

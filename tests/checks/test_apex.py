@@ -146,7 +146,9 @@ def test_only_the_style_that_names_the_device_writes_it():
     [
         ("as scaled:\n            scaled.backward()", "as scaled: scaled.backward()", "        scaler.scale(loss).backward()\n"),
         (STATEMENT, "    if args.fp16 and not args.cpu: " + STATEMENT.lstrip(), "enabled=bool(args.fp16 and not args.cpu))\n"),
-        ('opt_level="O1"', 'opt_level=args.level, enabled=not args.cpu', '("npu", enabled=not args.cpu)\n'),
+        ('opt_level="O1"', 'opt_level=args.level, enabled=not args.cpu', '("npu", enabled=not args.cpu and args.level != "O0")\n'),
+        (STATEMENT, "    if args.level != 'O0':\n    " + STATEMENT.replace('"O1"', "args.level"), "enabled=args.level != 'O0')\n"),
+        (STATEMENT, "    if args.fp16:\n    " + STATEMENT.replace('"O1"', "args.fp16"), 'enabled=bool(args.fp16) and args.fp16 != "O0")\n'),
         ("        loss = criterion(model(x), y)\n", "        # why\n        out = model(x)\n\n        # and\n        loss = (\n            criterion(out, y)\n        )\n", "            # and\n            loss = (\n                criterion(out, y)\n            )\n"),
         ("            scaled.backward()\n", "            # gradients\n            scaled.backward()  # of the scaled loss\n", "        # gradients\n        # of the scaled loss\n        scaler.scale(loss).backward()\n"),
         ("def train(", "class Trainer:\n    pass\n\n\ndef train(", "            loss = criterion(model(x), y)\n"),
@@ -214,11 +216,26 @@ def losses(path: Path, *arguments: str) -> list[float]:
     return [float(line) for line in done.stdout.split()]
 
 
-@pytest.mark.parametrize("every", ["1", "4"])
-def test_the_port_trains_as_the_original_does(needs_torch, tmp_path, every):
-    new = re.sub(r"import torch_npu.*\n", "", ported(PROGRAM)).replace('"npu"', '"cpu"')
+STEP = "        if (step + 1) % EVERY == 0:\n"
+CLIP = PROGRAM[PROGRAM.index(STEP) + len(STEP) : PROGRAM.index("            optimizer.step()")]
+IN_EVERY_BATCH = (
+    PROGRAM.replace(CLIP, "")
+    .replace("scaled_loss.backward()\n", "scaled_loss.backward()\n" + CLIP.splitlines(True)[1][4:])
+    .replace("loss.backward()\n        if (", "loss.backward()\n" + CLIP.splitlines(True)[3][4:] + "        if (")
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "every"),
+    [(PROGRAM, "1"), (PROGRAM, "4"), (IN_EVERY_BATCH, "4")],
+    ids=["each-step", "now-and-then", "clipped-in-every-batch"],
+)
+def test_the_port_trains_as_the_original_does(needs_torch, tmp_path, program, every):
+    assert program.count("clip_grad_norm_") == 2
+    new = re.sub(r"import torch_npu.*\n", "", ported(program)).replace('"npu"', '"cpu"')
+    assert "GradScaler" in new
     before, after = tmp_path / "before.py", tmp_path / "after.py"
-    before.write_text(PROGRAM, "utf-8")
+    before.write_text(program, "utf-8")
     after.write_text(new, "utf-8")
     exact = losses(before, "full", every)
     assert losses(after, "full", every) == exact

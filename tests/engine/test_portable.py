@@ -102,6 +102,16 @@ def test_nothing_is_written_where_the_names_cannot_be_bound(head: str) -> None:
     assert {f.status for f in analyse("a.py", code.encode(), session()).findings} == {"manual"}
 
 
+def test_torch_that_a_star_import_brings_is_imported_once_more() -> None:
+    code = "import os\nfrom utils import *\nfrom model import Net\n\ndevice = torch.device('cuda', 0)\nnet = Net().cuda()\n"
+    once = ported(code)
+    assert once == (
+        f"import os\nfrom utils import *\nfrom model import Net\n\nimport torch\n\n{TYPE}\n\n"
+        "device = torch.device(accelerator_type, 0)\nnet = Net().to(accelerator_type)\n"
+    )
+    assert ported(once, unsafe=True) == once
+
+
 def test_a_place_above_the_head_stays() -> None:
     code = 'DEVICE = "cuda"\n\nimport torch\n\nx = torch.zeros(1, device=DEVICE)\n'
     assert ported(code, unsafe=True) == code

@@ -256,6 +256,31 @@ def test_the_place_of_the_import(tmp_path: Path, before: str, after: str) -> Non
     assert port(tmp_path, {"train.py": before + body}).changed == {"train.py": after.replace("@", IMPORTS) + body}
 
 
+def test_a_program_may_have_torch_from_a_star_import(tmp_path: Path) -> None:
+    files = {
+        "lib/__init__.py": "from lib.base import *\n",
+        "lib/base.py": "import torch\n",
+        "examples/ppo.py": "from lib import *\n\ndevice = torch.device('cuda')\n\n\ndef main():\n    print(device)\n\n\nmain()\n",
+        "examples/plain.py": "from lib import *\n\nprint('cuda')\n",
+    }
+    assert port(tmp_path, files).changed == {"examples/ppo.py": IMPORTS + files["examples/ppo.py"]}
+
+
+def test_what_is_started_by_itself(tmp_path: Path) -> None:
+    files = {
+        "net.py": NET,
+        "main.py": f"from net import *\n{MAIN}",
+        "other.py": f"from main import *\n{MAIN}",
+        "parts.py": f"from net import net\n{MAIN}",
+        "third.py": f"from parts import net\n{MAIN}",
+        "voc_annotation.py": f"from net import net\n{MAIN}",
+        "baseline.py": f"import tensorflow as tf\nimport net\n{MAIN}",
+        "bert/__init__.py": "from bert.__main__ import train\n",
+        "bert/__main__.py": "from net import net\n\n\ndef train():\n    net()\n",
+    }
+    assert set(port(tmp_path, files).changed) == {"main.py", "other.py", "third.py", "bert/__main__.py"}
+
+
 def test_another_statement_on_the_line_is_for_a_person(tmp_path: Path) -> None:
     done = port(tmp_path, {"train.py": "import torch; print(torch.ones(2).cuda())\nfor i in []:\n    pass\n"})
     assert done.changed == {} and ("train.py", "PRT152", "by-hand") in done.told

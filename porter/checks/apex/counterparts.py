@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name
+from porter.python.index import Link, ancestors
 from porter.python.uses import Use, uses
 
 if TYPE_CHECKING:
@@ -71,7 +74,19 @@ def counterpart(file: File, full: str) -> Counterpart | None:
     file_uses = uses(file, full)
     if entry is _ADAM and file_uses and all(dict(use.keywords).get(_DECOUPLED) is False for use in file_uses):
         entry = entry._replace(name="Adam", dropped=entry.dropped | {_DECOUPLED: (False,)}, added={})
-    return entry if all(_follows(use, entry) for use in file_uses) else None
+    follows = all(_follows(use, entry) for use in file_uses) and not _is_only_asked_for(file, full)
+    return entry if follows else None
+
+
+def _is_only_asked_for(file: File, full: str) -> bool:
+    """Whether a file only asks for objects of a class, `isinstance(m, SyncBatchNorm)`: whoever makes them may stay with apex."""
+    links = file.meaning.mentions.of(frozenset({full}))
+    return bool(links) and all(_is_asked_for(link) for link in links)
+
+
+def _is_asked_for(link: Link) -> bool:
+    call = next((above[0] for above in ancestors(link) if not isinstance(above[0], ast.Tuple)), None)
+    return isinstance(call, ast.Call) and call_name(call.func) in ("isinstance", "issubclass")
 
 
 def _follows(use: Use, entry: Counterpart) -> bool:

@@ -31,12 +31,12 @@ class Pattern(NamedTuple):
     start: Link  # of `amp.initialize`
     statement: ast.Assign
     guard: ast.If | None  # that is about nothing else
-    enabled: str  # an expression; "" for always
+    enabled: str  # an expression, what the level says included; "" for always
     optimizer: str
     backwards: list[Backward]
     clips: list[Clip]
     steps: list[Link]  # of `optimizer.step` statements
-    moved: dict[ast.stmt, ast.stmt]  # a step -> what clips in every batch now, and has to clip right before the step
+    moved: dict[ast.stmt, ast.stmt]  # a step -> what clips in every batch, and where it is scaled right before the step
     states: list[Link]  # of `amp.state_dict` and its kin
 
 
@@ -93,13 +93,14 @@ def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pat
     model, optimizer = names
     if not all(_stays(names, link, start_statement) for _, link in pieces):
         raise Unknown
-    guard, enabled = _guard(start_statement), _options(file, call)
+    guard, (enabled, level) = _guard(start_statement), _options(file, call)
     if guard is not None:
         enabled = _plain(file, guard.test)
         if not _is_bool(file, guard.test):  # autocast takes nothing else
             enabled = f"bool({enabled})"
         if {n.id for n in walk(guard.test) if n.__class__ is ast.Name} & _flags(file):
             raise Unknown  # whether apex is there decides
+    wanted, enabled = _both(enabled, level), enabled or level
     target = next(t for t in file.names.others[optimizer] if t[0] is statement.targets[0].elts[1])
     steps = [_step(link) for link in file.names.readers(optimizer, target) if _steps(link)]
     if not steps or any(_function(s) is _function(start_statement) and s[0].lineno < statement.lineno for s in steps):
@@ -123,7 +124,7 @@ def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pat
     if len(set(next_steps)) < len(next_steps):
         raise Unknown
     states = [link for name, link in pieces if name.endswith("state_dict")]
-    return Pattern(start, statement, guard, enabled, optimizer, backwards, clips, steps, moved, states)
+    return Pattern(start, statement, guard, wanted, optimizer, backwards, clips, steps, moved, states)
 
 
 def _before_step(
@@ -171,8 +172,15 @@ def _stays(names: list[str], link: Link, start_statement: Link) -> bool:
     return True
 
 
-def _options(file: RuleFile, call: ast.Call) -> str:
-    """When apex is used, as an expression; "" where it always is."""
+def _both(enabled: str, level: str) -> str:
+    """Two conditions as one: the switch may be on, and the level say that all stays as it is."""
+    if not enabled or not level or enabled.replace("'", '"') == level:
+        return enabled or level
+    return f"{enabled} and {level}"
+
+
+def _options(file: RuleFile, call: ast.Call) -> tuple[str, str]:
+    """When apex is used, as an expression, "" where it always is; and what its level says of it."""
     level = enabled = ""
     for keyword in call.keywords:
         value = constant(keyword.value)
@@ -188,7 +196,7 @@ def _options(file: RuleFile, call: ast.Call) -> str:
                 raise Unknown
         elif (known := _DROPPED[keyword.arg]) and (keyword.value.__class__ is not ast.Constant or value not in known):
             raise Unknown
-    return enabled or (f'{level} != "O0"' if level else "")
+    return enabled, f'{level} != "O0"' if level else ""
 
 
 def _is_bool(file: RuleFile, test: Node) -> bool:

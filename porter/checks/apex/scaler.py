@@ -131,7 +131,8 @@ class _Writer:
         for link in pattern.steps:
             lines = [f"{self.scaler}.step({pattern.optimizer})", f"{self.scaler}.update()"]
             if clip := pattern.moved.get(link[0]):
-                lines = [f"{self.scaler}.unscale_({pattern.optimizer})", *self._rows(clip), *lines]
+                rows = [f"{self.scaler}.unscale_({pattern.optimizer})", *self._rows(clip)]
+                lines = [*self._under(f"if {self.scaler}.is_enabled():", rows, link[0]), *lines]
             changes.append(self._step(link[0], lines))
         self._put(pattern.start, *changes)
 
@@ -146,6 +147,8 @@ class _Writer:
         lines = [f"{self.scaler}.scale({self._words(back.loss)}).backward({', '.join(arguments)})"]
         if back.clips and back.clips[1] not in pattern.moved.values():
             lines += [f"{self.scaler}.unscale_({pattern.optimizer})", *self._rows(back.clips[1])]
+        elif back.clips:  # gradients are unscaled once for each step; without a scale, each batch clips as before
+            lines += self._under(f"if not {self.scaler}.is_enabled():", self._rows(back.clips[1]), back.whole)
         instead = self._instead(back.whole, lines)
         self._put(back.mention, *self._autocast(back.forward, pattern), instead)
         if back.clips:
@@ -158,6 +161,10 @@ class _Writer:
         if any(row[: len(indent)].strip() for row in rows[1:]):
             raise Unknown
         return [rows[0], *(row[len(indent) :] for row in rows[1:])]
+
+    def _under(self, head: str, rows: list[str], statement: ast.stmt) -> list[str]:
+        unit = self._unit(self._lines(statement)[2]).decode()
+        return [head, *(unit + row for row in rows)]
 
     def _autocast(self, forward: list[ast.stmt], pattern: Pattern) -> list[Change]:
         device, t = self.file.target.device, self.torch

@@ -10,7 +10,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.project.never_run import branches
 from porter.python.evidence import constant
-from porter.python.host_loads import is_never_reached, may_be_none
+from porter.python.host_loads import is_loaded_otherwise, is_never_reached, may_be_none
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
@@ -48,7 +48,7 @@ class LoadWithoutMapLocation(Rule):
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
-        if saved or link and is_never_reached(file, link):
+        if saved or link and is_never_reached(file, link) or is_loaded_otherwise(loaded):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.torch_versions import other_branch_says
 
 _SCHEDULERS = frozenset(
     f"torch.optim.lr_scheduler.{name}"
@@ -34,7 +35,10 @@ class OlderTorch(Rule):
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             together = ((TOGETHER, "volatile"),)
             return next((Hit(a, "volatile", values=together) for a in given if file.text(a.value) != "False"), None)
-        return self._stft(original, updated) if name == "torch.stft" else self._verbose(original, updated, name, file)
+        if name == "torch.stft":
+            link = file.link(original.func)
+            return None if link and other_branch_says(link, "return_complex") else self._stft(original, updated)
+        return self._verbose(original, updated, name, file)
 
     @staticmethod
     def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
