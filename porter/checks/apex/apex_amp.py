@@ -16,14 +16,21 @@ KINDS = {
     **{f"register_{kind}_function": "cast" for kind in ("half", "float", "promote", "bfloat16")},
     "init": "initialize",
     "disable_casts": "cast",
+    "_amp_state": "private",
 }
+_WHOLE = "apex.amp"
 
 
 class ApexAmp(Rule):
     code = "PRT350"
-    references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS)
+    references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS) | {
+        _WHOLE
+    }
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        if file.name(original) == _WHOLE:
+            handed = file.around.argument(original) and not file.imported.optional(original)
+            return Hit(original, "handed") if handed else None
         function = (file.name(original) or "").rpartition(".")[2]
         values, severity = (("name", function),), "note" if file.imported.optional(original) else None
         ported = native_amp(file)

@@ -12,11 +12,12 @@ from porter.engine.rule_file import RuleFile
 
 MANUAL = {f"apex.optimizers.{n}": "PRT351" for n in ("FusedLAMB", "FusedNovoGrad", "FusedMixedPrecisionLamb")}
 MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
+_GROUP = "apex.parallel.create_syncbn_process_group"
 
 
 class ApexClass(Rule):
     code = "PRT351"
-    calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
+    calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT, _GROUP})
 
     def codes_for(self, name: str) -> tuple[str, ...]:
         return (MANUAL.get(name) or (COUNTERPARTS[name].code if name in COUNTERPARTS else "PRT353"),)
@@ -35,6 +36,8 @@ class ApexClass(Rule):
         values: tuple[tuple[str, str], ...] = (("name", full.rpartition(".")[2]),)
         if full == CONVERT:
             return self._convert(original, updated, file, values)
+        if full == _GROUP:
+            return Hit(original.func, "group", values=values, code="PRT353")
         if full in MANUAL:
             return Hit(original.func, "by-hand", values=values, code=MANUAL[full])
         entry = counterpart(file, full)

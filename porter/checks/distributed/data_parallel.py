@@ -9,12 +9,18 @@ from porter.engine.rule_file import RuleFile
 
 CLASSES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel")
 FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel")
+# a subclass of a package that is copied into a repository, where its README asks for that
+CALLBACKS = frozenset(
+    f"{folder}sync_batchnorm.{module}DataParallelWithCallback"
+    for folder in ("", "networks.", "models.", "models.networks.", "modules.", "lib.")
+    for module in ("", "replicate.")
+)
 
 
 class DataParallel(Rule):
     code = "PRT205"
     edits = False
-    calls = {*CLASSES, *FUNCTIONS}
+    calls = {*CLASSES, *FUNCTIONS, *CALLBACKS}
     nodes = ("ClassDef",)
     text = r"DataParallel\b"
 

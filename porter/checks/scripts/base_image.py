@@ -1,13 +1,15 @@
-"""The image that a Dockerfile builds on, where it is one for GPUs."""
+"""The image that a Dockerfile builds on, or that a script hands to one, where it is one for GPUs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
+from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
+from porter.text.shells.images import brings_cuda
 from porter.text.shells.script import Script
 
 _RUNS = lazy(
@@ -16,6 +18,7 @@ _RUNS = lazy(
     r"^[ \t]*(?:COPY|ADD|ENTRYPOINT|CMD)\b|\.sh\b|pip3?[ \t]+install[ \t]+(?:-e|\.)|git\+",
     re.MULTILINE,
 )
+_NAMED = lazy(r"(?i)ima?ge?|base|from")
 
 
 class BaseImage(TextRule):
@@ -27,3 +30,14 @@ class BaseImage(TextRule):
         for start, end, image in script.images:
             why, severity = ("image", None) if runs else ("tools", "note")
             yield Hit((start, end), why, values=(("image", image),), severity=severity)
+        if document.kind != DOCKERFILE:
+            yield from _handed(script)
+
+
+def _handed(script: Script) -> Iterator[Hit]:
+    """`BASE_IMAGE=nvidia/cuda:12.1.0-runtime`: a script says on what an image is built, or in what it starts a program."""
+    for name in script.names:
+        if name.role == "set" and name.value and _NAMED.search(name.name):
+            image = name.value.text.strip("\"'")
+            if "/" in image and ":" in image and brings_cuda(image):
+                yield Hit((name.value.start, name.value.end), "handed", values=named(image=image, name=name.name))

@@ -30,7 +30,7 @@ class RequirementLists(TextRule):
     def look(self, document: Document, settings: Settings) -> Iterator[Hit]:
         if scope(document, settings) != PROJECT:
             return
-        kind = _kind(document.path)
+        kind = _kind(document.path) or _by_keys(document.path, settings)
         if not kind:
             return
         if kind == "conda" and (frozen := windows_freeze.found(document.text)):
@@ -60,6 +60,12 @@ def _kind(path: str) -> str:
     name = path.rpartition("/")[2]
     plain = {"pyproject.toml": "toml", "Pipfile": "toml", "setup.cfg": "ini"}
     return plain.get(name, "conda" if _ENVIRONMENT.match(name) else "")
+
+
+def _by_keys(path: str, settings: Settings) -> str:
+    """An environment of conda under another name, such as that of the project: neuralangelo.yaml."""
+    keys = {entry.path[0] for entry in settings.entries if entry.path} if path.endswith((".yaml", ".yml")) else set()
+    return "conda" if {"channels", "dependencies"} <= keys else ""
 
 
 def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[int, Wanted] | None:

@@ -1,12 +1,14 @@
-"""`np.float`, `np.Inf`: names that numpy has taken away."""
+"""`np.float`, `np.Inf`: names that numpy has taken away, and modules of it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.support.fresh_environment import matters
+from porter.engine.nodes import chain, imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.rulebook.table import hints
+from porter.regex import lazy
 
 _BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
     "long": "int",
@@ -23,31 +25,53 @@ _RENAMED = {
     **{"Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "NAN": "nan", "round_": "round"},
     **{"product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any", "mat": "asmatrix"},
 }
-_WRITTEN = {"NINF": "-{0}.inf", "NZERO": "-0.0", "PZERO": "0.0", "asfarray": "{0}.asarray(..., dtype=float)"}  # by hand
+_WRITTEN = {
+    **{"NINF": "-{0}.inf", "NZERO": "-0.0", "PZERO": "0.0", "asfarray": "{0}.asarray(..., dtype=float)"},
+    **{"msort": "{0}.sort(..., axis=0)", "find_common_type": "{0}.result_type", "obj2sctype": "{0}.dtype(...).type"},
+    **{"issubclass_": "issubclass", "issubsctype": "{0}.issubdtype", "disp": "print", "safe_eval": "ast.literal_eval"},
+    **{"cast": "{0}.asarray(..., dtype=...)", "math": "math", "DataSource": "{0}.lib.npyio.DataSource"},
+    **{"asscalar": "a.item()", "trapz": "{0}.trapezoid"},
+}  # by hand
+_FLAT = {"in1d": "isin"}
+_AT = {"asscalar": "1.23", "trapz": "2.4", "in1d": "2.4"} | dict.fromkeys(_BUILTINS, "1.24")  # the others: 2.0
 _SINCE = {
+    "1.23": ("1.23.0", "1.26.4", "2.0.0", "2.3.0"),
     "1.24": ("1.24.0", "1.26.4", "2.0.0", "2.3.0"),
     "2.0": ("2.0.0", "2.3.0"),
+    "2.4": ("2.4.0",),
 }  # among which the names are missing
+_MODULES = lazy(
+    r"numpy\.(?:dual|lib\.(?:arraypad|arraysetops|function_base|histograms|index_tricks|nanfunctions|polynomial|"
+    r"shape_base|twodim_base|type_check|ufunclike|utils))"
+)
 _BACK = frozenset({"bool", "long"})  # numpy 2.0 has them again
-_FRAMEWORKS = hints("another-framework")
 
 
 class NumpyNames(Rule):
     code = "PRT708"
-    references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED, *_WRITTEN))
+    references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED, *_WRITTEN, *_FLAT))
+    nodes = ("Import", "ImportFrom")
+    text = r"numpy\.(?:lib|dual)\b"
 
-    def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
+    def visit(
+        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
+    ) -> Answer:
         # where nothing is computed with torch, the numpy of today is no matter of ours
-        if file.names.torch is None and (not file.facts.roads.loads or _is_of_another(file)):
+        if not matters(file):
             return None
+        if isinstance(original, (cst.Import, cst.ImportFrom)):
+            return _module(original, file)
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
         if not file.around.is_read(original):  # `np.float = np.float64`: somebody's own cure
             return None
         name = original.attr.value
-        new, version = _RENAMED.get(name, ""), "2.0"
+        # `np.trapezoid if hasattr(np, "trapezoid") else np.trapz`
+        if name == "trapz" and b"trapezoid" in file.source.words:
+            return None
+        version, new = _AT.get(name, "2.0"), _RENAMED.get(name) or _FLAT.get(name, "")
         if name in _BUILTINS:
-            new, version = _BUILTINS[name], "1.24"
+            new = _BUILTINS[name]
             node = cst.Name(new, lpar=updated.lpar, rpar=updated.rpar)
             is_free = not file.names.bound(new)
         elif name in _WRITTEN:
@@ -56,14 +80,19 @@ class NumpyNames(Rule):
             node = updated.with_changes(attr=updated.attr.with_changes(value=new))
             new, is_free = f"{original.value.value}.{new}", True
         values = (("new", new), ("old", file.text(original)), ("version", version))
-        why = "between" if name in _BACK else "gone"
+        why = "between" if name in _BACK else "flat" if name in _FLAT else "gone"
         # numpy 2's own is a type that Python's is no parent of
-        safe = name not in _BACK or not file.around.is_within(original, "isinstance")
+        safe = name not in _FLAT and (name not in _BACK or not file.around.is_within(original, "isinstance"))
         # where the project holds on to an older numpy, nothing stops
         severity = "note" if file.facts.lists.leaves_out(*_SINCE[version]) else None
         return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)
 
 
-def _is_of_another(file: RuleFile) -> bool:
-    bound = (target for bindings in file.names.imports.values() for target, _ in bindings)
-    return any(target.partition(".")[0] in _FRAMEWORKS for target in bound)
+def _module(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None:
+    if file.imported.import_guard():
+        return None
+    source = original.module if isinstance(original, cst.ImportFrom) else None
+    modules = [".".join(chain(source))] if source else imported(original)
+    old = next((name for name in modules if _MODULES.fullmatch(name)), None)
+    severity = "note" if file.facts.lists.leaves_out(*_SINCE["2.0"]) else None
+    return Hit(original, "module", values=(("old", old),), severity=severity) if old else None

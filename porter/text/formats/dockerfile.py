@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats import shell
+from porter.text.shells.images import brings_cuda
 from porter.text.shells.parse import masked, parse
 from porter.text.shells.script import Name, Script, Word
 
@@ -23,11 +24,6 @@ _PAIR = lazy(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|
 _ALONE = lazy(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
 _READ = lazy(r"\$\{?([A-Za-z_]\w*)")
 _QUOTE = lazy(r"[\"']")
-_IMAGE = lazy(
-    r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
-    r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
-)
-_CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and uses no device itself
 
 
 def read(document: Document) -> Script:
@@ -72,13 +68,7 @@ def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
     pattern = r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)" if name == "FROM" else r"[ \t]*ARG[ \t]+\w+=[\"']?([^\s\"']+)"
     match = re.match(pattern, body, re.IGNORECASE)
     image = _QUOTE.sub("", match[1]) if match else ""
-    if (
-        match
-        and _IMAGE.fullmatch(image)
-        and (name == "FROM" or "/" in image)
-        and "ascend" not in image.lower()
-        and not _CLIENT.search(image)
-    ):
+    if match and (name == "FROM" or "/" in image) and brings_cuda(image):
         yield start + match.start(1), start + match.end(1), image
 
 

@@ -13,7 +13,11 @@ from porter.text.shells.script import Name, Script, Text, Word
 
 MARK, READS = "#", "script"
 same, settled = shell.same, shell.settled
-_SET = lazy(r"^(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)", re.MULTILINE)
+# `gpu-image: BASE ?= nvidia/cuda:12.1.0` sets it for one target
+_SET = lazy(
+    r"^(?:[\w.%/-]{1,80}:[ \t]+)?(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)",
+    re.MULTILINE,
+)
 _NAMED = lazy(r"^(?:un)?export[ \t]+([A-Za-z_]\w*)[ \t]*$", re.MULTILINE)
 _READ = lazy(r"(?<!\$)\$[({]([A-Za-z_]\w*)[)}]")
 _PREFIX = lazy(r"\t[ \t]*[@+-]*[ \t]*")
