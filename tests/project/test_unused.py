@@ -81,6 +81,14 @@ USES = {
     "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
     "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
+    "a module loaded from another folder": (
+        {"lib/load.py": "import importlib\n\nimportlib.import_module(f'lib.data.{name}')\n"},
+        {"cached", "Sampler"},
+    ),
+    "a module loaded from its folder": (
+        {"lib/load.py": "import importlib\n\nimportlib.import_module('lib.' + name)\n"},
+        set(),
+    ),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
     "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
     "whoever installs it, with a program that uses it": (
@@ -88,6 +96,22 @@ USES = {
         {"cached", "Sampler"},
     ),
     "whoever it is published for": ({"setup.py": SETUP + "classifiers = []\n", "tools/run.py": PROGRAM}, set()),
+    "nobody, if its description was copied with it": (
+        {
+            "setup.py": SETUP.replace(")", ", url='https://github.com/one/the-lib', classifiers=[])"),
+            "tools/run.py": PROGRAM,
+            "README.md": "git clone https://github.com/two/ours.git\n",
+        },
+        {"cached", "Sampler"},
+    ),
+    "whoever clones it": (
+        {
+            "setup.py": SETUP.replace(")", ", url='https://github.com/one/the-lib', classifiers=[])"),
+            "tools/run.py": PROGRAM,
+            "README.md": "git clone https://github.com/one/the-lib\ngit clone https://github.com/three/data\n",
+        },
+        set(),
+    ),
     "whoever is told to install it": (
         {"setup.py": SETUP, "tools/run.py": PROGRAM, "README.md": "pip install -U the-lib\n"},
         set(),
@@ -258,6 +282,24 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor who imports it
         ({"make.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, False),
+        ({"lib/load.py": "import importlib\n\nimportlib.import_module(f'lib.{name}')\n"}, False),
+        (
+            {
+                "lib/load.py": "import importlib\n\nfor name in listed('lib'):\n    if name.endswith('_arch.py'):\n"
+                "        importlib.import_module(f'lib.{name[:-3]}')\n"
+            },
+            True,
+        ),
+        (
+            {
+                "arch/load.py": "import importlib\n\nimportlib.import_module(f'arch.{name}')\n",
+                "arch/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n",
+            },
+            False,
+        ),  # whoever is loaded by name runs what it imports
+        ({"lib/setup.py": "extension(name='thin_ext', module='lib.thin', sources=['thin.cpp'])\n"}, True),
+        ({"lib/thin.py": f'SOURCES = ["thin.cpp", "src/thin.cu"]\n{IDLE}'}, True),
+        ({"lib/setup.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
         ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
         ({"train.py": "from lib.parts import live\n"}, False),  # no program: all of it may be for others
