@@ -35,6 +35,7 @@ _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
+_REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
 _STARRED = lazy(rb"import[ \t]+\*")
 _NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
@@ -101,7 +102,19 @@ class Uses:
         if self.is_installed(home) or not self._idle.has(home):
             return False
         leading = self._idle.leading(home)
-        return not self.may_be_any(home, leading) and not any(map(self._loaded.has, leading))
+        if self.may_be_any(home, leading):
+            return False
+        return not any(self._loaded.has(path) or self._is_for_a_library(path) for path in leading)
+
+    def _is_for_a_library(self, path: str) -> bool:
+        """Whether a file registers something in a library, which may load the file: `@register_task("x")` of fairseq."""
+        marks = {mark.partition(b".")[0].decode() for mark in _REGISTERS.findall(self.text(path))}
+        return bool(marks) and any(
+            (alias or name) in marks
+            for statement in self._imports(path)
+            if not self._project.named(path, statement.module)
+            for name, alias in statement.names
+        )
 
     @cached_property
     def _idle(self) -> IdleFiles:

@@ -259,6 +259,7 @@ def thinned(points):
     return grid_cluster(points, torch.ones(3, dtype=torch.float64, device="cuda"))
 """
 BESIDE = "import torch\n\n\ndef live(x):\n    return x\n"
+REGISTERED = IDLE.replace("def thinned", "@register('thin')\ndef thinned")
 STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
 
 
@@ -298,6 +299,8 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
             False,
         ),  # whoever is loaded by name runs what it imports
         ({"lib/setup.py": "extension(name='thin_ext', module='lib.thin', sources=['thin.cpp'])\n"}, True),
+        ({"lib/__init__.py": "", "lib/thin.py": f"from lib.parts import register\n{REGISTERED}"}, True),
+        ({"lib/__init__.py": "", "lib/thin.py": f"from fairseq.tasks import register\n{REGISTERED}"}, False),
         ({"lib/thin.py": f'SOURCES = ["thin.cpp", "src/thin.cu"]\n{IDLE}'}, True),
         ({"lib/setup.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
@@ -417,4 +420,38 @@ class Longer(Kept):
     assert ("PRT636" in {f["code"] for f in found["findings"]}) == told
     assert [row["values"]["unloaded"] for row in found["left_alone"] if row["code"] == "PRT636"] == ["Kept"] * (
         not told
+    )
+
+
+ADAM = """import torch
+
+
+def optimizer(name, params):
+    if name == "sparse_adam":
+        return torch.optim.SparseAdam(params)
+    return torch.optim.Adam(params)
+
+
+optimizer("adam", torch.nn.Linear(2, 2).cuda().parameters())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "works"),
+    [
+        ({}, False),
+        ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=False)\nw_sparse = 1\n"}, False),
+        ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=True)\n"}, True),
+        ({"config.yaml": "embedding:\n  sparse: true\n"}, True),
+    ],
+)
+def test_sparse_adam_where_no_gradient_is_sparse(
+    tmp_path: Path, monkeypatch, more: dict[str, str], works: bool
+) -> None:
+    """It raises for all other gradients, on GPUs as well."""
+    write(tmp_path, {"porter.toml": "", "train.py": ADAM, **more})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT706", "train.py") in told) is works
+    assert [why.get("never") for place, why in alone if place == ("PRT706", "train.py")] == (
+        [] if works else ["sparse=True"]
     )
