@@ -126,8 +126,7 @@ def setting(
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
     keys = {"value": pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
-    marks = {"inventory": _truth}
-    return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **marks, **weight})}
+    return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **weight})}
 
 
 def kernel(text: Check, message: Check, or_list: Callable[[Check], Check]) -> Kinds:

@@ -20,7 +20,7 @@ _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
 _CALLED = ("__call__", "torch_call")  # methods that make a batch
-_READS = lazy(r"\bsuper\b|\bpad(?:ding|_to_multiple_of)?\b").search  # of what the base keeps, or calls
+_READS = lazy(r"\bsuper\b|\.pad(?:ding|_to_multiple_of)?\b").search  # of what the base keeps, or calls
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 

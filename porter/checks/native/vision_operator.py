@@ -40,6 +40,8 @@ class VisionOperator(Rule):
 
 def _is_on_host(link: Link, file: RuleFile) -> bool:
     """Whether an operator is called with a tensor of the host: `nms(boxes=torch.Tensor(found[:, :4]), ...)`."""
+    while link[1] is not None and isinstance(link[1][0], ast.Attribute):  # the link of `ops.nms` is that of `ops`
+        link = link[1]
     call = link[1] and link[1][0]
     if not isinstance(call, ast.Call) or call.func is not link[0]:
         return False
