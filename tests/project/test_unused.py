@@ -455,3 +455,14 @@ def test_sparse_adam_where_no_gradient_is_sparse(
     assert [why.get("never") for place, why in alone if place == ("PRT706", "train.py")] == (
         [] if works else ["sparse=True"]
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"), [("scripts/setup_colab.sh", True), ("colab.sh", True), ("scripts/setup_collab.sh", False)]
+)
+def test_scripts_for_google_colab(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
+    """No machine there has an NPU."""
+    write(tmp_path, {"porter.toml": "", path: "pip install tensorflow-gpu==1.12\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT843", path) in told) is not stays
+    assert (("PRT843", path) in [place for place, _ in alone]) is stays
