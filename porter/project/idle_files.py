@@ -47,7 +47,8 @@ class IdleFiles:
         """Whether nothing runs this file."""
         if path in self._live or not self._is_among_used(path):
             return False
-        return not any(self._named(stem) for stem in sorted({*map(stem_of, self.leading(path))} - {"__init__"}))
+        leading = self.leading(path)  # what one of these says about another runs as little
+        return not any(self._named(stem, leading) for stem in sorted({*map(stem_of, leading)} - {"__init__"}))
 
     def leading(self, path: str) -> set[str]:
         """The file, and all that import it, over any number of files."""
@@ -149,20 +150,23 @@ class IdleFiles:
             for node in tree.body
         )  # fmt: skip
 
-    def _named(self, stem: str) -> bool:
-        """Whether another file names this one: Python in a string, a text as a file or module, settings as a plain word."""
+    def _named(self, stem: str, leading: set[str]) -> bool:
+        """Whether a file that is none of `leading` names this one: Python in a string, a text as a file or module, settings as a plain word."""
         plain = stem.encode("utf-8", "surrogateescape")
         word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
         whole = re.compile(rb"\b%s\b" % word)
+        started = re.compile(
+            rb"\b%s(?:\.py\b|:\w)" % word
+        )  # what else a list of a package has is built, and run by nobody
 
         def names(path: str) -> bool:
-            if not self._may_say(path, plain):
+            if path in leading or not self._may_say(path, plain):
                 return False
             text = self._text(path)
             if kind_of(path) == PYTHON:
-                return quoted.search(text) is not None
+                return (started if stem_of(path) == "setup" else quoted).search(text) is not None
             return (spelled if path.endswith(_PROSE) else whole).search(text) is not None
 
         return any(map(names, self._sources)) or any(map(names, self._others))

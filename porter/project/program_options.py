@@ -33,6 +33,9 @@ _SIDE = hint("beside-the-training")  # paths of scripts that do something else t
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
 _NAMES_TRAINING = lazy(r"(?i)train|tune")  # the name of a script that trains, even if it contains `test`
 _TRAINS = lazy(r"(?i)train|tune|launch|run")  # paths of scripts that may start a training
+_QUANTIZES = lazy(
+    r"(?i)quanti[sz]|q-?lora|[48]-?bit|int[48]"
+)  # names of scripts whose training may need a library for CUDA
 # a command that starts a program with torch.distributed.launch, with its continuation lines
 _BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
 
@@ -183,6 +186,7 @@ def _is_test(path: str) -> bool:
     return bool(_TESTS.search(f"{folder}/") or _TESTS.search(name) and not _NAMES_TRAINING.search(name))
 
 
-def order(path: str) -> tuple[bool, bool, int, str]:
+def order(path: str) -> tuple[bool, bool, bool, int, str]:
     """For sorting: scripts that look most like the start of a training come first."""
-    return bool(_SIDE.search(path)), not _TRAINS.search(path), path.count("/"), path
+    name = path.rpartition("/")[2]
+    return bool(_SIDE.search(path)), not _TRAINS.search(path), bool(_QUANTIZES.search(name)), path.count("/"), path

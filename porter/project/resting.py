@@ -39,6 +39,8 @@ _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: 
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
+_SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
+_SPARSE = lazy(rb"(?<![\w.])sparse[\"']?[ \t]*[=:][ \t]*(?!False\b|false\b|None\b|=)|--sparse")
 # a drop rate above 0
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
@@ -103,6 +105,8 @@ def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callab
     reasons = {f: [*map(why, lines_of(f))] for f in told}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
+    if of_sparse := [f for f in told if (f.code, f.why) == _SPARSE_ADAM and not uses.somewhere(_SPARSE)]:
+        reasons |= {f: [("never", "sparse=True")] for f in of_sparse}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 

@@ -123,8 +123,15 @@ def _present(
         elif signal.get("imports", "") in ("", *offsets) and any(word in code.text for word in words[name]):
             package = signal.get("imports", "")
             strangers = _strangers(code.text, own | {package}) if package else frozenset()
-            if line := _first(_pattern(signal["pattern"]), code, strangers):
+            line = _first(_pattern(signal["pattern"]), code, strangers)
+            if line and _has_sources(code.text, signal.get("sources", ""), own):
                 yield name, line
+
+
+def _has_sources(text: bytes, pattern: str, own: frozenset[str]) -> bool:
+    """Whether the project has one of the files that a text names, or the text names none. Some texts are of another project."""
+    named = {name.decode("utf-8", "replace") for name in _pattern(pattern).findall(text)} if pattern else set()
+    return not named or not named.isdisjoint(own)
 
 
 def _first_words(statements: Iterable[Import]) -> set[str]:

@@ -15,6 +15,9 @@ from porter.regex import lazy
 RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
 
+# scripts that set up a machine of Google Colab, which has no NPU
+_OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")
+
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
     """The results, with such findings in their inventory. `may_stay`: whether findings of a code and message need no action."""
@@ -23,6 +26,8 @@ def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool
         if not is_only_told(finding):
             return False
         if not RESTS.isdisjoint(dict(finding.values)) or may_stay(finding.code, finding.why):
+            return True
+        if _OF_COLAB.search(finding.path):
             return True
         return finding.severity == "note" and _OF_SERVICES.search(finding.path) is not None
 

@@ -11,6 +11,7 @@ from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
 from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, imports
+from porter.project.loaded_names import LoadedNames
 from porter.project.meant_names import MeantNames, is_comment, whole_word
 from porter.project.said_words import SaidWords
 from porter.python.kept import Remember, Rows, anew, rows_of
@@ -26,14 +27,15 @@ _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MU
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
 _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
+_URL = lazy(rb"\burl[ \t]*=[ \t]*[\"']https?://git\w+\.com/[\w.-]+/([\w-]+)")  # the repository of a package
+_CLONED = lazy(rb"git clone\b[^\n]*?git\w+\.com[/:][\w.-]+/([\w-]+)")
 # names that are made at run time: looked up in the file itself, in another object, in all modules
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
-# a module is loaded by a name that is no plain string
-_LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
 # searched for before the patterns, as most files have none of these
-_LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
+_LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
+_REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
 _STARRED = lazy(rb"import[ \t]+\*")
 _NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
@@ -79,6 +81,10 @@ class Uses:
         return [path for path in self._files if kind_of(path) == PYTHON]
 
     @cached_property
+    def _known_files(self) -> frozenset[str]:
+        return frozenset(self._sources)
+
+    @cached_property
     def _meant(self) -> MeantNames:
         return MeantNames(self._sources, self.text, self._project)
 
@@ -93,8 +99,21 @@ class Uses:
 
     def is_idle(self, home: str) -> bool:
         """Whether certainly nothing runs a file."""
-        return (
-            not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home, self._idle.leading(home))
+        if self.is_installed(home) or not self._idle.has(home):
+            return False
+        leading = self._idle.leading(home)
+        if self.may_be_any(home, leading):
+            return False
+        return not any(self._loaded.has(path) or self._is_for_a_library(path) for path in leading)
+
+    def _is_for_a_library(self, path: str) -> bool:
+        """Whether a file registers something in a library, which may load the file: `@register_task("x")` of fairseq."""
+        marks = {mark.partition(b".")[0].decode() for mark in _REGISTERS.findall(self.text(path))}
+        return bool(marks) and any(
+            (alias or name) in marks
+            for statement in self._imports(path)
+            if not self._project.named(path, statement.module)
+            for name, alias in statement.names
         )
 
     @cached_property
@@ -130,7 +149,7 @@ class Uses:
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install the package of a file, and use any part of it."""
-        lists = [p for p in self._lists if home.startswith(_folder(p)) and self._installs(p)]
+        lists = [p for p in self._lists if home.startswith(self._described(p)) and self._installs(p)]
         return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
 
     def _installs(self, path: str) -> bool:
@@ -140,12 +159,17 @@ class Uses:
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
         """Whether a package is installed only for the programs beside it, and not offered to others."""
-        folder = _folder(setup)
+        folder = self._described(setup)
         package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
         key = (folder, package)
         if key not in self._programs:
             self._programs[key] = self._has_programs(folder, package) and not self._is_offered(setup, package)
         return self._programs[key]
+
+    def _described(self, setup: str) -> str:
+        """The folder whose packages a file describes: above its own where that is a package."""
+        folder = _folder(setup)
+        return folder if f"{folder}__init__.py" not in self._known_files else _folder(folder[:-1])
 
     def _has_programs(self, folder: str, package: str) -> bool:
         word, inside = _bytes(package), (f"{folder}{package}/", f"{folder}src/{package}/")
@@ -162,14 +186,15 @@ class Uses:
         names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
         asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
         installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
-        texts = (self.text(path) for path in self._files if path.endswith((".md", ".rst")))
-        return any(map(_PUBLISHED.search, lists)) or any(b"install" in text and installs.search(text) for text in texts)
+        texts = [self.text(path) for path in self._files if path.endswith((".md", ".rst"))]
+        if any(b"install" in text and installs.search(text) for text in texts):
+            return True
+        return any(map(_PUBLISHED.search, lists)) and not _is_of_another(lists, texts)
 
     def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
         """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
         folder, _, stem = home.removesuffix(".py").rpartition("/")
-        top = home.partition("/")[0]
-        if any("/" not in p or p.partition("/")[0] == top for p in self._loading):
+        if self._loaded.has(home):
             return True
         names, starred = {name.encode() for name in (stem, *folder.split("/"))}, _starred(stem.encode())
         found = any(p != home and not names.isdisjoint(modules) for p, modules in self._looking_up.items()) or any(
@@ -178,9 +203,8 @@ class Uses:
         return found or _LOOKED_UP.search(self.text(home)) is not None
 
     @cached_property
-    def _loading(self) -> list[str]:
-        """The files that load modules by names made at run time."""
-        return [p for p in self._sources if _says(text := self.text(p), _LOADS) and _LOADED.search(text)]
+    def _loaded(self) -> LoadedNames:
+        return LoadedNames(self._sources, self.text)
 
     @cached_property
     def _looking_up(self) -> dict[str, set[bytes]]:
@@ -239,6 +263,15 @@ class Uses:
             near = [path for path in paths if path.startswith(folder)]
             self._sorted = {folder: [*near, *(path for path in paths if not path.startswith(folder))]}
         return self._sorted[folder]
+
+
+def _is_of_another(lists: Iterable[bytes], texts: Iterable[bytes]) -> bool:
+    """Whether a package was copied with its description: that names a repository, and users clone another one."""
+    own, cloned = (
+        {name for text in several for name in pattern.findall(text)}
+        for several, pattern in ((lists, _URL), (texts, _CLONED))
+    )
+    return bool(own and cloned) and own.isdisjoint(cloned)
 
 
 def _says(text: bytes, words: Iterable[bytes]) -> bool:

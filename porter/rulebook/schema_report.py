@@ -36,6 +36,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "import": list_of(name),
                 "imports": name,
                 "only": list_of(text),
+                "sources": pattern,
             },
         ),
         "route": (

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
+_CALLED = ("__call__", "torch_call")  # methods that make a batch
+_READS = lazy(r"\bsuper\b|\.pad(?:ding|_to_multiple_of)?\b").search  # of what the base keeps, or calls
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
@@ -86,6 +88,8 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
         return "collate"
     given = {k.arg: constant(k.value) for k in call.keywords}
     if given.get("padding") in (True, "longest"):
+        if call_name(call.func) == "__init__" and _pads_itself(scene, link):
+            return None
         return "tokenizer" if given.keys().isdisjoint({"pad_to_multiple_of", None}) else None
     if getattr(call.func, "id", "") != "max" or len(call.args) != 1 or call.args[0].__class__ is ast.Starred:
         return None
@@ -93,6 +97,14 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
         return None
     reach = scene.flows.reach(function, call, SIZE)
     return "by-hand" if reach is not None and reach.operators or _fills_up(scene, link, function) else None
+
+
+def _pads_itself(scene: Scene, link: Link) -> bool:
+    """Whether `super().__init__(tokenizer, padding=True)` is of a class with another `__call__`, which reads nothing of what the
+    base is given."""
+    owner = scene.owner(link)
+    called = [ast.unparse(s) for s in owner.body if getattr(s, "name", "") in _CALLED] if owner is not None else []
+    return bool(called) and not any(map(_READS, called))
 
 
 def _fills_up(scene: Scene, link: Link, function: Link) -> bool:

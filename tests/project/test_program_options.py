@@ -21,6 +21,8 @@ STARTS = b"torchrun main.py\n"
         (["train_and_eval.sh"], "train_and_eval.sh"),
         (["contest/run.sh"], "contest/run.sh"),
         (["latest.sh"], "latest.sh"),
+        (["quantized_finetune.sh", "train_sft.sh"], "train_sft.sh"),
+        (["run_qlora.sh"], "run_qlora.sh"),
     ],
 )
 def test_what_starts_a_test_is_not_the_training(paths: list[str], expected: str) -> None:

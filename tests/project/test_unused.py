@@ -81,6 +81,14 @@ USES = {
     "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
     "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
+    "a module loaded from another folder": (
+        {"lib/load.py": "import importlib\n\nimportlib.import_module(f'lib.data.{name}')\n"},
+        {"cached", "Sampler"},
+    ),
+    "a module loaded from its folder": (
+        {"lib/load.py": "import importlib\n\nimportlib.import_module('lib.' + name)\n"},
+        set(),
+    ),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
     "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
     "whoever installs it, with a program that uses it": (
@@ -88,6 +96,22 @@ USES = {
         {"cached", "Sampler"},
     ),
     "whoever it is published for": ({"setup.py": SETUP + "classifiers = []\n", "tools/run.py": PROGRAM}, set()),
+    "nobody, if its description was copied with it": (
+        {
+            "setup.py": SETUP.replace(")", ", url='https://github.com/one/the-lib', classifiers=[])"),
+            "tools/run.py": PROGRAM,
+            "README.md": "git clone https://github.com/two/ours.git\n",
+        },
+        {"cached", "Sampler"},
+    ),
+    "whoever clones it": (
+        {
+            "setup.py": SETUP.replace(")", ", url='https://github.com/one/the-lib', classifiers=[])"),
+            "tools/run.py": PROGRAM,
+            "README.md": "git clone https://github.com/one/the-lib\ngit clone https://github.com/three/data\n",
+        },
+        set(),
+    ),
     "whoever is told to install it": (
         {"setup.py": SETUP, "tools/run.py": PROGRAM, "README.md": "pip install -U the-lib\n"},
         set(),
@@ -235,6 +259,7 @@ def thinned(points):
     return grid_cluster(points, torch.ones(3, dtype=torch.float64, device="cuda"))
 """
 BESIDE = "import torch\n\n\ndef live(x):\n    return x\n"
+REGISTERED = IDLE.replace("def thinned", "@register('thin')\ndef thinned")
 STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
 
 
@@ -258,6 +283,26 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"lib/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor who imports it
         ({"make.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, False),
+        ({"lib/load.py": "import importlib\n\nimportlib.import_module(f'lib.{name}')\n"}, False),
+        (
+            {
+                "lib/load.py": "import importlib\n\nfor name in listed('lib'):\n    if name.endswith('_arch.py'):\n"
+                "        importlib.import_module(f'lib.{name[:-3]}')\n"
+            },
+            True,
+        ),
+        (
+            {
+                "arch/load.py": "import importlib\n\nimportlib.import_module(f'arch.{name}')\n",
+                "arch/cloud.py": "from lib.thin import thinned\n\n\ndef f():\n    thinned(2)\n",
+            },
+            False,
+        ),  # whoever is loaded by name runs what it imports
+        ({"lib/setup.py": "extension(name='thin_ext', module='lib.thin', sources=['thin.cpp'])\n"}, True),
+        ({"lib/__init__.py": "", "lib/thin.py": f"from lib.parts import register\n{REGISTERED}"}, True),
+        ({"lib/__init__.py": "", "lib/thin.py": f"from fairseq.tasks import register\n{REGISTERED}"}, False),
+        ({"lib/thin.py": f'SOURCES = ["thin.cpp", "src/thin.cu"]\n{IDLE}'}, True),
+        ({"lib/setup.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
         ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
         ({"train.py": "from lib.parts import live\n"}, False),  # no program: all of it may be for others
@@ -376,3 +421,48 @@ class Longer(Kept):
     assert [row["values"]["unloaded"] for row in found["left_alone"] if row["code"] == "PRT636"] == ["Kept"] * (
         not told
     )
+
+
+ADAM = """import torch
+
+
+def optimizer(name, params):
+    if name == "sparse_adam":
+        return torch.optim.SparseAdam(params)
+    return torch.optim.Adam(params)
+
+
+optimizer("adam", torch.nn.Linear(2, 2).cuda().parameters())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "works"),
+    [
+        ({}, False),
+        ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=False)\nw_sparse = 1\n"}, False),
+        ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=True)\n"}, True),
+        ({"config.yaml": "embedding:\n  sparse: true\n"}, True),
+    ],
+)
+def test_sparse_adam_where_no_gradient_is_sparse(
+    tmp_path: Path, monkeypatch, more: dict[str, str], works: bool
+) -> None:
+    """It raises for all other gradients, on GPUs as well."""
+    write(tmp_path, {"porter.toml": "", "train.py": ADAM, **more})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT706", "train.py") in told) is works
+    assert [why.get("never") for place, why in alone if place == ("PRT706", "train.py")] == (
+        [] if works else ["sparse=True"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"), [("scripts/setup_colab.sh", True), ("colab.sh", True), ("scripts/setup_collab.sh", False)]
+)
+def test_scripts_for_google_colab(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
+    """No machine there has an NPU."""
+    write(tmp_path, {"porter.toml": "", path: "pip install tensorflow-gpu==1.12\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT843", path) in told) is not stays
+    assert (("PRT843", path) in [place for place, _ in alone]) is stays

@@ -173,6 +173,25 @@ def test_the_plan_fits_the_route(report, name):
         assert ready["places"] and doc["route"]["head"]["en"].format(**ready, left=0)
 
 
+EXTENSION = "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('ops', sources=[{}])\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "name"),
+    [
+        ("'src/scale.cu'", "kernels"),
+        ("'src/other.cu'", "rename"),
+        ("*glob('src/*.cu')", "kernels"),
+        ("*given", "kernels"),
+    ],
+)
+def test_an_extension_whose_sources_are_not_here_decides_nothing(report, sources, name):
+    """Such a setup.py was copied from another project."""
+    kernel = "__global__ void scale(float* x) { x[threadIdx.x] = 1; }\n"
+    code = {"a.py": "import torch\ntorch.ones(2).cuda()\n", "src/scale.cu": kernel}
+    assert report({"setup.py": EXTENSION.format(sources), **code})["route"]["name"] == name
+
+
 def test_what_porter_wrote_is_no_support_of_npus_that_the_repository_brought_along(tmp_path, monkeypatch):
     code = "import torch\ntorch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
     porter: Porter = made(monkeypatch, tmp_path / "r", {"a.py": code, "b.py": code})

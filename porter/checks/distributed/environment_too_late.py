@@ -39,8 +39,16 @@ class EnvironmentTooLate(Rule):
         touched = file.tensors.touched_before(literal.link)
         if touched is None:
             return None
-        why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"
-        return Hit(original, why, values=(("name", touched),))
+        return Hit(original, _why(literal.name, touched), values=(("name", touched),))
+
+
+def _why(name: str, touched: str) -> str:
+    called = touched.rpartition(".")[2]
+    if called == "set_device" and name.endswith(
+        "_VISIBLE_DEVICES"
+    ):  # it starts CUDA too, so a GPU ignores the variable as well
+        return "chosen"
+    return "asked" if called in QUESTIONS else "late"
 
 
 def _of_npus(original: cst.Assign, file: RuleFile) -> Hit | None:
@@ -53,7 +61,7 @@ def _of_npus(original: cst.Assign, file: RuleFile) -> Hit | None:
         return None
     name, at = str(constant(target.slice)), original.targets[0].target
     if OF_NPUS.match(name) and (touched := file.tensors.touched_before(link)) is not None:
-        return Hit(at, "asked" if touched.rpartition(".")[2] in QUESTIONS else "late", values=(("name", touched),))
+        return Hit(at, _why(name, touched), values=(("name", touched),))
     if OF_HCCL.match(name) and (grouped := file.tensors.grouped_before(link)) is not None:
         return Hit(at, "grouped", values=(("name", grouped),))
     return None

@@ -13,7 +13,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.regex import lazy
-from porter.training import fixed_masks, mask_queries
+from porter.training import fixed_masks, host_masks, mask_queries
 from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
@@ -55,6 +55,8 @@ class DataDependentShape(BatchRule):
         link = scene.link_of(original, ast.Subscript)
         if link is not None and fixed_masks.is_fixed(link[0].slice, scene, link):
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
+        if link is not None and host_masks.selects_on_host(link[0].slice, scene, link):
+            return None
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
             values = file.tensors.followed(original, SHAPE)

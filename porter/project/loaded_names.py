@@ -1,0 +1,57 @@
+"""Says which modules of a project may be loaded by names that are made at run time.
+
+`import_module(f"models.archs.{name}")` loads modules of models/archs alone; where the file that says so lists those whose
+names end in `_arch.py`, only these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from porter.regex import lazy
+
+# a module is loaded by a name that is no plain string
+_LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
+# the text with which the name begins, up to its last dot: `f"models.{name}"`, `"models." + name`, `"models.%s" % name`
+_PREFIX = lazy(rb"[rfRF]{0,2}[\"'](\w[\w.]*)\.(?:[\"'][ \t]*\+|%s|\{)")
+_LISTED = lazy(rb"\.endswith\([ \t]*[\"'](\w+)\.py[\"']")
+_LOADS = (b"import_module", b"__import__")  # searched for before the patterns, as most files have none of these
+
+
+class _Load(NamedTuple):
+    file: str
+    prefix: str  # ".models.archs."; "" where it is not known
+    suffix: str  # with which the names of the files end
+
+
+class LoadedNames:
+    """What the files of a project load by such names. `sources`: its Python files."""
+
+    def __init__(self, sources: Iterable[str], text: Callable[[str], bytes]) -> None:
+        self._sources, self._text = sources, text
+
+    def has(self, path: str) -> bool:
+        """Whether a file may be loaded by its name."""
+        top = path.partition("/")[0]
+        dotted = "." + path.removesuffix(".py").replace("/", ".")
+        return any(
+            load.prefix in dotted and dotted.endswith(load.suffix)
+            if load.prefix
+            else "/" not in load.file or load.file.partition("/")[0] == top
+            for load in self._loads
+        )
+
+    @cached_property
+    def _loads(self) -> list[_Load]:
+        texts = ((path, self._text(path)) for path in self._sources)
+        return [load for path, text in texts if any(word in text for word in _LOADS) for load in _loads(path, text)]
+
+
+def _loads(path: str, text: bytes) -> Iterable[_Load]:
+    suffixes = {suffix.decode() for suffix in _LISTED.findall(text)}
+    suffix = suffixes.pop() if len(suffixes) == 1 else ""
+    for match in _LOADED.finditer(text):
+        prefix = _PREFIX.match(text, match.end())
+        yield _Load(path, f".{prefix[1].decode()}." if prefix else "", suffix if prefix else "")
