@@ -140,6 +140,26 @@ def test_a_mesh_of_one_dimension_splits_no_group(shape, splits):
     assert ("PRT217" in {finding.code for finding in found}) is splits
 
 
+@pytest.mark.parametrize(
+    ("shape", "chosen", "auto"),
+    [
+        ("(2, n)", "torch.cuda.set_device(device)", True),
+        ("(2, n)", "print(device)", False),
+        ("shape", "torch.cuda.set_device(device)", False),
+        ("(2, *shape)", "torch.cuda.set_device(device)", False),
+    ],
+)
+def test_device_id_goes_unasked_where_a_split_is_certain_and_the_device_is_chosen_otherwise(shape, chosen, auto):
+    text = (
+        f"import torch\nimport torch.distributed as dist\ndevice = torch.device('cuda', 0)\n{chosen}\n"
+        "dist.init_process_group('nccl', device_id=torch.device('cuda', 0))\n"
+        f"mesh = dist.init_device_mesh('cuda', {shape})\n"
+    )
+    after = apply(text.encode(), analyse("a.py", text.encode(), open_session(target=Target(torch_npu="2.13.0"))).auto)
+    assert (b"init_process_group('hccl')" in after) is auto, after
+    assert (b"device_id=torch.device('npu', 0)" in after) is not auto, after
+
+
 GLOO = b"""import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -12,6 +12,7 @@ _GROUP = {"torch.distributed.init_process_group", "torch.distributed.distributed
 _MESH = frozenset(
     f"torch.distributed.{module}init_device_mesh" for module in ("", "device_mesh.", "tensor.", "_tensor.")
 )
+_CHOICE = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 _SINCE = (2, 13)  # of torch, which asks there for any accelerator and no longer for CUDA
 
 
@@ -23,17 +24,29 @@ class BoundGroupSplit(Rule):
         bound = positional(original, None, ("device_id",))
         if bound is None or bound[0] is None or bound[1] is None or file.target.torch < _SINCE:
             return None
-        if not any(_has_dimensions(link[1][0]) for link in file.meaning.mentions.of(_MESH)):
+        meshes = [link[1][0] for link in file.meaning.mentions.of(_MESH)]
+        if not any(map(_has_dimensions, meshes)):
             return None
+        # torch raises for certain, and the device is chosen without device_id
+        safe = any(map(_shows_dimensions, meshes)) and bool(file.meaning.mentions.of(_CHOICE))
         args = [arg for number, arg in enumerate(updated.args) if number != bound[0]]
         if args and bound[0] == len(args):
             args[-1] = args[-1].with_changes(comma=updated.args[-1].comma)
-        return Hit(bound[1], "bound", new=updated.with_changes(args=args))
+        return Hit(bound[1], "bound", new=updated.with_changes(args=args), safe=safe)
 
 
 def _has_dimensions(call: ast.AST) -> bool:
     """Whether the shape that is given has several; one that cannot be seen has."""
+    shape = _shape(call)
+    return shape is not None and not (isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) < 2)
+
+
+def _shows_dimensions(call: ast.AST) -> bool:
+    shape = _shape(call)
+    return isinstance(shape, (ast.Tuple, ast.List)) and sum(not isinstance(size, ast.Starred) for size in shape.elts) > 1
+
+
+def _shape(call: ast.AST) -> ast.expr | None:
     if not isinstance(call, ast.Call):
-        return False
-    shapes = [word.value for word in call.keywords if word.arg == "mesh_shape"] or call.args[1:2]
-    return bool(shapes) and not (isinstance(shapes[0], (ast.Tuple, ast.List)) and len(shapes[0].elts) < 2)
+        return None
+    return next((word.value for word in call.keywords if word.arg == "mesh_shape"), next(iter(call.args[1:2]), None))
