@@ -1,6 +1,6 @@
 """Runs programs, and files of facts, on the virtual NPU.
 
-A file of facts (tests/virtual_npu/*.py) is run on the device by one child process; each of its facts becomes one test.
+Files of facts (tests/virtual_npu/*.py) are run on the device by child processes; each of their facts becomes one test.
 The names are read from the source, so that collecting needs no torch.
 """
 
@@ -21,6 +21,8 @@ from porter.verify.interpreter import Interpreter
 
 FACTS = Path(__file__).with_name("virtual_npu")
 _SECONDS = 240
+# files that share a process, as to import torch_npu takes longer than most of them; others have one of their own
+_TOGETHER = (("attention", "fused", "fused_more", "optimisers"), ("detection", "refusals", "tensors"))
 _BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
 _DISPATCHER = """
 import json, torch, torch_npu
@@ -49,10 +51,11 @@ class Answers:
     code: int | None
     tail: str
 
-    def check(self, fact: str) -> None:
-        if fact not in self.said:
+    def check(self, file: str, fact: str) -> None:
+        name = f"{file}.{fact}"
+        if name not in self.said:
             raise AssertionError(f"the process ended (exit {self.code}) before this fact:\n{self.tail}")
-        assert not self.said[fact], self.said[fact]
+        assert not self.said[name], self.said[name]
 
 
 @dataclass
@@ -83,10 +86,13 @@ class VirtualNpu:
         return json.loads(done.stdout)
 
     def begin(self, names: Iterable[str]) -> None:
-        """Runs these files of facts, two at a time."""
-        for name in names:
+        """Runs these files of facts in two processes at a time."""
+        wanted = dict.fromkeys(name for name in names if name not in self.known)
+        for name in wanted:
+            group = next((group for group in _TOGETHER if name in group), (name,))
             if name not in self.known:
-                self.known[name] = self.pool.submit(self._ask, name)
+                shared = [other for other in group if other in wanted]
+                self.known |= dict.fromkeys(shared, self.pool.submit(self._ask, *shared))
 
     def facts(self, name: str) -> Answers:
         self.begin([name])
@@ -106,12 +112,12 @@ class VirtualNpu:
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
 
-    def _ask(self, name: str) -> Answers:
-        ranks = 2 if name.startswith("ranks") else 1
-        answers = self.folder / f"{name}.jsonl"
+    def _ask(self, *names: str) -> Answers:
+        ranks = 2 if "ranks" in names else 1
+        answers = self.folder / f"{names[0]}.jsonl"
         launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"] if ranks > 1 else []
         try:
-            done = self.run([*launcher, str(FACTS / "run.py"), name, str(answers)])
+            done = self.run([*launcher, str(FACTS / "run.py"), str(answers), *names])
             code, output = done.returncode, done.stdout + done.stderr
         except subprocess.TimeoutExpired as late:
             code, output = None, str(late)

@@ -1,4 +1,4 @@
-"""`run.py FILE ANSWERS`: runs the facts of FILE on the device and writes what each one said."""
+"""`run.py ANSWERS FILE...`: runs the facts of each FILE on the device and writes what each one said."""
 
 import importlib
 import json
@@ -7,20 +7,23 @@ import sys
 import traceback
 
 
-def main(name, answers):
-    module = importlib.import_module(name)
+def main(answers, *names):
     rank = os.environ.get("RANK", "0")
     path = answers.removesuffix(".jsonl") + f".{rank}.jsonl"
     with open(path, "w", encoding="utf-8", buffering=1) as stream:
-        for key, function in list(vars(module).items()):
-            if not key.startswith("fact_"):
-                continue
+        for module in map(importlib.import_module, names):
+            for key, text in _facts(module):
+                stream.write(json.dumps([f"{module.__name__}.{key}", text]) + "\n")
+            if hasattr(module, "end"):
+                module.end()
+
+
+def _facts(module):
+    for key, function in list(vars(module).items()):
+        if key.startswith("fact_"):
             fact = key.removeprefix("fact_")
             for case in getattr(function, "cases", [None]):
-                text = _ask(function, case)
-                stream.write(json.dumps([fact if case is None else f"{fact}[{case}]", text]) + "\n")
-    if hasattr(module, "end"):
-        module.end()
+                yield (fact if case is None else f"{fact}[{case}]"), _ask(function, case)
 
 
 def _ask(function, case):

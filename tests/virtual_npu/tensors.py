@@ -300,3 +300,11 @@ def fact_double_power_is_computed_in_single():
 def fact_math_is_that_of_the_cpu():
     x = torch.linspace(0.1, 3, 50)
     agree(lambda x: torch.exp(x).log1p() * math.pi, lambda x: torch.exp(x).log1p() * math.pi, x, tolerance=0)
+
+
+@over("true_divide", "divide", "subtract", "multiply")
+def fact_no_api_of_torch_loses_its_gradient(name):
+    """A kernel for an operator that is made of others would hide their derivatives."""
+    x = torch.ones(3).npu().requires_grad_()
+    getattr(torch, name)(x, 2.0 * x.detach()).sum().backward()
+    is_(x.grad is not None, True)

@@ -43,7 +43,8 @@ def _has_dimensions(call: ast.AST) -> bool:
 
 def _shows_dimensions(call: ast.AST) -> bool:
     shape = _shape(call)
-    return isinstance(shape, (ast.Tuple, ast.List)) and sum(not isinstance(size, ast.Starred) for size in shape.elts) > 1
+    sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else []
+    return sum(not isinstance(size, ast.Starred) for size in sizes) > 1
 
 
 def _shape(call: ast.AST) -> ast.expr | None:

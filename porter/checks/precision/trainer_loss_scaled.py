@@ -9,7 +9,8 @@ from porter.engine.rule_file import RuleFile
 _OF_TRL = ("SFT", "DPO", "GRPO", "KTO", "ORPO", "CPO", "Reward")
 _FUSED, _PLAIN = "adamw_torch_fused", "adamw_torch"
 _DEFAULT_SINCE = (2, 8)  # of torch: from there on the fused one is what `optim` is, unless it is said
-_ANY_DEVICE = ("torch.cuda.is_available", "torch.accelerator.is_available")  # what `fp16` is then, where it trains on one
+# `fp16` is then on wherever it trains on a device
+_ANY_DEVICE = ("torch.cuda.is_available", "torch.accelerator.is_available")
 _OTHERS = ("deepspeed", "fsdp", "fsdp_config")  # scale in their own way
 
 
