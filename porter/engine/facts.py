@@ -58,6 +58,15 @@ class Saved(NamedTuple):
     program: str  # the folder of the program that saves it, with its slash; other programs load other files
     keys: tuple[str, ...]
     held: str  # the first key whose value is neither a tensor nor plain; "" where there is none
+    of_rates: bool = False  # it is plain but for the learning rates of an optimizer, which numpy computes
+
+
+class Restored(NamedTuple):
+    """A call of a function that reads of a checkpoint what its keywords name: `restore(path, optimizer=optimizer)`."""
+
+    path: str
+    function: str
+    keywords: tuple[str, ...]
 
 
 class OwnCode(NamedTuple):
@@ -284,6 +293,7 @@ class Facts:
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()
     saved: tuple[Saved, ...] = ()  # dictionaries that programs save; () where none of them holds an object
+    restored: tuple[Restored, ...] = ()
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""

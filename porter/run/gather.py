@@ -25,6 +25,7 @@ from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import lists_of
 from porter.project.program_options import by_module, launcher, takes
+from porter.project.restored import restored
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
@@ -135,6 +136,7 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
+    saved = saved_objects(gathered.texts, parse, files, kept)
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
         own=own,
@@ -155,7 +157,8 @@ def _gather(
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(with_steps, kept, asked, calls),
-        saved=saved_objects(gathered.texts, parse, files, kept),
+        saved=saved,
+        restored=restored(gathered.texts, parse) if saved else (),
         roads=replace(roads, installed=tuple(sorted(beside))),
     )
     return facts, survey

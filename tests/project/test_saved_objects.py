@@ -44,7 +44,7 @@ def test_which_dictionary_is_meant():
     def meant(*keys):
         return saved_with(saved, frozenset(keys), "d.py")
 
-    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
+    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args", False)
     assert meant("g", "model") and not meant("g", "other")
     assert meant("model") is None, "a.py saves it without settings"
     assert meant() is None, "nobody knows what is read"

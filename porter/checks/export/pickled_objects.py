@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.export import loaded_objects, loaded_uses
+from porter.checks.export import loaded_keys, loaded_objects
 from porter.checks.export.saved_here import object_saved
+from porter.engine.facts import Saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
-from porter.project.saved_objects import saved_with
+from porter.engine.rule_file import Link, RuleFile
+from porter.project.saved_objects import restored_with, saved_with
 from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
@@ -82,8 +83,20 @@ class PickledObjects(Rule):
         link = file.scene.link(original)
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
-        known = file.facts.saved
-        saved = saved_with(known, loaded_uses.keys(link[1], file), file.path) if known and link else None
+        saved = _saved_elsewhere(link[1], file) if link and file.facts.saved else None
         if saved is None:
             return None
-        return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))
+        about = "rates" if saved.of_rates else "saved"
+        return Hit(original.func, about, new=new, values=(("name", saved.held), ("writer", saved.path)))
+
+
+def _saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
+    """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
+    if (saved := saved_with(file.facts.saved, loaded_keys.keys(call, file), file.path)) is not None:
+        return saved
+    function = loaded_keys.named_by_callers(call, file)
+    if function is None:
+        return None
+    own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    calls = [row for row in file.facts.restored if row.function == function.name]
+    return restored_with(file.facts.saved, ((row.path, frozenset(row.keywords) - own) for row in calls))
