@@ -91,6 +91,7 @@ class _Project:
     def __init__(self, texts: Mapping[str, bytes], parse: Parse):
         self._texts, self._parse = texts, parse
         self._modules: dict[str, _Module | None] = {}
+        self._known: dict[tuple[Node, int], frozenset[Place]] = {}
 
     def module(self, path: str) -> _Module | None:
         if path not in self._modules:
@@ -100,8 +101,11 @@ class _Project:
 
     def computed(self, value: Node, at: _At, deep: int) -> frozenset[Place]:
         """Where numpy computes a value; nowhere where it is none of numpy's, or nobody can tell."""
-        if not deep:
-            return frozenset()
+        if deep > 0 and (value, deep) not in self._known:
+            self._known[value, deep] = self._computed(value, at, deep)
+        return self._known.get((value, deep), frozenset())
+
+    def _computed(self, value: Node, at: _At, deep: int) -> frozenset[Place]:
         match value:
             case ast.Call():
                 return self._of_call(value, at, deep)

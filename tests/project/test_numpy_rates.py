@@ -66,3 +66,8 @@ def test_who_uses_a_schedule():
     assert not has_rates("train.py", b"from timm.schedules import cosine\n", places)
     assert not has_rates("train.py", b"from lib.schedules import linear\n", places)
     assert not has_rates("train.py", b"from lib import schedules\nschedules.linear(3)  # cosine\n", places)
+
+
+def test_functions_that_call_each_other_end():
+    text = b"def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nfor p in o.param_groups:\n    p['lr'] = f(np.e)\n"
+    assert not numpy_rates({"a.py": b"import numpy as np\n" + text}, parse)
