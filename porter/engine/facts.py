@@ -294,6 +294,9 @@ class Facts:
     roads: Roads = Roads()
     saved: tuple[Saved, ...] = ()  # dictionaries that programs save; () where none of them holds an object
     restored: tuple[Restored, ...] = ()
+    shipped: tuple[
+        tuple[str, str], ...
+    ] = ()  # (name by which it is loaded, object that it holds) of files of the project
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""

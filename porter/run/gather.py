@@ -30,6 +30,7 @@ from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
 from porter.project.shim_programs import shimmed, under_shims
+from porter.project.shipped_files import shipped_objects
 from porter.project.unmoved import unmoved_places
 from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
@@ -159,6 +160,7 @@ def _gather(
         served=served(with_steps, kept, asked, calls),
         saved=saved,
         restored=restored(gathered.texts, parse) if saved else (),
+        shipped=shipped_objects(root, gathered.texts, files),
         roads=replace(roads, installed=tuple(sorted(beside))),
     )
     return facts, survey

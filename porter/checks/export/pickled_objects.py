@@ -59,6 +59,14 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
     return made.startswith((b"io.BytesIO(", b"BytesIO("))
 
 
+def _shipped(original: cst.Call, file: RuleFile) -> str:
+    """An object in the file that is loaded, where that is one of the project."""
+    path = original.args[0].value if original.args and file.facts.shipped else None
+    if not isinstance(path, cst.SimpleString):
+        return ""
+    return next((held for name, held in file.facts.shipped if name == path.evaluated_value), "")
+
+
 class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load"}
@@ -76,6 +84,8 @@ class PickledObjects(Rule):
             whole = "__dict__"
         if whole:
             return Hit(original.func, "objects", new=new, values=(("name", whole),))
+        if shipped := _shipped(original, file):
+            return Hit(original.func, "shipped", new=new, values=(("held", shipped),))
         if _is_received(original, file):
             return Hit(original.func, "received", new=new)
         if asked := loaded_objects.asked(original, file):
