@@ -29,6 +29,7 @@ from porter.project.restored import restored
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
+from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
 from porter.project.shipped_files import shipped_objects
 from porter.project.unmoved import unmoved_places
@@ -160,6 +161,7 @@ def _gather(
         served=served(with_steps, kept, asked, calls),
         saved=saved,
         restored=restored(gathered.texts, parse) if saved else (),
+        on_host=keys_on_host(gathered.texts, parse, files),
         shipped=shipped_objects(root, gathered.texts, files),
         roads=replace(roads, installed=tuple(sorted(beside))),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.export import loaded_uses, prefilters, saved_here
+from porter.checks.export import loaded_keys, loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -48,7 +48,7 @@ class LoadWithoutMapLocation(Rule):
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
-        if saved or link and is_never_reached(file, link):
+        if saved or _is_on_host(loaded[1], file) or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
@@ -78,6 +78,12 @@ class LoadWithoutMapLocation(Rule):
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
+
+
+def _is_on_host(call: Link, file: RuleFile) -> bool:
+    """Whether the program moves to the CPU all that it saves under the keys that are read."""
+    known = {key for program, key in file.facts.on_host if file.path.startswith(program)}
+    return bool(known) and not known.isdisjoint(read := loaded_keys.keys(call, file)) and read <= known
 
 
 def _is_of_the_other_branch(call: Link) -> bool:
