@@ -17,7 +17,7 @@ Parse = Callable[[bytes], "ast.Module | None"]
 _MOVED = lazy(rb"\][ \t]*=[ \t]*\w+(?:\.\w+\(\))*\.cpu\(\)")
 _SAVE = b"torch.save("
 _WEIGHTS = lazy(r"(?i)state|ckpt|checkpoint|model|net|weight|param|save")  # names of what may hold some
-_Saver = tuple[Node, Node]  # the function that saves, and what stands for the key
+_Saver = tuple[Node, Node, str]  # the function that saves, what stands for the key, and the name of what it moved
 
 
 def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -48,7 +48,7 @@ def _savers(tree: ast.Module | None) -> Iterator[_Saver]:
             if isinstance(node, ast.Assign) and getattr(node.value, "id", "") in moved:
                 target = node.targets[0]
                 if isinstance(target, ast.Subscript) and ast.unparse(target.value) in saved:
-                    yield function, target.slice
+                    yield function, target.slice, getattr(node.value, "id", "")
 
 
 def _is_save(call: ast.Call) -> bool:
@@ -74,7 +74,7 @@ def _moved(node: Node) -> str:
 
 def _keys(saver: _Saver, texts: Mapping[str, bytes], parse: Parse) -> Iterator[str]:
     """The keys that a function saves with: the default of the parameter that they come from, and what calls give for it."""
-    function, key = saver
+    function, key, _ = saver
     if isinstance(word := constant(key), str):
         yield word
         return
@@ -98,9 +98,15 @@ def _words(value: Node) -> list[str]:
 def _saves_else(data: bytes, parse: Parse, savers: list[_Saver], keys: set[str]) -> bool:
     """Whether a file may save something under one of the keys that no saver has moved."""
     tree = parse(data)
-    if tree is None or any(not keys.isdisjoint(entries) for entries in dictionaries(tree, data, {})):
+    moved = {name for _, _, name in savers}
+    if tree is None or any(
+        getattr(values[0], "id", "") not in moved
+        for entries in dictionaries(tree, data, {})
+        for key, values in entries.items()
+        if key in keys
+    ):
         return True
-    own = {ast.unparse(function) for function, _ in savers}
+    own = {ast.unparse(function) for function, _, _ in savers}
     known = {id(n) for f in walk(tree) if f.__class__ in FUNCTIONS[:2] and ast.unparse(f) in own for n in walk(f)}
     written = {
         name for f in walk(tree) if f.__class__ is ast.Assign and f.value.__class__ is ast.Dict for name in _names(f)
