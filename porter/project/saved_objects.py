@@ -166,9 +166,11 @@ def _is_copied_module(value: Node) -> bool:
 
 def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:
     """A dictionary with an object that the program of a file saves and that has these keys. If other programs may write such
-    keys, too: only if every dictionary with the keys holds an object. One key of those does not tell a checkpoint with an
-    optimizer from weights."""
+    keys, too: only if every dictionary with the keys holds an object, or the file itself saves one and reads several keys. One
+    of those keys does not tell a checkpoint with an optimizer from weights."""
     fitting = [row for row in saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
+    if len(keys) > 1 and (own := next((row for row in fitting if row.held and row.path == path), None)):
+        return own
     if keys <= _COMMON and not all(row.held for row in fitting):
         return None
     of_rates = [row for row in fitting if row.of_rates]
