@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node, on_lines
@@ -11,7 +12,10 @@ from porter.python.walks import children
 from porter.regex import lazy
 
 NUMPY = frozenset({"np", "numpy"})
-Entries = dict[str, tuple[Node, Node]]  # by key: a value as it is written, and what that name is set to once
+_OF_OBJECTS = frozenset(
+    "state_dict step zero_grad parameters named_parameters".split()
+)  # methods of modules, optimizers
+_OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]*)[\])]")
@@ -28,6 +32,17 @@ def records(texts: Iterable[bytes]) -> dict[str, tuple[str, ...]]:
     return found
 
 
+class Value(NamedTuple):
+    """What stands under a key."""
+
+    written: Node
+    once: Node  # what the name is set to, if that is one thing; else the same
+    is_object: bool  # the function that saves it uses it as a module or an optimizer
+
+
+Entries = dict[str, Value]
+
+
 class _Function:
     """What one function, or the file outside of functions, makes of its names."""
 
@@ -37,6 +52,7 @@ class _Function:
         self.inside: dict[str, list[Node]] = {}  # `x[i]["key"] = value`
         self.more: dict[str, list[Node]] = {}  # `x.update(value)`
         self.given: list[Node] = []  # to a function that saves
+        self.asked: set[str] = set()  # of which something is asked that only an object has
 
     def take(self, node: Node) -> None:
         if node.__class__ is ast.Assign and len(node.targets) == 1:
@@ -44,6 +60,8 @@ class _Function:
         elif node.__class__ is ast.Call:
             if _saves(node.func):
                 self.given += node.args
+            elif node.func.__class__ is ast.Attribute and node.func.attr in _OF_OBJECTS:
+                self.asked.add(ast.unparse(node.func.value))
             elif call_name(node.func) == "update" and len(node.args) == 1 and not node.keywords:
                 if name := getattr(getattr(node.func, "value", None), "id", ""):
                     self.more.setdefault(name, []).append(node.args[0])
@@ -75,7 +93,18 @@ class _Function:
         found |= self.added.get(name, {})
         for inner in self.inside.get(name, ()):  # in a dictionary of one of the keys
             found |= {key: inner for key, empty in found.items() if _is_empty(empty)}
-        return {key: (part, self._once(part)) for key, part in found.items()}
+        return {key: Value(part, self._once(part), self._is_object(part)) for key, part in found.items()}
+
+    def _is_object(self, value: Node) -> bool:
+        """`optimizer`, whose `step()` is called, or which a class of torch.optim makes."""
+        if value.__class__ not in (ast.Name, ast.Attribute):
+            return False
+        bound = self.bound.get(getattr(value, "id", ""), ())
+        if any(made.__class__ is ast.Call and call_name(made.func) == "state_dict" for made in bound):
+            return False
+        made = [one.func for one in bound if one.__class__ is ast.Call]
+        is_optimizer = bool(made) and all(_OPTIMIZERS.match(ast.unparse(func)) for func in made)
+        return is_optimizer or ast.unparse(value) in self.asked
 
     def _fields(self, made: Node, known: Records) -> dict[str, Node]:
         """Of `State(a, b)`, a namedtuple of the project."""

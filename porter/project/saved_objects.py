@@ -27,7 +27,8 @@ _CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file na
 _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
-    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
+    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\."
+    rb"|(?:self\.)?(?:\w*optim\w*|model|net|module)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
 # the file uses a library whose settings are objects
@@ -118,7 +119,7 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     found: list[tuple[tuple[str, ...], str, bool]] = []
     for entries in dictionaries(tree, data, known.records):
         held = _held(entries, names, known.states)
-        rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values[0])]
+        rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values.written)]
         rate = min(rates, key=lambda key: not key.isidentifier(), default="")
         found.append((tuple(entries), held or rate, not held and bool(rate)))
     return tuple(found)
@@ -139,7 +140,10 @@ def _may_hold(data: bytes, states: frozenset[str]) -> bool:
 
 def _held(entries: Entries, names: set[str], states: frozenset[str]) -> str:
     """The first key whose value is an object; "" where there is none."""
-    return next((key for key, values in entries.items() if any(_is_object(v, names, states) for v in values)), "")
+    for key, value in entries.items():
+        if value.is_object or any(_is_object(node, names, states) for node in (value.written, value.once)):
+            return key
+    return ""
 
 
 def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:

@@ -100,9 +100,9 @@ def _saves_else(data: bytes, parse: Parse, savers: list[_Saver], keys: set[str])
     tree = parse(data)
     moved = {name for _, _, name in savers}
     if tree is None or any(
-        getattr(values[0], "id", "") not in moved
+        getattr(value.written, "id", "") not in moved
         for entries in dictionaries(tree, data, {})
-        for key, values in entries.items()
+        for key, value in entries.items()
         if key in keys
     ):
         return True
