@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickletools
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,8 @@ from posixpath import normpath
 from porter.files.read import LIMIT, beginning
 from porter.regex import lazy
 
-_NAMED = lazy(rb"\btorch\.load\(\s*[\"']([\w./-]+\.\w+)[\"']")
+_NAMED = lazy(rb"\btorch\.load\(\s*(?:[\"']|f[\"'](?=[^\"'\n]*\{))((?:[\w./-]|\{[\w.]+\})+\.\w+)[\"']")
+_COMPUTED = lazy(r"\\\{[^}]*\}")  # `{mode}` of a string that is escaped for a pattern
 _OBJECTS = frozenset({"numpy", "argparse", "omegaconf"})
 _PICKLES = 4  # of a file that torch wrote before 1.6: its mark, its version, the machine, and what was saved
 
@@ -25,15 +27,19 @@ def shipped_objects(root: Path, texts: Mapping[str, bytes], files: Iterable[str]
         return ()
     known = frozenset(files)
     modules = frozenset(path.removesuffix(".py").replace("/", ".") for path in known if path.endswith(".py"))
-    found = ((name, _held(root / path, modules)) for name in named if (path := _meant(name, known)))
-    return tuple((name, held) for name, held in found if held)
+    found = ((name, [_held(root / path, modules) for path in _meant(name, known)]) for name in named)
+    return tuple((name, held[0]) for name, held in found if held and all(held))
 
 
-def _meant(name: str, files: frozenset[str]) -> str:
-    """The file of a name: seen from the root, else the only one that ends like this."""
+def _meant(name: str, files: frozenset[str]) -> list[str]:
+    """The file of a name: seen from the root, else the only one that ends like this. All files that may be meant, where a part
+    of the name is computed."""
     path = normpath(name)
+    if "{" in path:
+        pattern = re.compile(_COMPUTED.sub("[^/]+", re.escape(path)))
+        return sorted(one for one in files if pattern.fullmatch(one))
     ending = [path] if path in files else [one for one in files if one.endswith(f"/{path}")]
-    return ending[0] if len(ending) == 1 else ""
+    return ending if len(ending) == 1 else []
 
 
 def _held(path: Path, modules: frozenset[str]) -> str:

@@ -52,3 +52,14 @@ def test_which_file_is_meant(tmp_path):
     assert shipped_objects(tmp_path, texts, ["one/pairs.th"]) == (("pairs.th", "argparse.Namespace"),)
     assert shipped_objects(tmp_path, texts, ["one/pairs.th", "two/pairs.th"]) == ()
     assert shipped_objects(tmp_path, {"a.py": b"torch.load(path)"}, ["one/pairs.th"]) == ()
+
+
+def test_all_files_of_a_computed_name(tmp_path):
+    texts = {"a.py": b"colors = torch.load(f'data/{self.mode}.pt')\n"}
+    (tmp_path / "data").mkdir()
+    for name in ("easy", "hard"):
+        (tmp_path / f"data/{name}.pt").write_bytes(archived(HELD))
+    files = ["data/easy.pt", "data/hard.pt"]
+    assert shipped_objects(tmp_path, texts, files) == (("data/{self.mode}.pt", "argparse.Namespace"),)
+    (tmp_path / "data/hard.pt").write_bytes(archived([1, 2]))
+    assert shipped_objects(tmp_path, texts, files) == ()

@@ -62,9 +62,10 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
 def _shipped(original: cst.Call, file: RuleFile) -> str:
     """An object in the file that is loaded, where that is one of the project."""
     path = original.args[0].value if original.args and file.facts.shipped else None
-    if not isinstance(path, cst.SimpleString):
+    if not isinstance(path, (cst.SimpleString, cst.FormattedString)):
         return ""
-    return next((held for name, held in file.facts.shipped if name == path.evaluated_value), "")
+    written = file.text(path).lstrip("f").strip("'\"")
+    return next((held for name, held in file.facts.shipped if name == written), "")
 
 
 class PickledObjects(Rule):
