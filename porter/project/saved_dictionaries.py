@@ -51,7 +51,7 @@ class _Function:
         self.added: dict[str, dict[str, Node]] = {}  # `x["key"] = value`
         self.inside: dict[str, list[Node]] = {}  # `x[i]["key"] = value`
         self.more: dict[str, list[Node]] = {}  # `x.update(value)`
-        self.given: list[Node] = []  # to a function that saves
+        self.given: list[tuple[Node, bool]] = []  # to a function that saves, and whether that is torch's own
         self.asked: set[str] = set()  # of which something is asked that only an object has
 
     def take(self, node: Node) -> None:
@@ -59,7 +59,7 @@ class _Function:
             self._set(node.targets[0], node.value)
         elif node.__class__ is ast.Call:
             if _saves(node.func):
-                self.given += node.args
+                self.given += [(argument, ast.unparse(node.func) == "torch.save") for argument in node.args]
             elif node.func.__class__ is ast.Attribute and node.func.attr in _OF_OBJECTS:
                 self.asked.add(ast.unparse(node.func.value))
             elif call_name(node.func) == "update" and len(node.args) == 1 and not node.keywords:
@@ -76,8 +76,8 @@ class _Function:
             if target.value.value.__class__ is ast.Name:
                 self.inside.setdefault(target.value.value.id, []).append(value)
 
-    def entries(self, value: Node, known: Records) -> Entries:
-        """The keys of a saved value, and what stands under each."""
+    def entries(self, value: Node, is_torch: bool, known: Records) -> Entries:
+        """The keys of a saved value, and what stands under each. Others than torch may save the states of objects."""
         found: dict[str, Node] = {}
         name = ""
         if value.__class__ is ast.Call and call_name(value.func) == "_asdict":
@@ -93,7 +93,7 @@ class _Function:
         found |= self.added.get(name, {})
         for inner in self.inside.get(name, ()):  # in a dictionary of one of the keys
             found |= {key: inner for key, empty in found.items() if _is_empty(empty)}
-        return {key: Value(part, self._once(part), self._is_object(part)) for key, part in found.items()}
+        return {key: Value(part, self._once(part), is_torch and self._is_object(part)) for key, part in found.items()}
 
     def _is_object(self, value: Node) -> bool:
         """`optimizer`, whose `step()` is called, or which a class of torch.optim makes."""
@@ -133,8 +133,8 @@ def dictionaries(tree: ast.Module, data: bytes, known: Records) -> Iterator[Entr
         functions[owner].take(node)
         todo += [(child, owner) for child in reversed(children(node))]
     for function in functions.values():
-        for value in function.given:
-            if entries := function.entries(value, known):
+        for value, is_torch in function.given:
+            if entries := function.entries(value, is_torch, known):
                 yield entries
 
 
