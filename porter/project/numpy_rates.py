@@ -13,13 +13,14 @@ from typing import NamedTuple
 from porter.project.imports import imports
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
-from porter.python.walks import children
+from porter.python.walks import children, walk
 from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
 Place = tuple[str, str]  # (path, function or class at the top of the file in which numpy computes; "" for none)
 
 _SETS = lazy(rb"\[[\"']lr[\"']\][ \t]*[*]?=(?!=)|\bLambdaLR\(")
+_WORDS = (b'"lr"]', b"'lr']", b"LambdaLR(")  # one of these is in all that matches
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = frozenset({"float", "int", "item", "tolist"})  # what makes a number of Python
 _DEEP = 8  # steps from where a rate is set to where it is computed
@@ -54,7 +55,7 @@ class _Module:
                     inside = inside._replace(functions=(*at.functions, node))
                     self.functions.setdefault(node.name, []).append((node, inside))
                 at = inside
-            elif node.__class__ is ast.For and "param_groups" in ast.unparse(node.iter):
+            elif node.__class__ is ast.For and _of_groups(node.iter):
                 groups = groups | {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             elif node.__class__ is ast.Return and node.value is not None and at.functions:
                 self.returned.setdefault(at.functions[-1], []).append((node.value, at))
@@ -73,13 +74,13 @@ class _Module:
         elif target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
             self.bound.setdefault((at.outer, target.attr), []).append((value, at))
         elif target.__class__ is ast.Subscript and constant(target.slice) == "lr":
-            if getattr(target.value, "id", "") in groups or "param_groups" in ast.unparse(target.value):
+            if getattr(target.value, "id", "") in groups or _of_groups(target.value):
                 self.rates.append((value, at))
 
 
 def numpy_rates(texts: Mapping[str, bytes], parse: Parse) -> frozenset[Place]:
     """Where the rates of the project that numpy computes are computed."""
-    setting = [path for path, data in texts.items() if b"lr" in data and _SETS.search(data)]
+    setting = [path for path, data in texts.items() if any(word in data for word in _WORDS) and _SETS.search(data)]
     if not setting or not any(b"numpy" in data for data in texts.values()):
         return frozenset()
     project = _Project(texts, parse)
@@ -180,6 +181,11 @@ class _Project:
             for call, at in module.calls.get(function.name, ()):
                 if (value := _argument(call, index, name)) is not None:
                     yield value, at
+
+
+def _of_groups(node: Node) -> bool:
+    """`optimizer.param_groups`, whatever is made of it."""
+    return any(getattr(inner, "attr", "") == "param_groups" for inner in walk(node))
 
 
 def _position(function: Node, name: str) -> int | None:
