@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from porter.engine.facts import Restored
+from porter.engine.checkpoints import Restored
 from porter.python.evidence import call_name
 from porter.python.walks import walk
 from porter.regex import lazy

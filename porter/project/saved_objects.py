@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from porter.engine.facts import Saved
+from porter.engine.checkpoints import Saved
 from porter.files.paths import is_test
 from porter.project.numpy_rates import Place, has_rates, numpy_rates
 from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, records, root

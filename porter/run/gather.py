@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
+from porter.engine.checkpoints import Checkpoints
 from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
@@ -159,10 +160,12 @@ def _gather(
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(with_steps, kept, asked, calls),
-        saved=saved,
-        restored=restored(gathered.texts, parse) if saved else (),
-        on_host=keys_on_host(gathered.texts, parse, files),
-        shipped=shipped_objects(root, gathered.texts, files),
+        checkpoints=Checkpoints(
+            saved,
+            restored(gathered.texts, parse) if saved else (),
+            keys_on_host(gathered.texts, parse, files),
+            shipped_objects(root, gathered.texts, files),
+        ),
         roads=replace(roads, installed=tuple(sorted(beside))),
     )
     return facts, survey

@@ -48,7 +48,7 @@ class LoadWithoutMapLocation(Rule):
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
-        if saved or _is_on_host(loaded[1], file) or link and is_never_reached(file, link):
+        if saved or loaded_keys.is_on_host(loaded[1], file) or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
@@ -78,12 +78,6 @@ class LoadWithoutMapLocation(Rule):
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
-
-
-def _is_on_host(call: Link, file: RuleFile) -> bool:
-    """Whether the program moves to the CPU all that it saves under the keys that are read."""
-    known = {key for program, key in file.facts.on_host if file.path.startswith(program)}
-    return bool(known) and not known.isdisjoint(read := loaded_keys.keys(call, file)) and read <= known
 
 
 def _is_of_the_other_branch(call: Link) -> bool:

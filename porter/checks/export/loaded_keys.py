@@ -1,4 +1,4 @@
-"""Which keys are read of the dictionary that `torch.load` answers with."""
+"""Which keys are read of the dictionary that `torch.load` answers with, and who saves them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from porter.checks.export.loaded_uses import named, part
+from porter.engine.checkpoints import Saved
 from porter.engine.rule_file import RuleFile
 from porter.project.saved_dictionaries import records
+from porter.project.saved_objects import restored_with, saved_with
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant, given_flags
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
@@ -90,7 +92,7 @@ def _records(file: RuleFile) -> dict[str, tuple[str, ...]]:
     return records([file.source.utf8])
 
 
-def named_by_callers(call: Link, file: RuleFile) -> Node | None:
+def _named_by_callers(call: Link, file: RuleFile) -> Node | None:
     """The function around a load of which it reads what the keywords of its callers name:
     `for key, value in kwargs.items(): value.load_state_dict(loaded[key])`."""
     function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
@@ -110,3 +112,21 @@ def _key_in(use: Link) -> str:
         if is_its and loop.iter.__class__ is ast.Call and call_name(loop.iter.func) == "items":
             return getattr(loop.iter.func.value, "id", "")
     return ""
+
+
+def is_on_host(call: Link, file: RuleFile) -> bool:
+    """Whether the program moves to the CPU all that it saves under the keys that are read."""
+    known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
+    return bool(known) and not known.isdisjoint(read := keys(call, file)) and read <= known
+
+
+def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
+    """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
+    if (saved := saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)) is not None:
+        return saved
+    function = _named_by_callers(call, file)
+    if function is None:
+        return None
+    own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    calls = [row for row in file.facts.checkpoints.restored if row.function == function.name]
+    return restored_with(file.facts.checkpoints.saved, ((row.path, frozenset(row.keywords) - own) for row in calls))

@@ -6,11 +6,9 @@ import re
 
 from porter.checks.export import loaded_keys, loaded_objects
 from porter.checks.export.saved_here import object_saved
-from porter.engine.facts import Saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
-from porter.project.saved_objects import restored_with, saved_with
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
@@ -61,11 +59,11 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
 
 def _shipped(original: cst.Call, file: RuleFile) -> str:
     """An object in the file that is loaded, where that is one of the project."""
-    path = original.args[0].value if original.args and file.facts.shipped else None
+    path = original.args[0].value if original.args and file.facts.checkpoints.shipped else None
     if not isinstance(path, (cst.SimpleString, cst.FormattedString)):
         return ""
     written = file.text(path).lstrip("f").strip("'\"")
-    return next((held for name, held in file.facts.shipped if name == written), "")
+    return next((held for name, held in file.facts.checkpoints.shipped if name == written), "")
 
 
 class PickledObjects(Rule):
@@ -94,20 +92,8 @@ class PickledObjects(Rule):
         link = file.scene.link(original)
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
-        saved = _saved_elsewhere(link[1], file) if link and file.facts.saved else None
+        saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None
         if saved is None:
             return None
         about = "rates" if saved.of_rates else "saved"
         return Hit(original.func, about, new=new, values=(("name", saved.held), ("writer", saved.path)))
-
-
-def _saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
-    """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
-    if (saved := saved_with(file.facts.saved, loaded_keys.keys(call, file), file.path)) is not None:
-        return saved
-    function = loaded_keys.named_by_callers(call, file)
-    if function is None:
-        return None
-    own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
-    calls = [row for row in file.facts.restored if row.function == function.name]
-    return restored_with(file.facts.saved, ((row.path, frozenset(row.keywords) - own) for row in calls))
