@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.engine.bystanders import Bystanders
+from porter.engine.checkpoints import Checkpoints
 from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.versions import allows, at_least, reaches
@@ -49,15 +50,6 @@ class Simulated(NamedTuple):
     key: str  # the parameter that gets the device
     keys: tuple[str, ...]  # all its parameters
     expanded: tuple[str, ...]  # the last words of what calls in the project expand: `env` of `make(**cfg.env)`
-
-
-class Saved(NamedTuple):
-    """A dictionary that the project saves."""
-
-    path: str
-    program: str  # the folder of the program that saves it, with its slash; other programs load other files
-    keys: tuple[str, ...]
-    held: str  # the first key whose value is neither a tensor nor plain; "" where there is none
 
 
 class OwnCode(NamedTuple):
@@ -283,7 +275,7 @@ class Facts:
     jit_compile: str = ""  # on | off, where the project sets it
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()
-    saved: tuple[Saved, ...] = ()  # dictionaries that programs save; () where none of them holds an object
+    checkpoints: Checkpoints = Checkpoints()
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
 
-from porter.engine.facts import Saved
+from porter.engine.checkpoints import Saved
 from porter.files.paths import is_test
+from porter.project.numpy_rates import Place, has_rates, numpy_rates
+from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, records, root
 from porter.project.told_together import Homes
-from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Node, on_lines
+from porter.python.evidence import call_name
+from porter.python.index import Node
 from porter.python.kept import Remember, anew, rows_of
-from porter.python.walks import children
 from porter.regex import lazy
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # objects, if the project parses a command line
@@ -25,7 +27,8 @@ _CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file na
 _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
-    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
+    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\."
+    rb"|(?:self\.)?(?:\w*optim\w*|model|net|module)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
 # the file uses a library whose settings are objects
@@ -35,10 +38,14 @@ _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
     re.MULTILINE,
 )
+# a function that gives back a dictionary with parts of a configuration
+_PARTS = lazy(
+    rb"^def[ \t]+(\w+)\((\w+)[ \t]*:[ \t]*DictConfig\b[^\n]*\n((?:(?:[ \t][^\n]*)?\n){0,20}?[ \t]+return[ \t]+\{[^}]*\})",
+    re.MULTILINE,
+)
+_OPTIMIZER = lazy(r"(?i)optim|\bopt(?:_|\b)")
 # a call that saves a dictionary, or a name that may stand for one; most files only save a state_dict
-_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bdict\())")
-_NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
-_NUMPY = frozenset({"np", "numpy"})
+_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+(?:\._asdict\(\))?\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bdict\())")
 # code that sets one of the names in _PARSED to plain values
 _PLAIN = {
     name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
@@ -57,38 +64,72 @@ def saved_objects(
     """What the project saves as dictionaries, if any of them holds an object; `files`: all of it; `kept`: of single ones."""
     naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
     saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
-    if not any(map(_MAY_HOLD.search, saving.values())):
+    of_optimizers = any(b"ptim" in data and b"state_dict()" in data for data in saving.values())
+    rates = numpy_rates(texts, parse) if of_optimizers else frozenset[Place]()
+    states = _states(texts)
+    if not rates and not states and not any(map(_MAY_HOLD.search, saving.values())):
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
-    states = frozenset(
-        name.decode() for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)
-    )
+    known = records(texts.values())
+    rated = {path for path, data in saving.items() if has_rates(path, data, rates)}
     homes = Homes(files)
 
     def rows(path: str) -> list[Saved]:
         data, home = saving[path], homes.of(path)
-        make = partial(_saved, data, parse, is_parsed, states)
-        saved = rows_of(data, "saved", (is_parsed, sorted(states)), make, kept)
-        return [Saved(path, home, keys, held) for keys, held in saved]
+        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, known))
+        about = (is_parsed, sorted(states), path in rated, sorted(known.items()))
+        saved = rows_of(data, "saved", about, make, kept)
+        return [Saved(path, home, *row) for row in saved]
 
     # the other files matter only if one of these dictionaries holds an object, which is rare
-    found = {path: rows(path) for path, data in saving.items() if _may_hold(data, states)}
+    found = {path: rows(path) for path, data in saving.items() if path in rated or _may_hold(data, states)}
     if not any(row.held for several in found.values() for row in several):
         return ()
     found |= {path: rows(path) for path in saving if path not in found}
     return tuple(dict.fromkeys(row for path in sorted(found) for row in found[path]))
 
 
-def _saved(
-    data: bytes, parse: Parse, is_parsed: bool, states: frozenset[str]
-) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Of each dictionary that a file saves, its keys and the first of an object."""
+def _states(texts: Mapping[str, bytes]) -> frozenset[str]:
+    """Functions that give back objects: the state of numpy's generator, parts of a configuration that have parts themselves."""
+    found = {name for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)}
+    for data in texts.values():
+        for name, settings, body in _PARTS.findall(data) if b"DictConfig" in data else ():
+            parts = re.findall(rb"[\"']:[ \t]*(%s\.\w+)[ \t]*[,}\n]" % settings, body)
+            if any(part + b"." in other for part in parts for other in texts.values()):
+                found.add(name)
+    return frozenset(name.decode() for name in found)
+
+
+class _Known(NamedTuple):
+    """What a project says of the values that one of its files saves."""
+
+    is_parsed: bool  # it parses a command line
+    states: frozenset[str]  # functions that give back objects
+    rated: bool  # numpy computes the learning rates of the optimizers of this file
+    records: Records
+
+
+def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, ...], str, bool], ...]:
+    """Of each dictionary that a file saves, its keys, the first of an object, and whether that is a rate of an optimizer."""
     tree = parse(data)
     if tree is None:
         return ()
-    names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
+    names = {name for name in _PARSED if known.is_parsed and not _PLAIN[name].search(data)}
     names |= _CONFIGURED if _CONFIGURES.search(data) else set()
-    return tuple((tuple(entries), _held(entries, names, states)) for entries in _dictionaries(tree, data))
+    found: list[tuple[tuple[str, ...], str, bool]] = []
+    for entries in dictionaries(tree, data, known.records):
+        held = _held(entries, names, known.states)
+        rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values.written)]
+        rate = min(rates, key=lambda key: not key.isidentifier(), default="")
+        found.append((tuple(entries), held or rate, not held and bool(rate)))
+    return tuple(found)
+
+
+def _is_of_optimizer(key: str, value: Node) -> bool:
+    """`optimizer.state_dict()`."""
+    if value.__class__ is not ast.Call or call_name(value.func) != "state_dict":
+        return False
+    return any(_OPTIMIZER.search(text) for text in (ast.unparse(value.func), key))
 
 
 def _may_hold(data: bytes, states: frozenset[str]) -> bool:
@@ -97,70 +138,19 @@ def _may_hold(data: bytes, states: frozenset[str]) -> bool:
     return written or any(name.encode() in data for name in states)
 
 
-def _held(entries: Mapping[str, Node], names: set[str], states: frozenset[str]) -> str:
+def _held(entries: Entries, names: set[str], states: frozenset[str]) -> str:
     """The first key whose value is an object; "" where there is none."""
-    return next((key for key, value in entries.items() if _is_object(value, names, states)), "")
-
-
-def _dictionaries(tree: ast.Module, data: bytes) -> Iterator[dict[str, Node]]:
-    """The entries of each dictionary that is passed to a function that saves, directly or by a name. Functions without the word
-    `save` are skipped."""
-    saying = [number for number, line in enumerate(data.splitlines(), 1) if b"save" in line]
-    named: dict[tuple[Node, str], list[Node]] = {}  # by function and name
-    added: dict[tuple[Node, str], dict[str, Node]] = {}
-    given: list[tuple[Node, Node]] = []  # (function, saved value)
-    todo: list[tuple[Node, Node]] = [(tree, tree)]
-    while todo:
-        node, owner = todo.pop()
-        if node.__class__ in FUNCTIONS[:2]:
-            if not on_lines(node, saying):
-                continue
-            owner = node
-        if node.__class__ is ast.Assign and len(node.targets) == 1:
-            target = node.targets[0]
-            if target.__class__ is ast.Name:
-                named.setdefault((owner, target.id), []).append(node.value)
-            elif target.__class__ is ast.Subscript and target.value.__class__ is ast.Name:
-                if isinstance(key := constant(target.slice), str):
-                    added.setdefault((owner, target.value.id), {})[key] = node.value
-        elif node.__class__ is ast.Call and _saves(node.func):
-            given += [(owner, argument) for argument in node.args]
-        todo += [(child, owner) for child in reversed(children(node))]
-    for owner, value in given:
-        more: dict[str, Node] = {}
-        if value.__class__ is ast.Name:
-            bound, more = named.get((owner, value.id), []), added.get((owner, value.id), {})
-            value = bound[0] if len(bound) == 1 else value
-        if entries := {**_entries(value), **more}:
-            yield entries
-
-
-def _saves(func: Node) -> bool:
-    """Whether a function saves: `torch.save`, `utils.save_on_master`, but no function of numpy or scipy."""
-    return "save" in call_name(func) and not _NAME_SAVES_ELSE.match(call_name(func)) and _root(func) not in _NUMPY
-
-
-def _root(func: Node) -> str:
-    """The first word of a chain with dots; "" where there are none."""
-    root = func
-    while root.__class__ is ast.Attribute:
-        root = root.value
-    return getattr(root, "id", "") if root is not func else ""
-
-
-def _entries(value: Node) -> dict[str, Node]:
-    if value.__class__ is ast.Dict:
-        return {key: v for k, v in zip(value.keys, value.values) if isinstance(key := constant(k), str)}
-    if value.__class__ is ast.Call and call_name(value.func) == "dict" and not value.args:
-        return {k.arg: k.value for k in value.keywords if k.arg}
-    return {}
+    for key, value in entries.items():
+        if value.is_object or any(_is_object(node, names, states) for node in (value.written, value.once)):
+            return key
+    return ""
 
 
 def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
     """Whether a value is neither a tensor nor plain: settings, an array of numpy, the state of its generator."""
     if value.__class__ is ast.Call:
         func = value.func
-        is_array = _root(func) in _NUMPY or func.__class__ is ast.Attribute and func.attr == "numpy"
+        is_array = root(func) in NUMPY or func.__class__ is ast.Attribute and func.attr == "numpy"
         return is_array or call_name(func) in states or _is_copied_module(value)
     if value.__class__ is ast.Attribute and getattr(value.value, "id", "") == "self":
         return value.attr in names
@@ -180,8 +170,21 @@ def _is_copied_module(value: Node) -> bool:
 
 def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:
     """A dictionary with an object that the program of a file saves and that has these keys. If other programs may write such
-    keys, too: only if every dictionary with the keys holds an object."""
+    keys, too: only if every dictionary with the keys holds an object, or the file itself saves one and reads several keys. One
+    of those keys does not tell a checkpoint with an optimizer from weights."""
     fitting = [row for row in saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
+    if len(keys) > 1 and (own := next((row for row in fitting if row.held and row.path == path), None)):
+        return own
     if keys <= _COMMON and not all(row.held for row in fitting):
         return None
-    return next((row for row in fitting if row.held), None)
+    of_rates = [row for row in fitting if row.of_rates]
+    if of_rates and (keys <= _COMMON and len(keys) < 2 or not all(row.held for row in fitting)):
+        fitting = [row for row in fitting if row.held and not row.of_rates]
+    held = [row for row in fitting if row.held]
+    return min(held, key=lambda row: (row.path != path, not row.held.isidentifier()), default=None)
+
+
+def restored_with(saved: Iterable[Saved], keywords: Iterable[tuple[str, frozenset[str]]]) -> Saved | None:
+    """A dictionary with an object that a file saves which hands all the keys of it that are read, as keywords."""
+    by_path = [(row, keys) for path, keys in keywords for row in saved if row.path == path and row.held]
+    return next((row for row, keys in by_path if keys and keys <= {*row.keys}), None)

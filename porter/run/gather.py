@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
+from porter.engine.checkpoints import Checkpoints
 from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
@@ -25,10 +26,13 @@ from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import lists_of
 from porter.project.program_options import by_module, launcher, takes
+from porter.project.restored import restored
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
+from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
+from porter.project.shipped_files import shipped_objects
 from porter.project.unmoved import unmoved_places
 from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
@@ -135,6 +139,7 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
+    saved = saved_objects(gathered.texts, parse, files, kept)
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
         own=own,
@@ -155,7 +160,12 @@ def _gather(
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(with_steps, kept, asked, calls),
-        saved=saved_objects(gathered.texts, parse, files, kept),
+        checkpoints=Checkpoints(
+            saved,
+            restored(gathered.texts, parse) if saved else (),
+            keys_on_host(gathered.texts, parse, files),
+            shipped_objects(root, gathered.texts, files),
+        ),
         roads=replace(roads, installed=tuple(sorted(beside))),
     )
     return facts, survey

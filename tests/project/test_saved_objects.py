@@ -28,6 +28,11 @@ SETTINGS = HEAD + b'torch.save({"model": m.state_dict(), "args": args, "g": g}, 
         (SETTINGS.replace(b'"args": args', b'"args": self.config').replace(b"import", b"import recbole, ", 1), "args"),
         (SETTINGS.replace(b"torch.save", b"np.save"), ""),
         (SETTINGS.replace(b"torch.save", b"utils.save_on_master"), "args"),
+        (SETTINGS.replace(b'"args": args', b'"args": optimizer') + b"optimizer.step()\n", "args"),
+        (SETTINGS.replace(b'"args": args', b'"args": optimizer') + b"optimizer = optim.Adam(m.parameters())\n", "args"),
+        (SETTINGS.replace(b'"args": args', b'"args": optimizer') + b"optimizer = optimizer.state_dict()\n", ""),
+        (SETTINGS.replace(b'"args": args', b'"args": optimizer'), ""),
+        (SETTINGS.replace(b'"args": args', b'"args": m').replace(b"torch.save", b"fabric.save"), ""),
         (HEAD + b'def f(args):\n    state = dict(g=1)\n    state["args"] = args\n    torch.save(state)\n', "args"),
         (HEAD + b'def f(args):\n    state = {"args": args}\n    state = {}\n    torch.save(state)\n', ""),
     ],
@@ -44,12 +49,37 @@ def test_which_dictionary_is_meant():
     def meant(*keys):
         return saved_with(saved, frozenset(keys), "d.py")
 
-    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
+    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args", False)
     assert meant("g", "model") and not meant("g", "other")
     assert meant("model") is None, "a.py saves it without settings"
     assert meant() is None, "nobody knows what is read"
+    assert saved_with(saved, frozenset({"model"}), "b.py") is None
+    assert saved_with(saved, frozenset({"model", "args"}), "b.py"), "it saves them itself"
     saved = saved[1:]
     assert meant("model")
+
+
+RATES = b"""
+from torch.optim.lr_scheduler import LambdaLR
+scheduler = LambdaLR(optimizer, lambda step: np.cos(step))
+torch.save({"state_dict": m.state_dict(), "epoch": 1, "optimizer": optimizer.state_dict()}, "a.pt")
+"""
+
+
+def test_rates_of_numpy_are_in_the_state_of_the_optimizer():
+    texts = {"a.py": HEAD + RATES}
+    saved = saved_objects(texts, parse, texts)
+    assert [(row.held, row.of_rates) for row in saved] == [("optimizer", True)]
+
+    def meant(*keys, path="b.py"):
+        return saved_with(saved, frozenset(keys), path)
+
+    assert meant("state_dict", "epoch") and meant("optimizer", "epoch")
+    assert meant("state_dict") is None, "weights may be of anybody"
+    texts["c.py"] = HEAD + RATES.replace(b"np.cos", b"math.cos")
+    saved = saved_objects(texts, parse, texts)
+    assert meant("state_dict", "epoch") is None and meant("state_dict", "epoch", path="c.py") is None
+    assert meant("state_dict", "epoch", path="a.py"), "a.py saves it itself"
 
 
 def test_programs_of_a_collection_load_their_own():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.export import loaded_uses, prefilters, saved_here
+from porter.checks.export import loaded_keys, loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -48,6 +48,7 @@ class LoadWithoutMapLocation(Rule):
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
+        saved = saved or loaded_keys.is_on_host(loaded[1], file)
         if saved or link and is_never_reached(file, link) or is_loaded_otherwise(loaded):
             return None
         is_copied = loaded_uses.is_copied(value, file)

@@ -59,8 +59,8 @@ def _foreign(link: Link, file: RuleFile) -> str | None:
 
 
 def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
-    """Where the name that it is given is read, up to where something else is."""
-    while link[1][0].__class__ is ast.IfExp:
+    """Where the name that it, or a part of it, is given is read, up to where something else is."""
+    while link[1][0].__class__ is ast.IfExp or link[1][0].__class__ is ast.Subscript and link[1][0].value is link[0]:
         link = link[1]
     above: Node = link[1][0]
     if above.__class__ is not ast.Assign or len(above.targets) != 1:

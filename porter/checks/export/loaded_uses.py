@@ -47,15 +47,6 @@ def named(value: Link, file: RuleFile) -> list[list[Link]]:
     return [file.names.readers(link[0].id, link) for link in links]
 
 
-def keys(call: Link, file: RuleFile) -> frozenset[str]:
-    """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`."""
-    value, key = part(call)
-    if key:
-        return frozenset({key})
-    read = {part(use)[1] for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load}
-    return frozenset(read - {""})
-
-
 def is_copied(value: Link, file: RuleFile) -> bool:
     """Whether `load_state_dict` gets it, at once or through its name."""
     uses = [value, *(use for uses in named(value, file) for use in uses)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.export import loaded_objects, loaded_uses
+from porter.checks.export import loaded_keys, loaded_objects
 from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.project.saved_objects import saved_with
 from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
@@ -58,6 +57,15 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
     return made.startswith((b"io.BytesIO(", b"BytesIO("))
 
 
+def _shipped(original: cst.Call, file: RuleFile) -> str:
+    """An object in the file that is loaded, where that is one of the project."""
+    path = original.args[0].value if original.args and file.facts.checkpoints.shipped else None
+    if not isinstance(path, (cst.SimpleString, cst.FormattedString)):
+        return ""
+    written = file.text(path).lstrip("f").strip("'\"")
+    return next((held for name, held in file.facts.checkpoints.shipped if name == written), "")
+
+
 class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load"}
@@ -75,6 +83,8 @@ class PickledObjects(Rule):
             whole = "__dict__"
         if whole:
             return Hit(original.func, "objects", new=new, values=(("name", whole),))
+        if shipped := _shipped(original, file):
+            return Hit(original.func, "shipped", new=new, values=(("held", shipped),))
         if _is_received(original, file):
             return Hit(original.func, "received", new=new)
         if asked := loaded_objects.asked(original, file):
@@ -82,8 +92,8 @@ class PickledObjects(Rule):
         link = file.scene.link(original)
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
-        known = file.facts.saved
-        saved = saved_with(known, loaded_uses.keys(link[1], file), file.path) if known and link else None
+        saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None
         if saved is None:
             return None
-        return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))
+        about = "rates" if saved.of_rates else "saved"
+        return Hit(original.func, about, new=new, values=(("name", saved.held), ("writer", saved.path)))

@@ -1,0 +1,132 @@
+"""Which keys are read of the dictionary that `torch.load` answers with, and who saves them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.checks.export.loaded_uses import named, part
+from porter.engine.checkpoints import Saved
+from porter.engine.rule_file import RuleFile
+from porter.project.saved_dictionaries import records
+from porter.project.saved_objects import restored_with, saved_with
+from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name, constant, given_flags
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+
+
+def keys(call: Link, file: RuleFile) -> frozenset[str]:
+    """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`."""
+    value, key = part(call)
+    if key:
+        return frozenset({key})
+    uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
+    uses += [value, *_of_attribute(value, file)]
+    read = {part(use)[1] or _first_of_several(use, file) for use in uses}
+    read.update(field for use in uses for field in _fields(use, file))
+    return frozenset(read - {""})
+
+
+def _of_attribute(value: Link, file: RuleFile) -> list[Link]:
+    """For `self.loaded = torch.load(path)`: where the class reads `self.loaded`."""
+    above = value[1]
+    target: Node = above[0].targets[0] if above is not None and above[0].__class__ is ast.Assign else None
+    if target.__class__ is not ast.Attribute or getattr(target.value, "id", "") != "self":
+        return []
+    owner = _class(value)
+    spelled = [link for link in file.buckets[ast.Attribute] if link[0].attr == target.attr]
+    own = [link for link in spelled if getattr(link[0].value, "id", "") == "self" and _class(link) is owner]
+    stored = [link for link in own if link[0].ctx.__class__ is ast.Store]
+    return [link for link in own if link not in stored] if owner is not None and len(stored) == 1 else []
+
+
+def _class(link: Link) -> Node | None:
+    return next((node for node in parents(link) if node.__class__ is ast.ClassDef), None)
+
+
+def _first_of_several(use: Link, file: RuleFile) -> str:
+    """`model` of `for key in args.model_key.split("|"): loaded[key]`, where `model|module` is the default of the option, and
+    what `loaded[args.key]` is by default."""
+    above = use[1] and use[1][0]
+    if above.__class__ is not ast.Subscript or above.value is not use[0]:
+        return ""
+    if above.slice.__class__ is ast.Attribute:
+        return _defaults(file).get(above.slice.attr, "")
+    if above.slice.__class__ is not ast.Name:
+        return ""
+    loops = (link[0] for link in ancestors(use) if link[0].__class__ is ast.For)
+    loop = next((one for one in loops if getattr(one.target, "id", "") == above.slice.id), None)
+    return _first(loop.iter, file) if loop is not None else ""
+
+
+def _first(listed: Node, file: RuleFile) -> str:
+    if listed.__class__ in (ast.Tuple, ast.List):
+        words = [constant(word) for word in listed.elts[:1]]
+        return words[0] if words and isinstance(words[0], str) else ""
+    if listed.__class__ is not ast.Call or call_name(listed.func) != "split" or len(listed.args) != 1:
+        return ""
+    option = listed.func.value
+    word = _defaults(file).get(option.attr) if option.__class__ is ast.Attribute else constant(option)
+    sign = constant(listed.args[0])
+    return word.split(sign)[0] if isinstance(word, str) and isinstance(sign, str) and sign else ""
+
+
+@once_for_file
+def _defaults(file: RuleFile) -> dict[str, str]:
+    """Of options of the command line, what they are where nobody gives them."""
+    calls = (link[0] for link in file.buckets.get(ast.Call, ()) if call_name(link[0].func) == "add_argument")
+    found = ((call, constant(k.value)) for call in calls for k in call.keywords if k.arg == "default")
+    texts = [(call, text) for call, text in found if isinstance(text, str)]
+    return {flag.lstrip("-").replace("-", "_"): text for call, text in texts for flag in given_flags(call)}
+
+
+def _fields(use: Link, file: RuleFile) -> Iterator[str]:
+    """The fields of `State(**loaded)`, a namedtuple of the file."""
+    call = use[1] and use[1][1] and use[1][1][0]
+    if use[1][0].__class__ is ast.keyword and use[1][0].arg is None and call.__class__ is ast.Call:
+        yield from _records(file).get(call_name(call.func), ())
+
+
+@once_for_file
+def _records(file: RuleFile) -> dict[str, tuple[str, ...]]:
+    return records([file.source.utf8])
+
+
+def _named_by_callers(call: Link, file: RuleFile) -> Node | None:
+    """The function around a load of which it reads what the keywords of its callers name:
+    `for key, value in kwargs.items(): value.load_state_dict(loaded[key])`."""
+    function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
+    if function is None or function.args.kwarg is None:
+        return None
+    uses = (use for uses in named(part(call)[0], file) for use in uses)
+    return function if any(_key_in(use) == function.args.kwarg.arg for use in uses) else None
+
+
+def _key_in(use: Link) -> str:
+    """`kwargs` of `for key, value in kwargs.items(): loaded[key]`."""
+    above = use[1] and use[1][0]
+    if above.__class__ is not ast.Subscript or above.slice.__class__ is not ast.Name:
+        return ""
+    for loop in (link[0] for link in ancestors(use) if link[0].__class__ is ast.For):
+        is_its = getattr(getattr(loop.target, "elts", [None])[0], "id", "") == above.slice.id
+        if is_its and loop.iter.__class__ is ast.Call and call_name(loop.iter.func) == "items":
+            return getattr(loop.iter.func.value, "id", "")
+    return ""
+
+
+def is_on_host(call: Link, file: RuleFile) -> bool:
+    """Whether the program moves to the CPU all that it saves under the keys that are read."""
+    known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
+    return bool(known) and not known.isdisjoint(read := keys(call, file)) and read <= known
+
+
+def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
+    """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
+    if (saved := saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)) is not None:
+        return saved
+    function = _named_by_callers(call, file)
+    if function is None:
+        return None
+    own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    calls = [row for row in file.facts.checkpoints.restored if row.function == function.name]
+    return restored_with(file.facts.checkpoints.saved, ((row.path, frozenset(row.keywords) - own) for row in calls))

@@ -1,0 +1,73 @@
+"""Where numpy computes a learning rate, followed from where an optimizer gets it."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.project.numpy_rates import has_rates, numpy_rates
+from porter.python.trees import parse
+
+SET = """
+import numpy as np
+def step(optimizer, rate, i):
+    for group in optimizer.param_groups:
+        group["lr"] = %s
+"""
+TRAIN = "\ndef main(o):\n    %s\n    step(o, rates, 3)\n"
+
+
+@pytest.mark.parametrize(
+    ("rate", "found"),
+    [
+        ("0.5 * (1 + np.cos(i))", True),
+        ("rate * min(1, np.exp(-i)) if i else 0.1", True),
+        ("float(np.cos(i))", False),
+        ("np.cos(i).item()", False),
+        ("np.pi * i", False),
+        ("np.random.uniform(0, 1)", False),
+        ("rate", False),
+    ],
+)
+def test_what_is_set(rate, found):
+    assert bool(numpy_rates({"a.py": (SET % rate).encode()}, parse)) == found
+
+
+@pytest.mark.parametrize(
+    ("rates", "found"),
+    [
+        ("rates = np.linspace(0, 1, 9)", True),
+        ("rates = -np.concatenate((a, b))", True),
+        ("rates = cosine(9)", True),
+        ("rates = plain(9)", False),
+        ("rates = np.linspace(0, 1, 9).tolist()", False),
+        ("rates = np.ones(9)\n    rates = rates.tolist()", False),
+        ("rates = [0.1, 0.2]", False),
+    ],
+)
+def test_what_is_handed_on(rates, found):
+    schedules = b"import numpy as np\ndef cosine(n):\n    values = np.arange(n)\n    return values\ndef plain(n):\n    return [n]\n"
+    text = SET % "rate[i] * group['scale']" + TRAIN % rates
+    assert bool(numpy_rates({"a.py": text.encode(), "b.py": schedules}, parse)) == found
+
+
+def test_what_a_scheduler_multiplies_with():
+    text = b"import numpy as np\ns = LambdaLR(o, lr_lambda=%s)\n"
+    assert numpy_rates({"a.py": text % b"lambda step: np.cos(step)"}, parse) == {("a.py", "")}
+    assert not numpy_rates({"a.py": text % b"lambda step: math.cos(step)"}, parse)
+    own = text % b"f" + b"def f(step):\n    return 0.5 * np.cos(step)\n"
+    assert numpy_rates({"a.py": own}, parse) == {("a.py", "f")}
+
+
+def test_who_uses_a_schedule():
+    places = [("lib/schedules.py", "cosine")]
+    assert has_rates("lib/schedules.py", b"", places)
+    assert has_rates("train.py", b"from lib.schedules import cosine\n", places)
+    assert has_rates("lib/train.py", b"from . import schedules\nschedules.cosine(3)\n", places)
+    assert not has_rates("train.py", b"from timm.schedules import cosine\n", places)
+    assert not has_rates("train.py", b"from lib.schedules import linear\n", places)
+    assert not has_rates("train.py", b"from lib import schedules\nschedules.linear(3)  # cosine\n", places)
+
+
+def test_functions_that_call_each_other_end():
+    text = b"def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nfor p in o.param_groups:\n    p['lr'] = f(np.e)\n"
+    assert not numpy_rates({"a.py": b"import numpy as np\n" + text}, parse)
