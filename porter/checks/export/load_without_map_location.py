@@ -39,7 +39,7 @@ class LoadWithoutMapLocation(Rule):
         if file.tested or given is not None and file.text(given.value) != "None" and not sometimes:
             return None
         loaded = file.scene.link(original)
-        if loaded is None:
+        if loaded is None or is_loaded_otherwise(loaded):
             return None
         value, key = loaded_uses.part(loaded[1])
         target = file.tensors.target(original)
@@ -48,8 +48,7 @@ class LoadWithoutMapLocation(Rule):
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
-        saved = saved or loaded_keys.is_on_host(loaded[1], file)
-        if saved or link and is_never_reached(file, link) or is_loaded_otherwise(loaded):
+        if saved or loaded_keys.is_on_host(loaded[1], file) or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
         if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
