@@ -280,6 +280,7 @@ def test_more_places_than_are_shown_are_counted(porter_of):
     assert "and 2 more" in porter("analyze", ".", "--format", "html").text
 
 
+@pytest.mark.slow
 def test_ten_are_shown_and_the_rest_is_folded(porter_of):
     values = ["vocab_size = 50257", "n_layer = 12", "max_iters = 9", "dropout = 0.1", "warmup_steps = 5", "accumulation_steps = 4",
               "beta2 = 0.999", "grad_clip = 5.0", "initializer_range = 0.02", "reduce_dtype = 'bf16'", "moe_aux_loss_coeff = 0.1"]  # fmt: skip

@@ -306,6 +306,7 @@ def test_a_question_beside_a_branch_for_npus_holds_nobody_up(project):
     assert {status for key, status in statuses(porter).items() if key[2] == "PRT123"} == {"review"}
 
 
+@pytest.mark.slow
 def test_a_comparison_that_chooses_a_kernel_holds_nobody_up(project):
     """What has another way takes it, and the others are ported; what ends the program instead keeps all as they are."""
     device = 'import torch\n\ndevice = "cuda"\nx = torch.zeros(3, device=device)\n'

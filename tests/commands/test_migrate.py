@@ -66,6 +66,7 @@ def test_shown_only(porter):
     assert "Files to change: 8" in got.err and "--inplace" in got.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [["git", "apply", "-"], ["patch", "-p1", "-s", "--binary", "--no-backup-if-mismatch"]])
 def test_diff_inplace_and_copy_are_the_same_bytes(porter, tool, tmp_path):
     diff = porter("migrate", ".").out
@@ -178,6 +179,7 @@ def test_what_somebody_did_in_a_copy_stops_the_next(porter, tmp_path):
     assert porter(*ported).code == 0
 
 
+@pytest.mark.slow
 def test_dirty_files_stop_the_run(porter):
     git(porter.folder, "init", "-q")
     git(porter.folder, "add", ".")
@@ -298,6 +300,7 @@ def test_annotations_stand_above_with_the_indentation_of_the_statement(porter):
     assert [line for line in got if "# PRT" not in line] == MANUAL.splitlines()
 
 
+@pytest.mark.slow
 def test_annotations_are_idempotent_updated_and_removed(porter):
     once = annotate(porter, MANUAL)
     assert annotate(porter, once) == once
@@ -333,6 +336,7 @@ def test_annotation_keeps_a_suppression_next_to_its_statement(porter):
     assert annotate(porter, got) == got
 
 
+@pytest.mark.slow
 def test_annotations_stand_in_python_files_alone(porter):
     source = ["import torch\n", "torch.cuda.get_device_capability()"]
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
@@ -437,6 +441,7 @@ def test_diff_of_stdin_bytes(porter):
     assert done.returncode == 0 and "设备".encode("gbk") in done.stdout
 
 
+@pytest.mark.slow
 def test_the_report_of_a_port_shows_what_was_found(porter):
     before = porter("analyze", ".", "--format", "json").out
     done = porter("migrate", ".", "--inplace", "--allow-dirty", "--output", "../port.json", "--output", "../port.html")

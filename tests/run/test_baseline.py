@@ -48,6 +48,7 @@ def test_lines_that_move_and_layout_that_changes(porter):
     assert new(porter) == []
 
 
+@pytest.mark.slow
 def test_a_new_finding_and_one_more_of_the_same(porter):
     write(porter.folder, {"train.py": TRAIN + "torch.cuda.synchronize()\ntorch.cuda.empty_cache()\n"})
     assert new(porter) == ["train.py:6:1", "train.py:7:1"]

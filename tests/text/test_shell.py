@@ -266,6 +266,23 @@ def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
     assert after.count(b"\n") == source.count(b"\n") and after.count(b"#") == source.count(b"#")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("RUN = python train.py --device cuda\n", "RUN = python train.py --device npu\n"),
+        ("a:\n\techo $$CUDA_VISIBLE_DEVICES\n", "a:\n\techo $$ASCEND_RT_VISIBLE_DEVICES\n"),
+        ("ifeq ($(shell python train.py --device cuda),cuda)\n", "ifeq ($(shell python train.py --device npu),cuda)\n"),
+        (
+            "a:\n\tpython train.py $(shell x y) $@ --device ${D} --backend nccl $(or $(A),cuda)\n",
+            "a:\n\tpython train.py $(shell x y) $@ --device ${D} --backend hccl $(or $(A),cuda)\n",
+        ),
+    ],
+    ids=["variable", "two dollars", "shell", "put in"],
+)
+def test_what_make_reads_first(before, after):
+    assert apply(before.encode(), analyse("Makefile", before.encode(), ABOUT).auto).decode() == after
+
+
 @pytest.mark.slow
 def test_a_line_without_end_costs_no_time():
     """Data in a script's clothes: every search over it is linear."""
