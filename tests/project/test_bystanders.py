@@ -20,20 +20,25 @@ PROJECT = {"porter.toml": "", "b.py": CALLS, "a.py": NAMES, "c.py": BASE}
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """path -> what is counted there, of all places of PRT401."""
+    """path -> what is counted there, of all places of PRT401, be it a finding or what may stay."""
 
     def look(files: dict[str, str], *paths: str, stdin: str = "") -> dict[str, str]:
         write(tmp_path, files)
         how = ("-", "--stdin-filename", *paths) if stdin else paths or (".",)
         text = Porter(monkeypatch, tmp_path)("analyze", *how, "--format", "json", stdin=stdin.encode())
-        found = [f for f in json.loads(text.text)["findings"] if f["code"] == "PRT401"]
+        told = json.loads(text.text)
+        found = [f for f in told["findings"] if f["code"] == "PRT401"]
         assert len({f["path"] for f in found}) == len(found)
+        stays = [row for row in told["left_alone"] if row["code"] == "PRT401" and row["why"] == "on-host"]
         for f in found:
             assert ("bystanders" in f["values"]) is ("for names, base classes" in f["message"])
         places = {
             place.rpartition(":")[0]: "" for f in found for place in f["values"].get("places", "").split(", ") if place
         }
-        return places | {f["path"]: f["values"].get("bystander_files", "") for f in found}
+        places |= {f["path"]: f["values"].get("bystander_files", "") for f in found}
+        alone = {row["places"][0].rpartition(":")[0]: row["values"].get("bystander_files", "") for row in stays}
+        assert not places.keys() & alone.keys()
+        return places | alone
 
     return look
 
@@ -154,8 +159,9 @@ def test_a_list_is_told_where_a_program_needs_it_on_a_device(told, case: str) ->
     assert ("part/install.sh" in found, "part/requirements.txt" in found) == (expected, expected)
 
 
-def test_only_read_on_the_host_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for text, severity in ((READ, "note"), (MOVED, "blocker")):
+def test_only_read_on_the_host_may_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, found, stays in ((READ, [], ["on-host"]), (MOVED, ["blocker"], [])):
         write(tmp_path, {"porter.toml": "", "a.py": text})
-        found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
-        assert [f["severity"] for f in found if f["code"] == "PRT401"] == [severity]
+        told = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+        assert [f["severity"] for f in told["findings"] if f["code"] == "PRT401"] == found
+        assert [row["why"] for row in told["left_alone"] if row["code"] == "PRT401"] == stays
