@@ -24,6 +24,8 @@ _WORDS = (b'"lr"]', b"'lr']", b"LambdaLR(")  # one of these is in all that match
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = frozenset({"float", "int", "item", "tolist"})  # what makes a number of Python
 _DEEP = 8  # steps from where a rate is set to where it is computed
+_FEW = 3  # files that define functions of one name; of more, nobody can tell which is meant
+_MANY = 16  # files that call a function
 
 
 class _At(NamedTuple):
@@ -93,6 +95,7 @@ class _Project:
         self._texts, self._parse = texts, parse
         self._modules: dict[str, _Module | None] = {}
         self._known: dict[tuple[Node, int], frozenset[Place]] = {}
+        self._marked: dict[bytes, list[str]] = {}
 
     def module(self, path: str) -> _Module | None:
         if path not in self._modules:
@@ -139,15 +142,26 @@ class _Project:
 
     def _of_function(self, name: str, at: _At, deep: int) -> frozenset[Place]:
         """What all functions of a name give back, if it is numpy's of each: of this file, else of the project."""
-        found = [self._of_all(results, deep - 1) for results in self._results(name, at.path)]
-        return frozenset().union(*found) if found and all(found) else frozenset()
+        found = frozenset[Place]()
+        for results in self._results(name, at.path):
+            if not (places := self._of_all(results, deep - 1)):
+                return frozenset()
+            found |= places
+        return found
 
     def _results(self, name: str, path: str) -> Iterator[list[tuple[Node, _At]]]:
-        mark = b"def %s(" % name.encode()
-        paths = [path] if mark in self._texts[path] else [p for p, data in self._texts.items() if mark in data]
-        for module in filter(None, map(self.module, paths)):
+        paths = self._defining(name)
+        for module in filter(None, map(self.module, [path] if path in paths else paths if len(paths) <= _FEW else ())):
             for function, _ in module.functions.get(name, ()):
                 yield module.returned.get(function, [])
+
+    def _defining(self, name: str) -> list[str]:
+        return self._with(b"def %s(" % name.encode())
+
+    def _with(self, mark: bytes) -> list[str]:
+        if mark not in self._marked:
+            self._marked[mark] = [path for path, data in self._texts.items() if mark in data]
+        return self._marked[mark]
 
     def _of_all(self, values: Iterable[tuple[Node, _At]], deep: int) -> frozenset[Place]:
         """Of several values that one name has; none where one of them was made plain."""
@@ -165,22 +179,28 @@ class _Project:
             if values := module.bound.get((around[-1:], name)):
                 return self._of_all(values, deep)
             if around and (index := _position(around[-1], name)) is not None:
-                given = self._given(around[-1], index, name, at.path)
+                given = self._given(around[-1], index, name, at)
                 return frozenset(place for value, where in given for place in self.computed(value, where, deep - 1))
             if not around and name in module.functions:
                 return self._of_function(name, at, deep)
         return frozenset()
 
-    def _given(self, function: Node, index: int, name: str, path: str) -> Iterator[tuple[Node, _At]]:
-        """What the calls of a function hand to a parameter: those of its file, else of the project."""
-        own = self.module(path)
-        mark = b"%s(" % function.name.encode()
-        others = (p for p, data in self._texts.items() if p != path and mark in data)
-        modules = [own] if own and own.calls.get(function.name) else filter(None, map(self.module, others))
-        for module in modules:
-            for call, at in module.calls.get(function.name, ()):
+    def _given(self, function: Node, index: int, name: str, at: _At) -> Iterator[tuple[Node, _At]]:
+        """What the calls of a function hand to a parameter: those of its file, else of the files that import it. A method may be
+        called from anywhere, if no other file defines one of its name."""
+        own = self.module(at.path)
+        called = at.outer if function.name == "__init__" else function.name
+        if own and own.calls.get(called):
+            paths = [at.path]
+        elif called == at.outer:
+            calling = self._with(b"%s(" % called.encode())
+            paths = [path for path in calling if path != at.path and _imports(self._texts[path], at.path, called)]
+        else:
+            paths = self._with(b".%s(" % called.encode()) if len(self._defining(called)) == 1 else []
+        for module in filter(None, map(self.module, paths if len(paths) <= _MANY else ())):
+            for call, where in module.calls.get(called, ()):
                 if (value := _argument(call, index, name)) is not None:
-                    yield value, at
+                    yield value, where
 
 
 def _of_groups(node: Node) -> bool:
