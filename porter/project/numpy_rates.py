@@ -7,6 +7,7 @@ function of the project gives back, and what a LambdaLR multiplies with. A rate 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -21,9 +22,12 @@ Place = tuple[str, str]  # (path, function or class at the top of the file in wh
 
 _SETS = lazy(rb"\[[\"']lr[\"']\][ \t]*[*]?=(?!=)|\bLambdaLR\(")
 _WORDS = (b'"lr"]', b"'lr']", b"LambdaLR(")  # one of these is in all that matches
-_NUMPY = frozenset({"np", "numpy"})
+_NUMPY = lazy(rb"^[ \t]*import[ \t](?:[^\n;]*[ \t,])?numpy\b(?!\.)(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
+_NUMBERS = frozenset({"random", "size", "ndim"})  # what numpy answers with numbers of Python
 _PLAIN = frozenset({"float", "int", "item", "tolist"})  # what makes a number of Python
 _DEEP = 8  # steps from where a rate is set to where it is computed
+_FEW = 3  # files that define functions of one name; of more, nobody can tell which is meant
+_MANY = 16  # files that call a function
 
 
 class _At(NamedTuple):
@@ -32,29 +36,32 @@ class _At(NamedTuple):
     path: str
     outer: str
     functions: tuple[Node, ...]  # the innermost last
+    owner: Node  # the innermost class; None outside of classes
+    in_class: bool  # in the body of a class, and in no function of it
 
 
 class _Module:
     """What the functions of one file bind, call and give back."""
 
-    def __init__(self, path: str, tree: ast.Module):
-        self.functions: dict[str, list[tuple[Node, _At]]] = {}  # by name, and what they see from inside
-        self.bound: dict[tuple[Node, str], list[tuple[Node, _At]]] = {}  # by function, or class, and name
+    def __init__(self, path: str, data: bytes, tree: ast.Module):
+        self.numpy = frozenset(name.decode() or "numpy" for name in _NUMPY.findall(data))
+        self.functions: dict[str, list[tuple[Node, bool]]] = {}  # by name, and whether they are methods
+        # by function, or class, and name; none of what a loop, `with` and their kin bind, which hides other names
+        self.bound: dict[tuple[Node, str], list[tuple[Node, _At]]] = {}
         self.calls: dict[str, list[tuple[Node, _At]]] = {}
         self.returned: dict[Node, list[tuple[Node, _At]]] = {}
-        self.rates: list[tuple[Node, _At]] = []
-        self._walk(tree, _At(path, "", ()), frozenset())
+        self.rates: dict[tuple[Node, ...], list[tuple[Node, _At]]] = {}  # by the function that sets them
+        self._walk(tree, _At(path, "", (), None, False), frozenset())
 
     def _walk(self, tree: ast.Module, start: _At, groups: frozenset[str]) -> None:
         todo: list[tuple[Node, _At, frozenset[str]]] = [(tree, start, groups)]
         while todo:
             node, at, groups = todo.pop()
-            if node.__class__ in (*FUNCTIONS[:2], ast.ClassDef):
-                inside = at._replace(outer=at.outer or node.name)
-                if node.__class__ is not ast.ClassDef:
-                    inside = inside._replace(functions=(*at.functions, node))
-                    self.functions.setdefault(node.name, []).append((node, inside))
-                at = inside
+            if node.__class__ is ast.ClassDef:
+                at = at._replace(outer=at.outer or node.name, owner=node, in_class=True)
+            elif node.__class__ in FUNCTIONS[:2]:
+                self.functions.setdefault(node.name, []).append((node, at.in_class))
+                at = at._replace(outer=at.outer or node.name, functions=(*at.functions, node), in_class=False)
             elif node.__class__ is ast.For and _of_groups(node.iter):
                 groups = groups | {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             elif node.__class__ is ast.Return and node.value is not None and at.functions:
@@ -62,20 +69,26 @@ class _Module:
             elif node.__class__ is ast.Call:
                 self.calls.setdefault(call_name(node.func), []).append((node, at))
                 if call_name(node.func) == "LambdaLR" and (factor := _argument(node, 1, "lr_lambda")) is not None:
-                    self.rates.append((factor, at))
+                    self.rates[(node,)] = [(factor, at)]
             elif node.__class__ in (ast.Assign, ast.AugAssign):
                 for target in node.targets if node.__class__ is ast.Assign else [node.target]:
                     self._set(target, node.value, at, groups)
+            elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
+                self.bound.setdefault(_key(node.id, at), [])
             todo += [(child, at, groups) for child in reversed(children(node))]
 
     def _set(self, target: Node, value: Node, at: _At, groups: frozenset[str]) -> None:
         if target.__class__ is ast.Name:
-            self.bound.setdefault((at.functions[-1:], target.id), []).append((value, at))
+            self.bound.setdefault(_key(target.id, at), []).append((value, at))
         elif target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
-            self.bound.setdefault((at.outer, target.attr), []).append((value, at))
+            self.bound.setdefault((at.owner, target.attr), []).append((value, at))
         elif target.__class__ is ast.Subscript and constant(target.slice) == "lr":
             if getattr(target.value, "id", "") in groups or _of_groups(target.value):
-                self.rates.append((value, at))
+                self.rates.setdefault(at.functions[-1:], []).append((value, at))
+
+
+def _key(name: str, at: _At) -> tuple[Node, str]:
+    return (at.owner if at.in_class else at.functions[-1:], name)
 
 
 def numpy_rates(texts: Mapping[str, bytes], parse: Parse) -> frozenset[Place]:
@@ -85,7 +98,7 @@ def numpy_rates(texts: Mapping[str, bytes], parse: Parse) -> frozenset[Place]:
         return frozenset()
     project = _Project(texts, parse)
     modules = filter(None, map(project.module, setting))
-    return frozenset(p for module in modules for rate, at in module.rates for p in project.computed(rate, at, _DEEP))
+    return frozenset(p for module in modules for rates in module.rates.values() for p in project.of_all(rates, _DEEP))
 
 
 class _Project:
@@ -93,11 +106,12 @@ class _Project:
         self._texts, self._parse = texts, parse
         self._modules: dict[str, _Module | None] = {}
         self._known: dict[tuple[Node, int], frozenset[Place]] = {}
+        self._marked: dict[bytes, list[str]] = {}
 
     def module(self, path: str) -> _Module | None:
         if path not in self._modules:
             tree = self._parse(self._texts[path])
-            self._modules[path] = _Module(path, tree) if tree is not None else None
+            self._modules[path] = _Module(path, self._texts[path], tree) if tree is not None else None
         return self._modules[path]
 
     def computed(self, value: Node, at: _At, deep: int) -> frozenset[Place]:
@@ -124,37 +138,71 @@ class _Project:
                 return self._of_name(value.id, at, deep)
             case ast.Attribute() if getattr(value.value, "id", "") == "self":
                 module = self.module(at.path)
-                return self._of_all(module.bound.get((at.outer, value.attr), ()) if module else (), deep)
+                return self.of_all(module.bound.get((at.owner, value.attr), ()) if module else (), deep)
             case _:
                 parts = ()
         return frozenset(place for part in parts for place in self.computed(part, at, deep))
 
     def _of_call(self, call: ast.Call, at: _At, deep: int) -> frozenset[Place]:
-        if _root(call.func) in _NUMPY:
-            return frozenset() if "random" in ast.unparse(call.func) else frozenset({(at.path, at.outer)})
+        module = self.module(at.path)
+        root, *words = _chain(call.func)
+        if module and root in module.numpy:
+            return frozenset() if not _NUMBERS.isdisjoint(words) else frozenset({(at.path, at.outer)})
         name = call_name(call.func)
         if call.func.__class__ is ast.Name and name in ("max", "min", "abs", "round"):
             return frozenset(place for part in call.args for place in self.computed(part, at, deep))
-        return self._of_function(name, at, deep) if name not in _PLAIN else frozenset()
+        return self._of_function(call.func, at, deep) if name not in _PLAIN else frozenset()
 
-    def _of_function(self, name: str, at: _At, deep: int) -> frozenset[Place]:
-        """What all functions of a name give back, if it is numpy's of each: of this file, else of the project."""
-        found = [self._of_all(results, deep - 1) for results in self._results(name, at.path)]
-        return frozenset().union(*found) if found and all(found) else frozenset()
+    def _of_function(self, func: Node, at: _At, deep: int) -> frozenset[Place]:
+        """What a function gives back, if it is numpy's of each that may be meant."""
+        found = frozenset[Place]()
+        for results in self._results(func, at):
+            if not (places := self.of_all(results, deep - 1)):
+                return frozenset()
+            found |= places
+        return found
 
-    def _results(self, name: str, path: str) -> Iterator[list[tuple[Node, _At]]]:
-        mark = b"def %s(" % name.encode()
-        paths = [path] if mark in self._texts[path] else [p for p, data in self._texts.items() if mark in data]
-        for module in filter(None, map(self.module, paths)):
-            for function, _ in module.functions.get(name, ()):
-                yield module.returned.get(function, [])
+    def _results(self, func: Node, at: _At) -> Iterator[list[tuple[Node, _At]]]:
+        """A name is a function of this file, or one that it imports; `self.rate` and `schedule.rate` are methods of this file, or
+        else of the project."""
+        root, name = _chain(func)[0], call_name(func)
+        is_bare = func.__class__ is ast.Name
+        paths = self._defining(name)
+        if is_bare and self._is_local(name, at):
+            return
+        imported = [path for path in paths if root != "self" and _imports(self._texts[at.path], path, name)]
+        if at.path in paths and (is_bare or not imported) and self._returned(at.path, name, not is_bare):
+            paths = [at.path]
+        elif is_bare or imported:
+            paths = imported
+        for path in paths if len(paths) <= _FEW else ():
+            yield from self._returned(path, name, not is_bare and not imported)
 
-    def _of_all(self, values: Iterable[tuple[Node, _At]], deep: int) -> frozenset[Place]:
+    def _returned(self, path: str, name: str, methods: bool) -> list[list[tuple[Node, _At]]]:
+        module = self.module(path)
+        functions = module.functions.get(name, ()) if module else ()
+        return [module.returned.get(node, []) for node, is_method in functions if module and is_method == methods]
+
+    def _is_local(self, name: str, at: _At) -> bool:
+        """Whether a function around a place binds a name, or gets it."""
+        module = self.module(at.path)
+        bound = module.bound if module else {}
+        return any(((one,), name) in bound or _position(one, name) is not None for one in at.functions)
+
+    def _defining(self, name: str) -> list[str]:
+        return self._with(b"def %s(" % name.encode())
+
+    def _with(self, mark: bytes) -> list[str]:
+        if mark not in self._marked:
+            self._marked[mark] = [path for path, data in self._texts.items() if mark in data]
+        return self._marked[mark]
+
+    def of_all(self, values: Iterable[tuple[Node, _At]], deep: int) -> frozenset[Place]:
         """Of several values that one name has; none where one of them was made plain."""
-        found = list(values)
-        if any(value.__class__ is ast.Call and call_name(value.func) in _PLAIN for value, _ in found):
+        found = [(value, self.computed(value, at, deep - 1)) for value, at in values]
+        if any(not places and _makes_plain(value) for value, places in found):
             return frozenset()
-        return frozenset(place for value, at in found for place in self.computed(value, at, deep - 1))
+        return frozenset(place for _, places in found for place in places)
 
     def _of_name(self, name: str, at: _At, deep: int) -> frozenset[Place]:
         module = self.module(at.path)
@@ -162,25 +210,39 @@ class _Project:
             return frozenset()
         for depth in range(len(at.functions), -1, -1):
             around = at.functions[:depth]
-            if values := module.bound.get((around[-1:], name)):
-                return self._of_all(values, deep)
+            if (values := module.bound.get((around[-1:], name))) is not None:
+                return self.of_all(values, deep)
             if around and (index := _position(around[-1], name)) is not None:
-                given = self._given(around[-1], index, name, at.path)
+                given = self._given(module, around[-1], index, name, at)
                 return frozenset(place for value, where in given for place in self.computed(value, where, deep - 1))
             if not around and name in module.functions:
-                return self._of_function(name, at, deep)
+                return self._of_function(ast.Name(name), at._replace(functions=()), deep)
         return frozenset()
 
-    def _given(self, function: Node, index: int, name: str, path: str) -> Iterator[tuple[Node, _At]]:
-        """What the calls of a function hand to a parameter: those of its file, else of the project."""
-        own = self.module(path)
-        mark = b"%s(" % function.name.encode()
-        others = (p for p, data in self._texts.items() if p != path and mark in data)
-        modules = [own] if own and own.calls.get(function.name) else filter(None, map(self.module, others))
-        for module in modules:
-            for call, at in module.calls.get(function.name, ()):
-                if (value := _argument(call, index, name)) is not None:
-                    yield value, at
+    def _given(self, own: _Module, function: Node, index: int, name: str, at: _At) -> Iterator[tuple[Node, _At]]:
+        """What the calls of a function hand to a parameter: those of its file, else of the files that import it. Another object may
+        have a method of the same name, if two classes of the project define one."""
+        is_method = (function, True) in own.functions[function.name]
+        called = function.name
+        if is_method and called == "__init__":
+            called, is_method = at.owner.name, False
+        paths = self._defining(called) if is_method else []
+        is_only = len(paths) == 1 and len(own.functions[called]) == 1
+
+        def fits(call: Node, where: _At) -> bool:
+            if is_method:
+                return is_only or _chain(call.func)[0] == "self" and where.owner is at.owner
+            return where.path != at.path or call.func.__class__ is ast.Name
+
+        calls = [call for call in own.calls.get(called, ()) if fits(*call)]
+        if not calls and (is_only or called == at.outer):
+            calling = self._with(b"%s%s(" % (b"." * is_method, called.encode()))
+            paths = [p for p in calling if p != at.path and (is_method or _imports(self._texts[p], at.path, called))]
+            modules = filter(None, map(self.module, paths if len(paths) <= _MANY else ()))
+            calls = [call for module in modules for call in module.calls.get(called, ())]
+        for call, where in calls:
+            if (value := _argument(call, index, name)) is not None:
+                yield value, where
 
 
 def _of_groups(node: Node) -> bool:
@@ -202,10 +264,18 @@ def _argument(call: Node, index: int, name: str) -> Node | None:
     return next((k.value for k in call.keywords if k.arg == name), None)
 
 
-def _root(func: Node) -> str:
+def _chain(func: Node) -> list[str]:
+    """`np`, `random` and `rand` of `np.random.rand`; first "" where no name begins it."""
+    words: list[str] = []
     while func.__class__ is ast.Attribute:
+        words.append(func.attr)
         func = func.value
-    return getattr(func, "id", "")
+    return [getattr(func, "id", ""), *reversed(words)]
+
+
+def _makes_plain(value: Node) -> bool:
+    """`float(rate)`, `list(map(float, rates))`."""
+    return any(getattr(inner, "id", getattr(inner, "attr", "")) in _PLAIN for inner in walk(value))
 
 
 def has_rates(path: str, data: bytes, places: Iterable[Place]) -> bool:
@@ -220,7 +290,7 @@ def _imports(data: bytes, path: str, name: str) -> bool:
     for found in imports(data):
         module = found.module.lstrip(".").replace(".", "/")
         named = {imported for imported, _ in found.names}
-        if name in named and module and f"/{stem}".endswith(f"/{module}"):
+        if named & {name, "*"} and module and f"/{stem}".endswith(f"/{module}"):
             return True
         whole = {module, *(f"{module}/{one}".lstrip("/") for one in named)}
         if any(one and f"/{stem}".endswith(f"/{one}") for one in whole):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from porter.files.paths import is_test
 from porter.project.saved_dictionaries import dictionaries
@@ -17,42 +18,55 @@ Parse = Callable[[bytes], "ast.Module | None"]
 _MOVED = lazy(rb"\][ \t]*=[ \t]*\w+(?:\.\w+\(\))*\.cpu\(\)")
 _SAVE = b"torch.save("
 _WEIGHTS = lazy(r"(?i)state|ckpt|checkpoint|model|net|weight|param|save")  # names of what may hold some
-_Saver = tuple[Node, Node, str]  # the function that saves, what stands for the key, and the name of what it moved
+
+
+class _Saver(NamedTuple):
+    """A function that saves what it moved: `held[key] = weights` of `torch.save(held, path)`."""
+
+    function: Node
+    key: Node
+    moved: str  # the name of what it moved
 
 
 def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(folder of the program, key); none where the program saves anything else under the key."""
+    """(folder of the program, key), but no key under which the program saves anything else."""
     saving = {path: data for path, data in texts.items() if _SAVE in data and not is_test(path)}
     moving = {path: data for path, data in saving.items() if b".cpu()" in data and _MOVED.search(data)}
-    homes = Homes(files) if moving else None
+    if not moving:
+        return ()
+    homes = Homes(files)
+    trees: dict[str, ast.Module | None] = {path: parse(data) for path, data in moving.items()}
+    savers = {path: list(_savers(tree)) for path, tree in trees.items()}
     found: set[tuple[str, str]] = set()
-    for path, data in moving.items() if homes else ():
-        program = homes.of(path) if homes else ""
-        own = {name: text for name, text in texts.items() if name.startswith(program)}
-        savers = list(_savers(parse(data)))
-        keys = {key for saver in savers for key in _keys(saver, own, parse)}
-        if keys and not any(_saves_else(saving[p], parse, savers, keys) for p in own if p in saving):
-            found.update((program, key) for key in keys)
+    for program in {homes.of(path) for path, several in savers.items() if several}:
+        own = {path: text for path, text in texts.items() if path.startswith(program)}
+        keys = {key for path in savers if path in own for saver in savers[path] for key in _keys(saver, own, parse)}
+        for path in own.keys() & saving.keys() if keys else ():
+            if path not in trees:
+                trees[path] = parse(saving[path])
+            keys = keys - _kept_else(trees[path], saving[path], savers.get(path, []), keys)
+        found.update((program, key) for key in keys)
     return tuple(sorted(found))
 
 
 def _savers(tree: ast.Module | None) -> Iterator[_Saver]:
-    """A function that saves what it moved, and what names the key: `held[key] = weights` of `torch.save(held, path)`."""
     for function in walk(tree) if tree else ():
         if function.__class__ not in FUNCTIONS[:2]:
             continue
         inside = list(walk(function))
         moved = {name for node in inside if (name := _moved(node))}
-        saved = {ast.unparse(n.args[0]) for n in inside if isinstance(n, ast.Call) and _is_save(n)}
-        for node in inside if moved else ():
+        saved = {ast.unparse(node.args[0]) for node in inside if _is_save(node)} if moved else set()
+        for node in inside if saved else ():
             if isinstance(node, ast.Assign) and getattr(node.value, "id", "") in moved:
                 target = node.targets[0]
                 if isinstance(target, ast.Subscript) and ast.unparse(target.value) in saved:
-                    yield function, target.slice, getattr(node.value, "id", "")
+                    yield _Saver(function, target.slice, getattr(node.value, "id", ""))
 
 
-def _is_save(call: ast.Call) -> bool:
-    return ast.unparse(call.func) == "torch.save" and bool(call.args)
+def _is_save(node: Node) -> bool:
+    """A call of `torch.save`."""
+    func: Node = node.func if node.__class__ is ast.Call and node.args else None
+    return func.__class__ is ast.Attribute and func.attr == "save" and getattr(func.value, "id", "") == "torch"
 
 
 def _moved(node: Node) -> str:
@@ -62,7 +76,8 @@ def _moved(node: Node) -> str:
     source: Node = (
         node.iter.func.value if node.iter.__class__ is ast.Call and call_name(node.iter.func) == "items" else None
     )
-    for statement in node.body if source is not None else ():
+    leaves = any(inner.__class__ in (ast.Continue, ast.Break) for inner in walk(node))  # with some of them left out
+    for statement in node.body if source is not None and not leaves else ():
         if statement.__class__ is not ast.Assign or statement.targets[0].__class__ is not ast.Subscript:
             continue
         value, holder = statement.value, statement.targets[0].value
@@ -74,7 +89,7 @@ def _moved(node: Node) -> str:
 
 def _keys(saver: _Saver, texts: Mapping[str, bytes], parse: Parse) -> Iterator[str]:
     """The keys that a function saves with: the default of the parameter that they come from, and what calls give for it."""
-    function, key, _ = saver
+    function, key = saver.function, saver.key
     if isinstance(word := constant(key), str):
         yield word
         return
@@ -95,30 +110,30 @@ def _words(value: Node) -> list[str]:
     return [word for one in listed if isinstance(word := constant(one), str)]
 
 
-def _saves_else(data: bytes, parse: Parse, savers: list[_Saver], keys: set[str]) -> bool:
-    """Whether a file may save something under one of the keys that no saver has moved."""
-    tree = parse(data)
-    moved = {name for _, _, name in savers}
-    if tree is None or any(
-        getattr(value.written, "id", "") not in moved
+def _kept_else(tree: ast.Module | None, data: bytes, savers: Iterable[_Saver], keys: set[str]) -> set[str]:
+    """Those of the keys under which a file may save something that none of its savers has moved."""
+    if tree is None:
+        return keys
+    saver_of = {node: saver for saver in savers for node in walk(saver.function)}
+    kept = {
+        key
         for entries in dictionaries(tree, data, {})
         for key, value in entries.items()
-        if key in keys
-    ):
-        return True
-    own = {ast.unparse(function) for function, _, _ in savers}
-    known = {id(n) for f in walk(tree) if f.__class__ in FUNCTIONS[:2] and ast.unparse(f) in own for n in walk(f)}
-    written = {
-        name for f in walk(tree) if f.__class__ is ast.Assign and f.value.__class__ is ast.Dict for name in _names(f)
+        if value.written not in saver_of or getattr(value.written, "id", "") != saver_of[value.written].moved
     }
+    written = {name for node in walk(tree) for name in _written(node)}
     for call in walk(tree):
-        if isinstance(call, ast.Call) and _is_save(call) and id(call) not in known:
+        if _is_save(call) and call not in saver_of:
             saved = call.args[0]
             is_plain = saved.__class__ is ast.Dict or call_name(getattr(saved, "func", saved)) == "state_dict"
             if not is_plain and _WEIGHTS.search(ast.unparse(saved)) and getattr(saved, "id", "") not in written:
-                return True
-    return False
+                return keys
+    return kept & keys
 
 
-def _names(assigned: Node) -> list[str]:
-    return [target.id for target in assigned.targets if target.__class__ is ast.Name]
+def _written(node: Node) -> list[str]:
+    """The names that are given a dictionary whose keys stand there."""
+    if node.__class__ is not ast.Assign or node.value.__class__ is not ast.Dict:
+        return []
+    is_all = node.value.keys and all(isinstance(constant(key), str) for key in node.value.keys)
+    return [target.id for target in node.targets if target.__class__ is ast.Name and is_all]

@@ -46,7 +46,7 @@ def test_what_is_set(rate, found):
 )
 def test_what_is_handed_on(rates, found):
     schedules = b"import numpy as np\ndef cosine(n):\n    values = np.arange(n)\n    return values\ndef plain(n):\n    return [n]\n"
-    text = SET % "rate[i] * group['scale']" + TRAIN % rates
+    text = "from b import *\n" + SET % "rate[i] * group['scale']" + TRAIN % rates
     assert bool(numpy_rates({"a.py": text.encode(), "b.py": schedules}, parse)) == found
 
 
@@ -71,3 +71,75 @@ def test_who_uses_a_schedule():
 def test_functions_that_call_each_other_end():
     text = b"def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nfor p in o.param_groups:\n    p['lr'] = f(np.e)\n"
     assert not numpy_rates({"a.py": b"import numpy as np\n" + text}, parse)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "lr = np.cos(i)\n    lr = round(float(lr), 5)",
+        "lr = np.linspace(0, 1, 9)\n    lr = list(map(float, lr))",
+        "lr, n = 0.1, 3",
+        "lr: float = 0.1",
+        "lr = 0.1 * np.size(i)",
+        "lr = cosine(i)",
+        "lr = warm(i)",
+        "lr = other(i)",
+        "for lr in [0.1]:\n        pass",
+    ],
+)
+def test_what_has_only_the_name_of_a_rate_of_numpy(body):
+    """A name of a function hides the one outside; a rate that is made plain later is plain."""
+    outside = "import numpy as np\nfrom timm import other\nlr = np.cos(3)\n"
+    methods = "class Warm:\n    lr = np.cos(1)\n    def warm(self, i):\n        return np.cos(i)\ndef cosine(i):\n    return np.cos(i)\n"
+    setting = f"def f(o, i, cosine):\n    {body}\n    for group in o.param_groups:\n        group['lr'] = lr\n"
+    texts = {
+        "a.py": (outside + methods + setting).encode(),
+        "b.py": b"import numpy as np\ndef other(i):\n    return np.e ** np.cos(i)\n",
+    }
+    assert not numpy_rates(texts, parse)
+    assert numpy_rates({**texts, "a.py": texts["a.py"].replace(body.encode(), b"lr = Warm().warm(i)")}, parse)
+
+
+@pytest.mark.parametrize(
+    ("imported", "found"),
+    [
+        ("import torch, numpy as np", True),
+        ("import jax.numpy as np", False),
+        ("from jax import numpy as np", False),
+        ("import numpy as onp, cupy as np", False),
+    ],
+)
+def test_which_np_is_meant(imported, found):
+    text = (SET % "np.cos(i)").replace("import numpy as np", imported)
+    assert bool(numpy_rates({"a.py": text.encode()}, parse)) == found
+
+
+def test_a_rate_that_is_set_again_is_plain():
+    text = SET % "np.cos(i)" + "        group['lr'] = float(group['lr'])\n"
+    assert not numpy_rates({"a.py": text.encode()}, parse)
+
+
+SETTER = """
+import numpy as np
+class Warm:
+    def __init__(self, start):
+        self.start = start
+    def change(self, rate):
+        for group in self.optimizer.param_groups:
+            group["lr"] = %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "call", "found"),
+    [
+        ("rate", "warm.change(np.cos(3))", True),
+        ("rate", "warm.change(float(np.cos(3)))", False),
+        ("rate", "class Meter:\n    def change(self, value): ...\nmeter.change(np.mean(x))", False),
+        ("self.start", "Warm(np.cos(3))", True),
+        ("self.start", "class B(A):\n    def __init__(self):\n        super().__init__(np.cos(3))", False),
+    ],
+)
+def test_who_calls_a_method(rate, call, found):
+    texts = {"a.py": SETTER % rate, "b.py": f"import numpy as np\nfrom a import Warm\n{call}\n"}
+    assert bool(numpy_rates({path: text.encode() for path, text in texts.items()}, parse)) == found

@@ -20,7 +20,9 @@ BOTH = (("", "params"), ("", "params_ema"))
         (b"torch.save({'epoch': 3}, path)\n", BOTH),
         (b"torch.save(net.state_dict(), path)\n", BOTH),
         (b"torch.save(affine, path)\n", BOTH),
-        (b"torch.save({'params': net.state_dict()}, path)\n", ()),
+        (b"torch.save({'params': net.state_dict()}, path)\n", (("", "params_ema"),)),
+        (b"torch.save({'params': weights}, path)\n", (("", "params_ema"),)),
+        (b"state = {}\nstate[key] = net.state_dict()\ntorch.save(state, path)\n", ()),
         (b"torch.save(checkpoint, path)\n", ()),
     ],
 )
@@ -33,6 +35,10 @@ def test_nothing_else_is_saved_under_the_key(other, keys):
     ("old", "new"),
     [
         (b"weight.cpu()", b"weight"),
+        (
+            b"                weights[",
+            b"                if name in kept:\n                    continue\n                weights[",
+        ),
         (b"held[key] = weights", b"held[key] = net"),
         (b"torch.save(held", b"torch.save(nets"),
     ],
@@ -45,3 +51,8 @@ def test_all_is_moved_and_saved(old, new):
 def test_a_key_that_is_written_down():
     text = SAVER.replace(b"held[key]", b"held['weights']")
     assert keys_on_host({"base.py": text}, parse, ["base.py"]) == (("", "weights"),)
+
+
+def test_two_files_of_a_program_move_the_same():
+    texts = {"one.py": SAVER, "two.py": SAVER}
+    assert keys_on_host(texts, parse, texts) == BOTH
