@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from porter.files.paths import is_test
 from porter.regex import lazy
 
 _MARKS = (b".grad", b"requires_grad")
 _CHANGES = lazy(
-    rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad_\([ \t]*(?!True|\))"
+    rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad_\((?![ \t]*(?:True|\)))"
     rb"|\b(?:p|v|w|\w*param\w*|weight|bias)\.requires_grad[ \t]*=[ \t]*(?:False|[a-z])"
 )
-_DEFINES = lazy(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+# a line that may begin or end a block, with the name of the function that it defines
+_LINE = lazy(rb"(?m)^([ \t]*)(?:(?:async[ \t]+)?def[ \t]+(\w+)|[^\s#)])")
 # names that say nothing of what they call, or that run before the optimiser is made
 _PLAIN = frozenset("main train eval fit run test forward backward step zero_grad update get load build create".split())
 
@@ -23,26 +24,24 @@ def gradient_changers(texts: Mapping[str, bytes]) -> tuple[str, ...]:
     names: set[str] = set()
     for path, text in texts.items():
         if any(mark in text for mark in _MARKS) and not is_test(path):
-            names.update(name for match in _CHANGES.finditer(text) if (name := _around(text, match.start())))
+            names.update(_around(text, [match.start() for match in _CHANGES.finditer(text)]))
     return tuple(sorted(name for name in names if name not in _PLAIN and not name.startswith("__")))
 
 
-def _around(text: bytes, place: int) -> str:
-    """The name of the function around a place; "" outside of functions."""
-    start = text.rfind(b"\n", 0, place) + 1
-    margin = _margin(text, start)
-    while start > 0 and margin:
-        start = text.rfind(b"\n", 0, start - 1) + 1
-        own = _margin(text, start)
-        if own < margin and text[start + own : start + own + 1] not in (b"\n", b"\r", b"#", b")", b""):
-            if match := _DEFINES.match(text, start):
-                return match[1].decode()
-            margin = own
-    return ""
-
-
-def _margin(text: bytes, start: int) -> int:
-    end = start
-    while text[end : end + 1] in (b" ", b"\t"):
-        end += 1
-    return end - start
+def _around(text: bytes, places: list[int]) -> Iterator[str]:
+    """The names of the innermost functions around places, which are sorted. Outside of functions there is none."""
+    blocks: list[
+        tuple[int, str]
+    ] = []  # around a line, from the outside: how far each is indented, and a function's name
+    lines = _LINE.finditer(text) if places else iter(())
+    line = next(lines, None)
+    for place in places:
+        while line is not None and line.start() <= place:
+            margin = len(line[1])
+            while blocks and blocks[-1][0] >= margin:
+                blocks.pop()
+            blocks.append((margin, line[2].decode() if line[2] else ""))
+            line = next(lines, None)
+        # the last one is the line itself
+        if name := next((name for _, name in reversed(blocks[:-1]) if name), ""):
+            yield name

@@ -151,15 +151,15 @@ class IdleFiles:
         )  # fmt: skip
 
     def _named(self, stem: str, leading: set[str]) -> bool:
-        """Whether a file that is none of `leading` names this one: Python in a string, a text as a file or module, settings as a plain word."""
+        """Whether a file that is none of `leading` names this one: Python in a string, a text as a file or module, settings as
+        a plain word."""
         plain = stem.encode("utf-8", "surrogateescape")
         word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
         whole = re.compile(rb"\b%s\b" % word)
-        started = re.compile(
-            rb"\b%s(?:\.py\b|:\w)" % word
-        )  # what else a list of a package has is built, and run by nobody
+        # what else a list of a package has is built, and run by nobody
+        started = re.compile(rb"\b%s(?:\.py\b|:\w)" % word)
 
         def names(path: str) -> bool:
             if path in leading or not self._may_say(path, plain):

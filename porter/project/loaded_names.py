@@ -13,7 +13,7 @@ from typing import NamedTuple
 from porter.regex import lazy
 
 # a module is loaded by a name that is no plain string
-_LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
+_LOADED = lazy(rb"(?:import_module|__import__)\((?![ \t\n]*[ruRU]?[\"'][\w.]+[\"'][ \t\n]*[,)])[ \t\n]*")
 # the text with which the name begins, up to its last dot: `f"models.{name}"`, `"models." + name`, `"models.%s" % name`
 _PREFIX = lazy(rb"[rfRF]{0,2}[\"'](\w[\w.]*)\.(?:[\"'][ \t]*\+|%s|\{)")
 _LISTED = lazy(rb"\.endswith\([ \t]*[\"'](\w+)\.py[\"']")

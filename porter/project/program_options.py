@@ -33,9 +33,8 @@ _SIDE = hint("beside-the-training")  # paths of scripts that do something else t
 _TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
 _NAMES_TRAINING = lazy(r"(?i)train|tune")  # the name of a script that trains, even if it contains `test`
 _TRAINS = lazy(r"(?i)train|tune|launch|run")  # paths of scripts that may start a training
-_QUANTIZES = lazy(
-    r"(?i)quanti[sz]|q-?lora|[48]-?bit|int[48]"
-)  # names of scripts whose training may need a library for CUDA
+# names of scripts whose training may need a library for CUDA
+_QUANTIZES = lazy(r"(?i)quanti[sz]|q-?lora|[48]-?bit|int[48]")
 # a command that starts a program with torch.distributed.launch, with its continuation lines
 _BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
 

@@ -40,7 +40,9 @@ _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
 _SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
-_SPARSE = lazy(rb"(?<![\w.])sparse[\"']?[ \t]*[=:][ \t]*(?!False\b|false\b|None\b|=)|--sparse")
+_SPARSE = lazy(
+    rb"(?<![\w.])sparse[\"']?[ \t]*(?::[ \t]*bool[ \t]*)?[=:](?!=|[ \t]*(?:False|false|None|bool)\b)|--sparse"
+)
 # a drop rate above 0
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"

@@ -14,7 +14,6 @@ from porter.regex import lazy
 # keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place
 RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
-
 # scripts that set up a machine of Google Colab, which has no NPU
 _OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")
 

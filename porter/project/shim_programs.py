@@ -1,8 +1,9 @@
 """Where transfer_to_npu has to be imported: in the programs from which imports lead to CUDA, and in modules that Ray imports.
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
-module that others import is none, unless a script starts it, or it asks and parses options or is called like a program. Tests are none: pytest is their program. What
-is called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program.
+module that others import is none, unless a script starts it, or it asks and parses options or is called like a program. Tests
+are none: pytest is their program. What is called like a test and has nothing for pytest, as `test_model.py` with a loop over the
+test set, is a program.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """

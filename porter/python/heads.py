@@ -54,10 +54,8 @@ def _head(file: File) -> Head | None:
     links = [link for link in own if _is_of_torch(link, called)]
     is_imported = called is not None
     if not links and called == "torch" and all(_is_star(link) for _, link in names.imports[called]):
-        links, is_imported = (
-            [link for link in own if _is_star(link)],
-            False,
-        )  # a star import brings it, and nothing shows which
+        # a star import brings it, and nothing shows which
+        links, is_imported = [link for link in own if _is_star(link)], False
     if not links:
         return None
     first, torch = links[0][0], called or "torch"

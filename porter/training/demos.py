@@ -43,9 +43,8 @@ def _starts(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
         return _is_main(statement.test)
     if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Call) and isinstance(
-            statement.value.func, ast.Name
-        )  # `main()`, no setting
+        # `main()`, no setting
+        return isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Name)
     return isinstance(statement, (ast.For, ast.While, ast.With))
 
 

@@ -20,7 +20,7 @@ _COLLATES = lazy(r"(?i)collat")
 _TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
 _CALLED = ("__call__", "torch_call")  # methods that make a batch
-_READS = lazy(r"\bsuper\b|\.pad(?:ding|_to_multiple_of)?\b").search  # of what the base keeps, or calls
+_READS = lazy(r"\bsuper\b|\.pad(?:ding|_to_multiple_of)?\b")  # of what the base keeps, or calls
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
@@ -104,7 +104,7 @@ def _pads_itself(scene: Scene, link: Link) -> bool:
     base is given."""
     owner = scene.owner(link)
     called = [ast.unparse(s) for s in owner.body if getattr(s, "name", "") in _CALLED] if owner is not None else []
-    return bool(called) and not any(map(_READS, called))
+    return bool(called) and not any(map(_READS.search, called))
 
 
 def _fills_up(scene: Scene, link: Link, function: Link) -> bool:

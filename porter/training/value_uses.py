@@ -23,6 +23,7 @@ SIZED = hints("wants-a-size")
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
+MOVES = frozenset({"to", "cuda", "npu", "type_as"})
 # names of values that must be on the host: actions, lengths
 _WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})  # `bare` looks through these
@@ -216,11 +217,16 @@ def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:
     while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
         full = scene.names.resolve(node.func, link)
         if full is not None:
-            return full in FACTORIES and {k.arg for k in node.keywords}.isdisjoint({"device", "out", None})
-        if node.func.attr in ("to", "cuda", "npu", "type_as"):
+            return is_factory(full, node)
+        if node.func.attr in MOVES:
             return False
         node = node.func.value
     return False
+
+
+def is_factory(full: str, call: Node) -> bool:
+    """Whether a call makes a tensor on the device that is the default one."""
+    return full in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
 
 
 def asked_above(link: Link) -> bool:

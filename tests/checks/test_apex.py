@@ -147,6 +147,7 @@ def test_only_the_style_that_names_the_device_writes_it():
         ("as scaled:\n            scaled.backward()", "as scaled: scaled.backward()", "        scaler.scale(loss).backward()\n"),
         (STATEMENT, "    if args.fp16 and not args.cpu: " + STATEMENT.lstrip(), "enabled=bool(args.fp16 and not args.cpu))\n"),
         ('opt_level="O1"', 'opt_level=args.level, enabled=not args.cpu', '("npu", enabled=not args.cpu and args.level != "O0")\n'),
+        ('opt_level="O1"', 'opt_level=args.level or "O1"', '("npu", enabled=(args.level or "O1") != "O0")\n'),
         (STATEMENT, "    if args.level != 'O0':\n    " + STATEMENT.replace('"O1"', "args.level"), "enabled=args.level != 'O0')\n"),
         (STATEMENT, "    if args.fp16:\n    " + STATEMENT.replace('"O1"', "args.fp16"), 'enabled=bool(args.fp16) and args.fp16 != "O0")\n'),
         ("        loss = criterion(model(x), y)\n", "        # why\n        out = model(x)\n\n        # and\n        loss = (\n            criterion(out, y)\n        )\n", "            # and\n            loss = (\n                criterion(out, y)\n            )\n"),

@@ -279,3 +279,22 @@ def test_the_page_of_waits_claims_the_conditions_that_are_told(line: str) -> Non
     assert found == ["ending" if line.startswith("while") else "condition"]
     page = SESSION.rules.texts.rule("PRT630").explain
     assert all("while loss > 3:" in text and "if mask.any():" in text for text in page.values())
+
+
+def test_a_long_row_of_sums_is_kept_on_the_device():
+    """Whether one can be kept depends on all below it: each is asked once, and none through another."""
+    names = [f"total{number}" for number in range(200)]
+    text = "\n".join(
+        [
+            "def train(model, loader, optimizer):",
+            *(f"    {name} = 0.0" for name in names),
+            "    for batch in loader:",
+            "        loss = model(batch).mean()",
+            "        loss.backward()",
+            "        optimizer.step()",
+            *(f"        {name} += loss.item()" for name in names),
+            f"    return {', '.join(names)}",
+        ]
+    )
+    findings = analyse("train.py", f"import torch\n\n\n{text}\n".encode(), SESSION).findings
+    assert [(f.code, f.why, f.status) for f in findings] == [("PRT630", "kept", "review")] * len(names)

@@ -19,6 +19,7 @@ LEAVES = [
     "p.grad.zero_()",
     "return p.grad == None",
     "x.requires_grad_()",
+    "p.requires_grad_( True)",
     "x.requires_grad = True",
     "grid.requires_grad = False",
     "x = torch.zeros(2, requires_grad=False)",
@@ -45,6 +46,12 @@ def test_what_leaves_them(line):
 @pytest.mark.parametrize("name", ["__init__", "train", "forward"])
 def test_names_that_say_nothing(name):
     assert gradient_changers({"net.py": method(CHANGES[0], name)}) == ()
+
+
+def test_the_innermost_function_counts():
+    body = "    def inner():\n        p.grad = None\n        p.grad = p.old\n\n    for p in ps:\n        del p.grad\n"
+    assert gradient_changers({"net.py": f"def outer(ps):\n    x = 1\n\n{body}".encode()}) == ("inner", "outer")
+    assert gradient_changers({"net.py": f"def last(ps):\n    pass\n\n\nif 1:\n    {CHANGES[0]}\n".encode()}) == ()
 
 
 def test_outside_of_functions():

@@ -81,6 +81,10 @@ USES = {
     "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
     "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
+    "one whose name stands on the next line": (
+        {"lib/load.py": "importlib.import_module(\n    'lib.x'\n)\n"},
+        {"cached", "Sampler"},
+    ),
     "a module loaded from another folder": (
         {"lib/load.py": "import importlib\n\nimportlib.import_module(f'lib.data.{name}')\n"},
         {"cached", "Sampler"},
@@ -441,6 +445,7 @@ optimizer("adam", torch.nn.Linear(2, 2).cuda().parameters())
     [
         ({}, False),
         ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=False)\nw_sparse = 1\n"}, False),
+        ({"model.py": "sparse = False\n\n\ndef layer(n, sparse: bool = False):\n    pass\n"}, False),
         ({"model.py": "import torch\n\nlayer = torch.nn.Embedding(9, 3, sparse=True)\n"}, True),
         ({"config.yaml": "embedding:\n  sparse: true\n"}, True),
     ],

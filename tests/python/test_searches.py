@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from porter.analysis.session import open_session
 from porter.python import aware
@@ -61,6 +63,47 @@ def test_what_words_leave_open(pattern: str, text: str, may: bool) -> None:
         assert may_say(Lines(text.encode()), sought) is may
         assert may or not sought.search(text.encode())
         assert Source(text.encode()).says(sought) is bool(sought.search(text.encode()))
+
+
+WORDS = ["foo", "Bar", "_x", "a", "b", "9"]
+ATOMS = [
+    *WORDS,
+    r"\b",
+    r"\.",
+    r"\(",
+    r"\w",
+    "[ab]",
+    "[^a]",
+    "[]a]",
+    "é",
+    "(?<!a)",
+    "(?=b)",
+    "(?i:foo)",
+    "(a|foo)",
+    "(?:b.)",
+    "^",
+]
+TIMES = ["", "", "", "?", "*", "+", "??", "{0,1}", "{2}", "?+"]
+BRANCH = st.lists(st.tuples(st.sampled_from(ATOMS), st.sampled_from(TIMES)), min_size=1, max_size=4)
+TEXT = st.lists(st.sampled_from([*WORDS, "fo", "FOO", "bar", ".", "(", " ", "é", "]", "\n"]), max_size=6)
+
+
+@settings(max_examples=600)
+@given(
+    st.lists(BRANCH, min_size=1, max_size=2),
+    st.lists(TEXT, min_size=8, max_size=8),
+    st.booleans(),
+    st.sampled_from([0, re.I]),
+)
+def test_no_match_is_ruled_out(branches, texts, begins, flags):
+    pattern = "|".join(r"\b" * begins + "".join(atom + times for atom, times in branch) for branch in branches)
+    try:
+        sought = re.compile(pattern.encode(), flags)
+    except re.error:
+        return
+    for text in ("".join(words).encode() for words in texts):
+        if sought.search(text):
+            assert may_say(Lines(text), sought) and may_say(Lines(text), lazy(pattern.encode(), flags))
 
 
 def test_flags_that_are_no_part_of_a_pattern() -> None:

@@ -23,9 +23,9 @@ _WHOLE = "apex.amp"
 
 class ApexAmp(Rule):
     code = "PRT350"
-    references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS) | {
-        _WHOLE
-    }
+    references = frozenset(
+        [_WHOLE, *(f"{_WHOLE}.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS)]
+    )
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if file.name(original) == _WHOLE:

@@ -192,6 +192,8 @@ def _options(file: RuleFile, call: ast.Call) -> tuple[str, str]:
         elif keyword.arg == "opt_level":
             if value is None:
                 level = _plain(file, keyword.value)
+                if keyword.value.__class__ in (ast.BoolOp, ast.Compare, ast.UnaryOp):  # `args.level or "O1"`
+                    level = f"({level})"
             elif value not in ("O1", "O2"):
                 raise Unknown
         elif (known := _DROPPED[keyword.arg]) and (keyword.value.__class__ is not ast.Constant or value not in known):

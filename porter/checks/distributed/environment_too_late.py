@@ -44,10 +44,8 @@ class EnvironmentTooLate(Rule):
 
 def _why(name: str, touched: str) -> str:
     called = touched.rpartition(".")[2]
-    if called == "set_device" and name.endswith(
-        "_VISIBLE_DEVICES"
-    ):  # it starts CUDA too, so a GPU ignores the variable as well
-        return "chosen"
+    if called == "set_device" and name.endswith("_VISIBLE_DEVICES"):
+        return "chosen"  # it starts CUDA, too: a GPU ignores the variable as well
     return "asked" if called in QUESTIONS else "late"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from porter.checks.performance.syncs import purpose
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
@@ -39,7 +39,7 @@ def right_below(scene: Scene, link: Link) -> tuple[tuple[str, str], ...]:
         return ()
     lines = []
     for read in _waits_below(scene, statement):
-        if not _is_no_wait(scene, read):
+        if not _is_no_wait(read[0], scene, read):
             lines.append(str(read[0].end_lineno))
         if can_be_kept(scene, read):
             break
@@ -66,11 +66,12 @@ def _waits_above(scene: Scene, statement: Link) -> Iterator[Link]:
             return
         func = value_uses.first_wait(above) if above.__class__ in _PLAIN else None
         read = scene.link_to(func) if func is not None else None
-        if read is not None and not _is_no_wait(scene, read):
+        if read is not None and not _is_no_wait(read[0], scene, read):
             yield read
 
 
-def _is_no_wait(scene: Scene, link: Link) -> bool:
+@once
+def _is_no_wait(_: Node, scene: Scene, link: Link) -> bool:
     """Whether what is read lies on the host, or has to be read."""
     return (
         value_uses.lies_on_host(link)
@@ -96,18 +97,40 @@ def first_wait(scene: Scene, link: Link) -> bool:
 
 
 def can_be_kept(scene: Scene, link: Link | None) -> bool:
-    return link is not None and _is_sum(scene, link) and not clock(link) and not _waits_still(scene, link)
+    return link is not None and _can_be_kept(link[0], scene, link)
 
 
-def _is_sum(scene: Scene, link: Link) -> bool:
+@once
+def _can_be_kept(func: Node, scene: Scene, link: Link) -> bool:
+    """The host waits as before where one right below has to be read, so that all of them can be kept or none."""
+    if not _is_apart(func, scene, link):
+        return False
+    statement = next(above for above in ancestors(link) if isinstance(above[0], ast.stmt))
+    below = (read for read in _waits_below(scene, statement) if not _is_no_wait(read[0], scene, read))
+    return all(_is_apart(read[0], scene, read) for read in below)
+
+
+@once
+def _is_apart(func: Node, scene: Scene, link: Link) -> bool:
+    """Whether what is read is a sum, and neither a clock nor what waits beside it needs it now."""
+    return _is_sum(func, scene, link) and not clock(link) and not _waits_still(scene, link)
+
+
+@once
+def _is_sum(_: Node, scene: Scene, link: Link) -> bool:
     return link[0].attr == "item" and purpose(scene, link) == "summed" and read_after_loop(scene, link) is not None
 
 
 def clock(link: Link) -> int:
     """The line in which the loop around reads a clock, which a wait makes meaningful, the next one if several do; else 0."""
-    calls = (n for part in loops_around(link)[0].body for n in walk(part) if n.__class__ is ast.Call)
-    lines = sorted(call.lineno for call in calls if _reads_clock(call))
+    lines = _clocks(loops_around(link)[0])
     return next((line for line in lines if line > link[0].lineno), lines[0] if lines else 0)
+
+
+@once
+def _clocks(loop: Node) -> list[int]:
+    calls = (n for part in loop.body for n in walk(part) if n.__class__ is ast.Call)
+    return sorted(call.lineno for call in calls if _reads_clock(call))
 
 
 def _reads_clock(call: Node) -> bool:
@@ -120,19 +143,16 @@ def _reads_clock(call: Node) -> bool:
 
 
 def _waits_still(scene: Scene, link: Link) -> bool:
-    """Whether the host would wait as before without this wait: for another value in the same statement, in one right below, or
-    above without work for the device between them."""
+    """Whether the host would wait as before without this wait: for another value in the same statement, or above without work
+    for the device between them."""
     statement = next(above for above in ancestors(link) if isinstance(above[0], ast.stmt))
     own = {*walk(link[1][0])}
     for node in walk(statement[0]):
         if node.__class__ is ast.Call and node not in own and getattr(node.func, "attr", "") in READS:
             other = scene.link_to(node.func)
-            if other is not None and not _is_no_wait(scene, other):
+            if other is not None and not _is_no_wait(other[0], scene, other):
                 return True
-    if any(not _is_sum(scene, read) for read in _waits_above(scene, statement)):
-        return True
-    below = next((read for read in _waits_below(scene, statement) if not _is_no_wait(scene, read)), None)
-    return below is not None and not can_be_kept(scene, below)
+    return any(not _is_sum(read[0], scene, read) for read in _waits_above(scene, statement))
 
 
 def read_after_loop(scene: Scene, link: Link) -> Change | None:

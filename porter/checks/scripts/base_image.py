@@ -39,5 +39,6 @@ def _handed(script: Script) -> Iterator[Hit]:
     for name in script.names:
         if name.role == "set" and name.value and _NAMED.search(name.name):
             image = name.value.text.strip("\"'")
-            if "/" in image and ":" in image and brings_cuda(image):
+            # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
+            if "/" in image and image[0] not in "/." and ":" in image and brings_cuda(image):
                 yield Hit((name.value.start, name.value.end), "handed", values=named(image=image, name=name.name))

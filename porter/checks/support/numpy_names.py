@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.support.fresh_environment import matters
-from porter.engine.nodes import chain, imported
+from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -42,7 +42,7 @@ _SINCE = {
 }  # among which the names are missing
 _MODULES = lazy(
     r"numpy\.(?:dual|lib\.(?:arraypad|arraysetops|function_base|histograms|index_tricks|nanfunctions|polynomial|"
-    r"shape_base|twodim_base|type_check|ufunclike|utils))"
+    r"shape_base|twodim_base|type_check|ufunclike|utils))(?!\w)"
 )
 _BACK = frozenset({"bool", "long"})  # numpy 2.0 has them again
 
@@ -91,8 +91,6 @@ class NumpyNames(Rule):
 def _module(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None:
     if file.imported.import_guard():
         return None
-    source = original.module if isinstance(original, cst.ImportFrom) else None
-    modules = [".".join(chain(source))] if source else imported(original)
-    old = next((name for name in modules if _MODULES.fullmatch(name)), None)
+    old = next((found[0] for name in imported(original) if (found := _MODULES.match(name))), None)
     severity = "note" if file.facts.lists.leaves_out(*_SINCE["2.0"]) else None
     return Hit(original, "module", values=(("old", old),), severity=severity) if old else None
