@@ -1,11 +1,14 @@
-"""Finds the classes of a file that define `cuda()` or `is_cuda` themselves."""
+"""Finds the classes of a file that define `cuda()`, `is_cuda`, or the `next()` of an iterator themselves."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from porter.python.walks import walk
+from porter.regex import lazy
+
+_NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
@@ -13,6 +16,20 @@ def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     for node in walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
+
+
+def first_own_next(sources: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
+    """The first file with an iterator that can be asked by `it.next()`: `def next(self)` or `next = ...` beside a `__next__`."""
+    named = (path for path, data in sorted(sources.items()) if b"__next__" in data and _NEXT.search(data))
+    return next((path for path in named if any(map(_has_both, walk(parse(sources[path]) or ast.Module([], []))))), "")
+
+
+def _has_both(node: ast.AST) -> bool:
+    return isinstance(node, ast.ClassDef) and _has(node, "next") and _has(node, "__next__")
+
+
+def _has(node: ast.ClassDef, member: str) -> bool:
+    return _defines(node, member) or any(getattr(t, "id", "") == member for s in node.body for t in _targets(s))
 
 
 def _defines(node: ast.ClassDef, member: str) -> bool:

@@ -39,6 +39,9 @@ LIMIT = 1_000_000  # bytes of a file that are read
 _TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")  # a list asks for torch
 
 
+_AGED = ("Pillow", "pillow")  # packages whose later releases lack names that programs use
+
+
 def lists_of(
     root: Path,
     files: Sequence[str],
@@ -234,7 +237,7 @@ def asked_of_options(lists: Sequence[bytes], scripts: Sequence[bytes] = ()) -> t
     names a package, scripts count, but only if none of them installs a version that is too old for the options."""
     rows = (row for several in load().options.values() for row in several)
     met = sorted({row.met for row in rows if row.met})
-    names = sorted({requirement.partition(">=")[0] for requirement in met})
+    names = sorted({*_AGED, *(requirement.partition(">=")[0] for requirement in met)})
     found: set[tuple[str, str]] = set()
     # setup.cfg has sections of other tools, which list packages as well
     lists = [_SECTION.sub(b"", data) for data in lists] if names else []

@@ -23,7 +23,7 @@ from porter.project.host_programs import host_programs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
-from porter.project.own_methods import classes
+from porter.project.own_methods import classes, first_own_next
 from porter.project.package_users import lists_of
 from porter.project.program_options import by_module, launcher, takes
 from porter.project.restored import restored
@@ -139,13 +139,14 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
+    once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
     facts = Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
-        once=said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files)),
+        once=once._replace(own_next=first_own_next(gathered.sources, parse)),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),
             under_shims(gathered.shim, survey.project),
