@@ -8,7 +8,7 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python import branches, capabilities, kernel_choices
+from porter.python import branches, capabilities, half_guards, kernel_choices
 from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name, constant, is_part_of
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
@@ -130,8 +130,9 @@ class Meaning:
         return None if library is None or is_part_of(self._file.path, library) else library
 
     def decides(self, node: Node) -> tuple[str, str] | None:
-        """Why a question for a GPU must stay as it is: see kernel_choices.Choice."""
-        return kernel_choices.decided(self._file, self._file.chain(node))
+        """Why a question for a GPU must stay as it is: see kernel_choices.Choice and half_guards."""
+        link = self._file.chain(node)
+        return kernel_choices.decided(self._file, link) or half_guards.left_inside(self._file, link)
 
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: see capabilities.capability. For torch.cuda.get_device_capability
