@@ -29,7 +29,10 @@ def may_concern(path: str, data: bytes, session: Session, kept: Remember = anew)
     if file_kind == PYTHON:
         return bool(GATE.search(data) or concern(session, data) or session.target.shims and starts(data))
     if file_kind not in (JSON, YAML):
-        return concerns(file_kind, data)
+        imports = (
+            file_kind == NOTEBOOK and session.target.shims and b"import" in data
+        )  # what it leads to is not known yet
+        return imports or concerns(file_kind, data)
     return bool(rows_of(data, "gate", file_kind, lambda: (bool(concerns(file_kind, data)),), kept)[0])
 
 
@@ -38,7 +41,7 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
     file_kind = kind(path)
     if file_kind == PYTHON:
         return analyse_python(path, data, session)
-    if not concerns(file_kind, data):
+    if not concerns(file_kind, data) and not _imports_shim(path, session):
         return unread(path, data)
     if file_kind == NOTEBOOK:
         from porter.analysis.notebook import analyse as look
@@ -47,6 +50,11 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
         look = partial(examine, file_kind)
     return guarded(path, data, session, lambda result: look(result, data, session))
+
+
+def _imports_shim(path: str, session: Session) -> bool:
+    """A notebook without a word of devices, whose imports lead to CUDA."""
+    return path in session.facts.accelerators.shimmed.notebooks
 
 
 def sites(path: str, data: bytes, session: Session) -> FileResult:

@@ -37,7 +37,7 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    if not (GATE.search(data) or concern(session, data) or path in session.facts.accelerators.shimmed.programs):
+    if not (GATE.search(data) or concern(session, data) or session.facts.accelerators.shimmed.starts_at(path)):
         return unread(path, data)
     return guarded(path, data, session, lambda result: _analyse(result, data, session))
 

@@ -14,3 +14,9 @@ class Shimmed(NamedTuple):
     choosing: tuple[tuple[str, str], ...] = ()  # (program, "path:line" where it chooses NPUs itself)
     own: tuple[str, ...] = ()  # files that only such programs use
     alone: tuple[str, ...] = ()  # files that speak of CUDA, and that no program leads to; of a library the first alone
+    notebooks: tuple[str, ...] = ()  # those whose imports lead to CUDA
+    outside: tuple[str, ...] = ()  # files without CUDA that no program leads to: nobody imports the shim
+
+    def starts_at(self, path: str) -> bool:
+        """Whether a file may get the import, whatever else it says."""
+        return path in self.programs or path in self.notebooks

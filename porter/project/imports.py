@@ -87,12 +87,13 @@ class Project:
     def files(self, path: str) -> set[str]:
         """The files that a file imports, and those from which they import the same names."""
         if path not in self._imported:
-            self._imported[path] = self._imported_by(path)
+            self._imported[path] = self.meant(path, self.read(path))
         return self._imported[path]
 
-    def _imported_by(self, path: str) -> set[str]:
+    def meant(self, path: str, statements: Iterable[Import]) -> set[str]:
+        """The files that statements in a file import."""
         files: set[str] = set()
-        for statement in self.read(path):
+        for statement in statements:
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
                 # `import module` counts for all that the module imports with a star

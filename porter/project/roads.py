@@ -173,6 +173,12 @@ class Survey:
                     self._read[path] = statements
                     yield path, data
 
+    def used_by_notebooks(self) -> Iterator[tuple[str, set[str]]]:
+        """The notebooks, and the files of the project that each imports."""
+        for path in self.files:
+            if path.endswith(".ipynb"):
+                yield path, self.project.meant(path, imports(lines_of_cells(self._bytes(path, _NOTEBOOK))))
+
     def _bytes(self, path: str, most: int) -> bytes:
         return beginning(self.root / path, most) or b""
 

@@ -1,9 +1,9 @@
 """Where transfer_to_npu has to be imported: in the programs from which imports lead to CUDA, and in modules that Ray imports.
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
-module that others import is none, unless a script starts it, or it asks and parses options or is called like a program. Tests
-are none: pytest is their program. What is called like a test and has nothing for pytest, as `test_model.py` with a loop over the
-test set, is a program.
+module that others import is none, unless a script starts it, or it asks and parses options, is called like a program or speaks
+of CUDA where it asks. Tests are none: pytest is their program. What is called like a test and has nothing for pytest, as
+`test_model.py` with a loop over the test set, is a program. A program loads torch, itself or through files of the project.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """
@@ -38,6 +38,12 @@ _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\b
 _COLLECTED = lazy(
     rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test_|^class[ \t]+Test|\bTestCase\b|\b(?:pytest|unittest|doctest)\b"
 )
+# libraries that compile for devices of their own, and what a file asks of torch that keeps a tensor on a device
+_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tvm|onnxruntime|numba|cupy)\b")
+_ON_DEVICE = lazy(
+    rb"\.cuda\b|\bis_cuda\b|nccl|[Gg]radScaler|\bautocast\b|\.to\(|\bdevice[ \t]*=|torch\.device\(|map_location"
+)
+_ASKS_MAIN = lazy(rb"(?m)^if[ \t]+__name__\b")
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
 
@@ -52,22 +58,23 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     own = {
         p: text for p, text in survey.texts.items() if not _is_of_pytest(p, text) and p.rpartition("/")[2] not in _NONE
     }
-    folders = {path[: -len("__init__.py")] for path in survey.files if path.endswith("__init__.py")}
+    folders = {path[: -len("__init__.py")] for path in survey.files if path.endswith("/__init__.py")}
     taken = {file for path in own for file in project.files(path)}
-    speaking = {path for path, text in own.items() if _CUDA.search(text)}
+    loading = survey.loading | {path for path, text in own.items() if _TORCH.search(text)}
+    speaking = {path for path, text in own.items() if _speaks(text)}
     choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
 
     def is_program(path: str) -> bool:
         text = own[path]
         if _PREPARES.search(path) and not _DEVICE.search(text):
             return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
-        if _OTHERS.search(text) and b"torch" not in text:
-            return False  # of another framework
+        if _is_of_others(text):
+            return False
         if path.endswith("/__main__.py"):
             return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True
-        if path in taken and not (is_guarded(text) and (_OPTIONS.search(text) or _MAIN.search(path))):
+        if path in taken and not (is_guarded(text) and (_OPTIONS.search(text) or _MAIN.search(path) or _shows(text))):
             return False
         if is_guarded(text):
             return True
@@ -76,7 +83,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):
         reach[path] = reached([path], project.files) & own.keys()
-        if reach[path].isdisjoint(speaking):
+        if reach[path].isdisjoint(speaking) or reach[path].isdisjoint(loading):
             continue
         places = sorted(choosing[file] for file in reach[path] & choosing.keys())
         if places:
@@ -85,15 +92,49 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             programs.append(path)
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
-    alone = sorted(speaking - under - beside)
+    apart = (path for path in speaking - under - beside if not _is_of_others(own[path]))
+    alone = sorted(path for path in apart if not reached([path], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
     reach |= {path: reached([path], project.files) for path in workers}
     distributed = tuple(path for path in (*programs, *workers) if not reach[path].isdisjoint(grouped))
     alone = alone if programs or chosen else alone[:1]
     return Shimmed(
-        tuple(programs), distributed, tuple(workers), tuple(chosen), tuple(sorted(beside - under)), tuple(alone)
+        programs=tuple(programs),
+        grouped=distributed,
+        workers=tuple(workers),
+        choosing=tuple(chosen),
+        own=tuple(sorted(beside - under)),
+        alone=tuple(alone),
+        notebooks=_notebooks(survey, speaking, choosing),
+        outside=tuple(sorted(own.keys() - under - beside - {*alone})) if programs else (),
     )
+
+
+def _notebooks(survey: Survey, speaking: set[str], choosing: Collection[str]) -> tuple[str, ...]:
+    """Those whose imports lead to torch and to CUDA, and to nothing that chooses NPUs."""
+    found = []
+    for path, imported in survey.used_by_notebooks():
+        files = reached(imported, survey.project.files)
+        if files & speaking and files & survey.loading and files.isdisjoint(choosing):
+            found.append(path)
+    return tuple(sorted(found))
+
+
+def _speaks(text: bytes) -> bool:
+    """Whether a file speaks of CUDA, and not only to a library that compiles for devices, while torch stays on the CPU."""
+    return _CUDA.search(text) is not None and (_COMPILES.search(text) is None or _ON_DEVICE.search(text) is not None)
+
+
+def _is_of_others(text: bytes) -> bool:
+    """Whether a file is of another framework."""
+    return _OTHERS.search(text) is not None and b"torch" not in text
+
+
+def _shows(text: bytes) -> bool:
+    """Whether a module that is started by itself uses CUDA there: a demonstration."""
+    asks = _ASKS_MAIN.search(text)
+    return asks is not None and _CUDA.search(text, asks.end()) is not None
 
 
 def _is_of_pytest(path: str, text: bytes) -> bool:

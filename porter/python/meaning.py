@@ -8,10 +8,10 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python import branches, capabilities, kernel_choices
+from porter.python import branches, capabilities, half_guards, kernel_choices
 from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name, constant, is_part_of
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
+from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
@@ -35,6 +35,9 @@ _SCRIPT = frozenset(  # names in code that TorchScript compiles
 _MAKERS = frozenset(  # functions that make or load scripts; the function that calls one is no script itself
     {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
 )
+# what TorchScript does not compile, and modules that it does not know
+_UNCOMPILED = frozenset({ast.Try, ast.Yield, ast.YieldFrom, ast.Lambda, ast.Global, ast.Nonlocal, ast.ClassDef})
+_UNKNOWN = frozenset("pickle os sys json open dist".split())
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
 
@@ -127,8 +130,9 @@ class Meaning:
         return None if library is None or is_part_of(self._file.path, library) else library
 
     def decides(self, node: Node) -> tuple[str, str] | None:
-        """Why a question for a GPU must stay as it is: see kernel_choices.Choice."""
-        return kernel_choices.decided(self._file, self._file.chain(node))
+        """Why a question for a GPU must stay as it is: see kernel_choices.Choice and half_guards."""
+        link = self._file.chain(node)
+        return kernel_choices.decided(self._file, link) or half_guards.left_inside(self._file, link)
 
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: see capabilities.capability. For torch.cuda.get_device_capability
@@ -143,13 +147,13 @@ class Meaning:
         code at the top level or in `__init__`, nor functions that make scripts themselves."""
         if not self.mentions.of(_SCRIPT):
             return False
-        link = self._file.scene.link_to(self._file.statement)
-        function = next(
-            (above for above in (link, *ancestors(link)) if above and above[0].__class__ in FUNCTIONS), None
-        )
-        if function is None or function[0].name == "__init__":
+        line = self._file.statement.lineno
+        functions = (link[0] for kind in FUNCTIONS[:2] for link in self._file.buckets.get(kind, ()))
+        around = [node for node in functions if node.lineno <= line <= (node.end_lineno or line)]
+        function = max(around, key=lambda node: node.lineno, default=None)
+        if function is None or function.name == "__init__" or _is_never_compiled(function):
             return False
-        first, last = function[0].lineno, function[0].end_lineno
+        first, last = function.lineno, function.end_lineno or line
         return not any(first < mention[0].lineno <= last for mention in self.mentions.of(_MAKERS))
 
     def is_fallback(self, node: Node) -> bool:
@@ -253,3 +257,11 @@ def _compiled(file: File) -> str | None:
     """The package that compiles Python functions of the file to CUDA kernels: numba.cuda."""
     targets = (target for imported in file.names.imports.values() for target, _ in imported)
     return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
+
+
+def _is_never_compiled(function: Node) -> bool:
+    """Whether TorchScript refuses a function: it has statements, parameters or modules that TorchScript does not know."""
+    if function.args.vararg is not None or function.args.kwarg is not None:
+        return True
+    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    return any(node.__class__ in _UNCOMPILED or getattr(node, "id", "") in _UNKNOWN for node in nodes)

@@ -21,6 +21,8 @@ CODE = "PRT152"
 ASKED_SINCE, ANSWER = (2, 12), "TORCH_NPU_DEVICE_CAPABILITY"
 _ANSWERS = f'os.environ.setdefault("{ANSWER}", "8.0")  # torch.distributed.broadcast compares it'
 _STARTS = lazy(rb"(?m)^(?:import|from)[ \t]")
+_ON_CPU = lazy(rb"(?m)^[^#\n]*=[ \t]*(?:torch\.device\([\"']cpu[\"']\)|[\"']cpu[\"'])")
+_SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
 
 class Place(NamedTuple):
@@ -69,7 +71,10 @@ def _place(file: File) -> Place | None:
         return Place("chosen", 1, None)
     if file.path in known.alone:
         return Place("library", 1, None)
-    is_program = file.path in known.programs or file.path.endswith(".ipynb") and _uses_cuda(file)
+    is_notebook = file.path.endswith(".ipynb") and (
+        _uses_cuda(file) or file.path in known.notebooks and not _is_on_cpu(file)
+    )
+    is_program = file.path in known.programs or is_notebook
     if not is_program and file.path not in known.workers:
         return None
     why = "program" if is_program else "worker"
@@ -78,7 +83,12 @@ def _place(file: File) -> Place | None:
 
 
 def _uses_cuda(file: File) -> bool:
-    return b"cuda" in file.source.utf8 and file.path not in file.facts.accelerators.shimmed.own
+    return _SAYS_CUDA.search(file.source.utf8) is not None and file.path not in file.facts.accelerators.shimmed.own
+
+
+def _is_on_cpu(file: File) -> bool:
+    """A notebook that has chosen the CPU, and says nothing of CUDA: `device = torch.device("cpu")`."""
+    return _ON_CPU.search(file.source.utf8) is not None
 
 
 def _present(file: File) -> int:

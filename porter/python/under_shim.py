@@ -37,7 +37,7 @@ _ASIDE = ("tested", "refused")  # what they say of a place holds whatever ports 
 
 def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
     """What the style shim makes of the answer of a rule."""
-    if hit.code in (COVERED, GAP) or hit.optional:
+    if hit.code in (COVERED, GAP) or hit.optional or file.path in file.facts.accelerators.shimmed.outside:
         return hit
     edits = hit.new is not None or bool(hit.after or hit.more)
     literal = file.literal(hit.at) if isinstance(hit.at, _TEXTS) else None

@@ -281,6 +281,62 @@ def test_what_is_started_by_itself(tmp_path: Path) -> None:
     assert set(port(tmp_path, files).changed) == {"main.py", "other.py", "third.py", "bert/__main__.py"}
 
 
+def test_a_program_loads_torch_itself_or_through_the_project(tmp_path: Path) -> None:
+    """A checker of C++ that knows the word is none; nor is a program of another framework, whatever it takes from a file of torch."""
+    files = {
+        "net.py": NET,
+        "main.py": f"from net import *\n{MAIN}",
+        "scripts/lint.py": 'import sys\n\nHEADERS = ("cuda.h", "cuda_runtime.h")\n\nif __name__ == "__main__":\n    sys.exit(0)\n',
+        "tf/run.py": 'import tensorflow as tf\nfrom tf import weights\n\nif __name__ == "__main__":\n    tf.build("cuda")\n',
+        "tf/weights.py": 'def read():\n    import torch\n\n    return torch.load("weights.pth.tar")\n',
+    }
+    done = port(tmp_path, files)
+    assert set(done.changed) == {"main.py"}
+    assert not {("scripts/lint.py", "PRT152", "library"), ("tf/run.py", "PRT152", "library")} & done.told
+    # nothing imports the shim for it, so that the shim does not map what it loads
+    assert ("tf/weights.py", "PRT901", "missing") in done.told
+
+
+def test_a_demonstration_that_uses_cuda_is_a_program(tmp_path: Path) -> None:
+    shown = '\n\nif __name__ == "__main__":\n    net().cuda()\n'
+    files = {
+        "net.py": NET + shown,
+        "quiet.py": NET + shown.replace(".cuda()", ""),
+        "main.py": f"import net\nimport quiet\n{MAIN}",
+    }
+    assert set(port(tmp_path, files).changed) == {"net.py", "main.py"}
+
+
+def test_a_file_beside_the_init_of_the_repository_may_be_a_program(tmp_path: Path) -> None:
+    files = {"__init__.py": "", "net.py": NET, "take.py": "from net import net\n\nwhile True:\n    net()\n"}
+    assert set(port(tmp_path, files).changed) == {"take.py"}
+
+
+def test_a_program_in_which_another_library_has_the_device_needs_none(tmp_path: Path) -> None:
+    code = 'import tvm\nimport torch\n\n\ndef main():\n    net = torch.nn.Linear(2, 2)\n    net.load_state_dict(torch.load("a.pth.tar"))\n    tvm.build(net, target="cuda")\n\n\nmain()\n'
+    other = NET + MAIN
+    done = port(tmp_path, {"demo.py": code, "train.py": other})
+    assert set(done.changed) == {"train.py"} and ("demo.py", "PRT901", "missing") in done.told
+    moved = code.replace("Linear(2, 2)", "Linear(2, 2).cuda()")
+    assert set(port(tmp_path, {"demo.py": moved, "train.py": other}).changed) == {"demo.py", "train.py"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "edited"),
+    [
+        ("net(1)", True),
+        ("device = 'cpu'\nnet(1)", False),
+        ("# device = 'cuda'\ndevice = torch.device('cpu')\nnet(1)", False),
+    ],
+)
+def test_a_notebook_whose_imports_lead_to_cuda_is_a_program(tmp_path: Path, cell: str, edited: bool) -> None:
+    source = [line + "\n" for line in ["from net import net", *cell.split("\n")]]
+    rest = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    book = {"cells": [{**rest, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    done = port(tmp_path, {"net.py": NET, "look.ipynb": json.dumps(book, indent=1) + "\n"})
+    assert (set(done.changed) == {"look.ipynb"}) == edited
+
+
 def test_another_statement_on_the_line_is_for_a_person(tmp_path: Path) -> None:
     done = port(tmp_path, {"train.py": "import torch; print(torch.ones(2).cuda())\nfor i in []:\n    pass\n"})
     assert done.changed == {} and ("train.py", "PRT152", "by-hand") in done.told

@@ -69,7 +69,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
             )
-        if any(ask(value, file) for ask in _AS_IT_COMES):
+        if any(ask(value, file) for ask in _AS_IT_COMES) or _is_given_to_others(loaded[1], value, file):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
@@ -78,6 +78,11 @@ class LoadWithoutMapLocation(Rule):
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
+
+
+def _is_given_to_others(call: Link, value: Link, file: RuleFile) -> bool:
+    """A tensor that the file computes and saves, which a function loads and gives back: others compute with it as it is."""
+    return loaded_uses.is_returned(value, file) and saved_here.is_tensor(call, file)
 
 
 def _is_of_the_other_branch(call: Link) -> bool:

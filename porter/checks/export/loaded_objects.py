@@ -14,6 +14,7 @@ from porter.regex import lazy
 
 _WRITTEN = lazy(r"\.\w+['\"]\)*$")
 _LOAD = frozenset({"torch.load"})
+_OF_NUMPY = "numpy"  # what it answers has methods of its own, and is no part of what was loaded
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
 
@@ -49,6 +50,8 @@ def _foreign(link: Link, file: RuleFile) -> str | None:
         node = above[0]
         if node.__class__ is ast.Attribute:
             name: str = node.attr
+            if name == _OF_NUMPY:
+                return None
             if is_foreign(name, file):
                 return name if "npu" not in name else None
         elif not (node.__class__ is ast.Subscript and node.value is child):

@@ -205,6 +205,13 @@ def _makes(link: Link) -> bool:
     return getattr(next(inside, None), "name", "") == "__init__"
 
 
+def is_returned(value: Link, file: RuleFile) -> bool:
+    """Whether the function that loads it gives it back as it is, alone or beside others."""
+    uses = [value, *(use for uses in named(value, file) for use in uses)]
+    above = [use[1][1] if use[1][0].__class__ is ast.Tuple else use[1] for use in uses if use[1] is not None]
+    return any(link is not None and link[0].__class__ is ast.Return for link in above)
+
+
 def is_taken_apart(value: Link, file: RuleFile) -> bool:
     """`params, step = torch.load(path)` of which a part goes to somebody who may use it as it comes."""
     above = value[1] and value[1][0]

@@ -15,6 +15,9 @@ from porter.regex import lazy
 _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
+_SET_TO_PLAIN = (
+    rb"^[ \t]*%s[ \t]*=[ \t]*(?:[\[{(\d'\"]|(?:list|dict|vars)\()"  # `cfg = []`, to which numbers are appended
+)
 _IN_CODE = rb"^[^#\n]*?"  # a dictionary may have rows that somebody took out
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
@@ -29,8 +32,10 @@ _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object
 def _held(file: RuleFile) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
-        pattern = _IN_CODE + name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
-        if file.source.says(re.compile(pattern, re.MULTILINE)) or _put(name, file):
+        put = not file.source.says(re.compile(_SET_TO_PLAIN % name, re.MULTILINE))
+        given = rb":\s*" + _OBJECT + rb"|" if put else b""
+        pattern = _IN_CODE + name + rb"['\"]\s*(?:" + given + rb"\]\.(?!" + _METHODS + rb")\w)"
+        if file.source.says(re.compile(pattern, re.MULTILINE)) or put and _put(name, file):
             return name.decode()
     return None
 

@@ -107,6 +107,23 @@ def is_saved_on_host(call: Link, file: RuleFile) -> bool:
     return all(_is_on_host(save[0].args[0]) for save, _ in saves)
 
 
+def is_tensor(call: Link, file: RuleFile) -> bool:
+    """Whether a load reads one tensor that the same file has computed and saved: `torch.save(torch.cat(rows), place)`."""
+    place = _place(call[0].args[0], call, file) if call[0].args else None
+    same = [save for save, where in _saves(file) if where == place] if place is not None else []
+    return bool(same) and all(_is_computed(save[0].args[0], save, file) for save in same)
+
+
+def _is_computed(saved: Node, link: Link, file: RuleFile) -> bool:
+    """A name that is set to what functions of torch answer, and only to that."""
+    values = _values(saved, link, file) if saved.__class__ is ast.Name else [saved]
+    values = [v for v in values if v.__class__ not in (ast.List, ast.Constant)]
+    calls = [(file.names.resolve(v.func, link) or "") if v.__class__ is ast.Call else "" for v in values]
+    return bool(calls) and all(
+        name.count(".") == 1 and name.startswith("torch.") and name != "torch.load" for name in calls
+    )
+
+
 def _is_on_host(saved: Node) -> bool:
     """`net.cpu().state_dict()`, and a dictionary of nothing else."""
     if saved.__class__ is ast.Dict:

@@ -10,6 +10,8 @@ from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
+_PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*==\d[\w.+!-]*(?!\S)")
+_OPTION = lazy(r"[ \t]-")
 _LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 
 
@@ -29,11 +31,13 @@ class RequiredPackages(TextRule):
                 found.append(packages.wanted(document.text, start, line.start + match.end(1)))
                 continue
             if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
+                found += _several(document, line)
                 continue  # an option, a folder, a wheel
             requirement = packages.wanted(
                 document.text, line.start, line.end, locked=_LOCKED.search(line.text) is not None
             )
             if requirement is None:
+                found += _several(document, line)
                 continue
             indent = document.indent(line.start)
             head, tail = (
@@ -44,3 +48,11 @@ class RequiredPackages(TextRule):
             more = (line.last, head, tail) if not line.text.endswith("\\") else None
             found.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
         yield from packages.hits(document, [w for w in found if w is not None])
+
+
+def _several(document: Document, line: Line) -> list[packages.Wanted | None]:
+    """`torch==1.7.1 torchvision==0.8.2 -f ...`, as a command has it: pip takes one to a line, so that none is edited."""
+    option = _OPTION.search(line.text)
+    pins = list(_PINNED.finditer(line.text, 0, option.start() if option else len(line.text)))
+    spans = [(line.start + match.start(), line.start + match.end()) for match in pins if len(pins) > 1]
+    return [packages.wanted(document.text, start, end, locked=True) for start, end in spans]
