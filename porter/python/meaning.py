@@ -16,6 +16,7 @@ from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 from porter.python.refusing import refuses
+from porter.python.scripted import is_scripted
 from porter.python.unset_options import may_be_unset
 from porter.regex import lazy
 
@@ -28,13 +29,6 @@ _OPTIONS = lazy(r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params
 # methods after which a tensor is still what the function made that created it
 _KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
 _RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
-_SCRIPT = frozenset(  # names in code that TorchScript compiles
-    f"torch.jit.{name}"
-    for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
-)
-_MAKERS = frozenset(  # functions that make or load scripts; the function that calls one is no script itself
-    {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
-)
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
 
@@ -139,18 +133,8 @@ class Meaning:
         return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
-        """Whether TorchScript may compile the statement that is walked. It knows only PyTorch's own names. It does not compile
-        code at the top level or in `__init__`, nor functions that make scripts themselves."""
-        if not self.mentions.of(_SCRIPT):
-            return False
-        link = self._file.scene.link_to(self._file.statement)
-        function = next(
-            (above for above in (link, *ancestors(link)) if above and above[0].__class__ in FUNCTIONS), None
-        )
-        if function is None or function[0].name == "__init__":
-            return False
-        first, last = function[0].lineno, function[0].end_lineno
-        return not any(first < mention[0].lineno <= last for mention in self.mentions.of(_MAKERS))
+        """Whether TorchScript may compile the statement that is walked."""
+        return is_scripted(self._file, self._file.statement)
 
     def is_fallback(self, node: Node) -> bool:
         """Whether a chain stands in an `except` block, which runs where a call of a newer torch failed."""
