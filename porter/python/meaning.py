@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from porter.python import branches, capabilities, kernel_choices
 from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name, constant, is_part_of
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
+from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
