@@ -16,15 +16,18 @@ from porter.regex import lazy
 Parse = Callable[[bytes], "ast.Module | None"]
 _MOVED = lazy(rb"\][ \t]*=[ \t]*\w+(?:\.\w+\(\))*\.cpu\(\)")
 _SAVE = b"torch.save("
+_MOVED_BEFORE = lazy(rb"(?m)^[ \t]*(\S+)\.cpu\(\)[ \t]*\r?\n[ \t]*torch\.save\([ \t]*\1[ \t]*,")
 _WEIGHTS = lazy(r"(?i)state|ckpt|checkpoint|model|net|weight|param|save")  # names of what may hold some
 _Saver = tuple[Node, Node, str]  # the function that saves, what stands for the key, and the name of what it moved
 
 
 def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(folder of the program, key); none where the program saves anything else under the key."""
+    """(folder of the program, key); none where the program saves anything else under the key. The key is "" where all that a
+    program saves is whole objects, each of which it moves in the line before."""
     saving = {path: data for path, data in texts.items() if _SAVE in data and not is_test(path)}
     moving = {path: data for path, data in saving.items() if b".cpu()" in data and _MOVED.search(data)}
-    homes = Homes(files) if moving else None
+    whole = {path for path, data in saving.items() if b".cpu()" in data and _moves_all(data)}
+    homes = Homes(files) if moving or whole else None
     found: set[tuple[str, str]] = set()
     for path, data in moving.items() if homes else ():
         program = homes.of(path) if homes else ""
@@ -33,7 +36,15 @@ def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str])
         keys = {key for saver in savers for key in _keys(saver, own, parse)}
         if keys and not any(_saves_else(saving[p], parse, savers, keys) for p in own if p in saving):
             found.update((program, key) for key in keys)
+    for program in {homes.of(path) for path in whole} if homes else ():
+        if all(path in whole for path in saving if path.startswith(program)):
+            found.add((program, ""))
     return tuple(sorted(found))
+
+
+def _moves_all(data: bytes) -> bool:
+    """`model.cpu()`, and in the next line `torch.save(model, path)`; and nothing else is saved."""
+    return len(_MOVED_BEFORE.findall(data)) == data.count(_SAVE)
 
 
 def _savers(tree: ast.Module | None) -> Iterator[_Saver]:

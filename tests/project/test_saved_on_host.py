@@ -45,3 +45,21 @@ def test_all_is_moved_and_saved(old, new):
 def test_a_key_that_is_written_down():
     text = SAVER.replace(b"held[key]", b"held['weights']")
     assert keys_on_host({"base.py": text}, parse, ["base.py"]) == (("", "weights"),)
+
+
+WHOLE = b"import torch\n\nmodel.cpu()\ntorch.save(model, path)\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "keys"),
+    [
+        (b"", (("", ""),)),
+        (b"held['model'].cpu()\n    torch.save(held['model'], path)\n", (("", ""),)),
+        (b"torch.save(model, path)\n", ()),
+        (b"net.cpu()\ntorch.save(model, path)\n", ()),
+        (b"model.cpu()\nmodel.cuda()\ntorch.save(model, path)\n", ()),
+    ],
+)
+def test_whole_objects_that_were_moved_in_the_line_before(other, keys):
+    texts = {"one.py": WHOLE, "other.py": b"import torch\n" + other}
+    assert keys_on_host(texts, parse, texts) == keys

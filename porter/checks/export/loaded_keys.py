@@ -127,9 +127,10 @@ def _is_from_outside(call: Link) -> bool:
 
 
 def is_on_host(call: Link, file: RuleFile) -> bool:
-    """Whether the program moves to the CPU all that it saves under the keys that are read."""
+    """Whether the program moves to the CPU all that it saves under the keys that are read, or all, where no key is."""
     known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
-    return bool(known) and not known.isdisjoint(read := keys(call, file)) and read <= known
+    read = keys(call, file) if known else frozenset[str]()
+    return not known.isdisjoint(read) and read <= known if read else "" in known
 
 
 def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
