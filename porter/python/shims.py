@@ -78,7 +78,9 @@ def _place(file: File) -> Place | None:
 
 
 def _uses_cuda(file: File) -> bool:
-    return b"cuda" in file.source.utf8 and file.path not in file.facts.accelerators.shimmed.own
+    """Whether the code speaks of CUDA: a comment may be what somebody took out, to compute on the CPU."""
+    told = sum(text.count("cuda") for _, _, text in file.source.comments)
+    return file.source.utf8.count(b"cuda") > told and file.path not in file.facts.accelerators.shimmed.own
 
 
 def _present(file: File) -> int:

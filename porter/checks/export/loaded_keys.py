@@ -119,7 +119,7 @@ def _key_in(use: Link) -> str:
 
 def _is_from_outside(call: Link) -> bool:
     """Whether a function that builds a model loads what its parameter `pretrained` names: what somebody else has trained."""
-    path = call[0].args[0] if call[0].args else None
+    path: Node = call[0].args[0] if call[0].args else None
     function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
     if path.__class__ is not ast.Name or function is None or not _PRETRAINED.fullmatch(path.id):
         return False
