@@ -190,6 +190,7 @@ class Accelerators(NamedTuple):
     held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
     moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
+    without_macs: bool = False  # the project uses names of torch.cuda that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
 
     def also_npu(self, path: str) -> bool:

@@ -7,7 +7,9 @@ torch 2.7 on they are bound by
     accelerator_module = torch.get_device_module(accelerator_type)
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
-On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before.
+On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
+are they on Macs, where the project uses names that torch.mps lacks (project/mac_names.py): then the questions for a device go
+to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ _NAMES = {
     "set_device": ("set_device_index", (2, 7)),
     "current_device": ("current_device_index", (2, 7)),
 }
+_ASKED = frozenset({"is_available", "device_count"})  # whether there is a device
 _OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
 # codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
@@ -44,8 +47,14 @@ _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
 _OF_ONE_KIND = frozenset("PRT305 PRT318 PRT405 PRT407 PRT502 PRT503 PRT603 PRT831 PRT840 PRT841 PRT843".split())
 
 
-def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
+def has_accelerator(torch: tuple[int, ...]) -> bool:
+    """Whether a torch has torch.accelerator, which ports for it ask."""
+    return torch >= min(since for _, since in _NAMES.values())
+
+
+def head_lines(torch: str, version: tuple[int, ...], *, without_macs: bool) -> dict[str, str]:
     """The statements that bind the names at the head of a module, by name. `torch`: what the module calls torch."""
+    kept = '.replace("mps", "cuda")' if without_macs else ""
     if version < SINCE:
         lines = "try:", "    import torch_npu  # noqa: F401", "", f'    {TYPE} = "npu"'
         return {
@@ -54,7 +63,7 @@ def head_lines(torch: str, version: tuple[int, ...]) -> dict[str, str]:
             BACKEND: f'{BACKEND} = "hccl" if {TYPE} == "npu" else "nccl"',
         }
     return {
-        TYPE: f'{TYPE} = getattr({torch}.accelerator.current_accelerator(), "type", "cuda")',
+        TYPE: f'{TYPE} = getattr({torch}.accelerator.current_accelerator(), "type", "cuda"){kept}',
         MODULE: f"{MODULE} = {torch}.get_device_module({TYPE})",
         BACKEND: f"{BACKEND} = {torch}.distributed.get_default_backend_for_device({TYPE})",
     }
@@ -74,11 +83,15 @@ class Portable(Rename):
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
         new, since = _NAMES.get(old, ("", (99,)))
-        if self.target.torch >= since:
+        if self.target.torch >= since and not (old in _ASKED and file and self._leaves_macs(file)):
             return f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
         return f"{MODULE}.{tail}" if self.has(f"{self.target.namespace}.{tail}") else None
+
+    def _leaves_macs(self, file: RuleFile) -> bool:
+        """Whether a Mac's GPU is no accelerator of this port. Before torch 2.7, the head does not know it."""
+        return (self.target.torch < SINCE or file.facts.accelerators.without_macs) and self.reaches(file)
 
     def reaches(self, file: RuleFile) -> bool:
         """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot."""

@@ -17,6 +17,7 @@ from porter.regex import lazy
 Parse = Callable[[bytes], "ast.Module | None"]
 _MOVED = lazy(rb"\][ \t]*=[ \t]*\w+(?:\.\w+\(\))*\.cpu\(\)")
 _SAVE = b"torch.save("
+_MOVED_BEFORE = lazy(rb"(?m)^[ \t]*(\S+)\.cpu\(\)[ \t]*\r?\n[ \t]*torch\.save\([ \t]*\1[ \t]*,")
 _WEIGHTS = lazy(r"(?i)state|ckpt|checkpoint|model|net|weight|param|save")  # names of what may hold some
 
 
@@ -29,10 +30,12 @@ class _Saver(NamedTuple):
 
 
 def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(folder of the program, key), but no key under which the program saves anything else."""
+    """(folder of the program, key), but no key under which the program saves anything else. The key is "" where all that a program
+    saves is whole objects, each of which it moves in the line before."""
     saving = {path: data for path, data in texts.items() if _SAVE in data and not is_test(path)}
     moving = {path: data for path, data in saving.items() if b".cpu()" in data and _MOVED.search(data)}
-    if not moving:
+    whole = {path for path, data in saving.items() if b".cpu()" in data and _moves_all(data)}
+    if not moving and not whole:
         return ()
     homes = Homes(files)
     trees: dict[str, ast.Module | None] = {path: parse(data) for path, data in moving.items()}
@@ -46,7 +49,15 @@ def keys_on_host(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str])
                 trees[path] = parse(saving[path])
             keys = keys - _kept_else(trees[path], saving[path], savers.get(path, []), keys)
         found.update((program, key) for key in keys)
+    for program in {homes.of(path) for path in whole}:
+        if all(path in whole for path in saving if path.startswith(program)):
+            found.add((program, ""))
     return tuple(sorted(found))
+
+
+def _moves_all(data: bytes) -> bool:
+    """`model.cpu()`, and in the next line `torch.save(model, path)`; and nothing else is saved."""
+    return len(_MOVED_BEFORE.findall(data)) == data.count(_SAVE)
 
 
 def _savers(tree: ast.Module | None) -> Iterator[_Saver]:

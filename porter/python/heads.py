@@ -60,8 +60,8 @@ def _head(file: File) -> Head | None:
         return None
     first, torch = links[0][0], called or "torch"
     bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
-    lines = head_lines(torch, file.target.torch)
-    if any(not _binds(file, name, lines[name]) for name in bound):
+    written = [head_lines(torch, file.target.torch, without_macs=without) for without in (False, True)]
+    if any(not any(_binds(file, name, lines[name]) for lines in written) for name in bound):
         return None
     return Head(torch, is_imported, first, bound)
 
@@ -119,7 +119,8 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
     if found is None:
         return []
     used |= {TYPE} if used else set()
-    lines_of = head_lines(found.torch, file.target.torch)
+    without = file.facts.accelerators.without_macs
+    lines_of = head_lines(found.torch, file.target.torch, without_macs=without)
     texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
     texts += wanted
     if not texts:

@@ -16,6 +16,7 @@ from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 from porter.python.refusing import refuses
+from porter.python.scripted import is_scripted
 from porter.python.unset_options import may_be_unset
 from porter.regex import lazy
 
@@ -28,16 +29,6 @@ _OPTIONS = lazy(r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params
 # methods after which a tensor is still what the function made that created it
 _KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
 _RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
-_SCRIPT = frozenset(  # names in code that TorchScript compiles
-    f"torch.jit.{name}"
-    for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
-)
-_MAKERS = frozenset(  # functions that make or load scripts; the function that calls one is no script itself
-    {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
-)
-# what TorchScript does not compile, and modules that it does not know
-_UNCOMPILED = frozenset({ast.Try, ast.Yield, ast.YieldFrom, ast.Lambda, ast.Global, ast.Nonlocal, ast.ClassDef})
-_UNKNOWN = frozenset("pickle os sys json open dist".split())
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
 
@@ -143,18 +134,8 @@ class Meaning:
         return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
-        """Whether TorchScript may compile the statement that is walked. It knows only PyTorch's own names. It does not compile
-        code at the top level or in `__init__`, nor functions that make scripts themselves."""
-        if not self.mentions.of(_SCRIPT):
-            return False
-        line = self._file.statement.lineno
-        functions = (link[0] for kind in FUNCTIONS[:2] for link in self._file.buckets.get(kind, ()))
-        around = [node for node in functions if node.lineno <= line <= (node.end_lineno or line)]
-        function = max(around, key=lambda node: node.lineno, default=None)
-        if function is None or function.name == "__init__" or _is_never_compiled(function):
-            return False
-        first, last = function.lineno, function.end_lineno or line
-        return not any(first < mention[0].lineno <= last for mention in self.mentions.of(_MAKERS))
+        """Whether TorchScript may compile the statement that is walked."""
+        return is_scripted(self._file, self._file.statement)
 
     def is_fallback(self, node: Node) -> bool:
         """Whether a chain stands in an `except` block, which runs where a call of a newer torch failed."""
@@ -257,11 +238,3 @@ def _compiled(file: File) -> str | None:
     """The package that compiles Python functions of the file to CUDA kernels: numba.cuda."""
     targets = (target for imported in file.names.imports.values() for target, _ in imported)
     return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
-
-
-def _is_never_compiled(function: Node) -> bool:
-    """Whether TorchScript refuses a function: it has statements, parameters or modules that TorchScript does not know."""
-    if function.args.vararg is not None or function.args.kwarg is not None:
-        return True
-    nodes = [node for statement in function.body for node in ast.walk(statement)]
-    return any(node.__class__ in _UNCOMPILED or getattr(node, "id", "") in _UNKNOWN for node in nodes)

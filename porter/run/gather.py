@@ -20,6 +20,7 @@ from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
+from porter.project.mac_names import lacks_names_on_macs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -156,6 +157,7 @@ def _gather(
             held_tensor(gathered.texts.values()),
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
+            lacks_names_on_macs(gathered.texts.values()),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,

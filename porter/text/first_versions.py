@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from porter.engine.portable import SINCE as PORTABLE_SINCE
+from porter.engine.portable import has_accelerator
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.installable import Asked
-from porter.versions import allows, canonical, parse, reaches, sure
+from porter.versions import allows, at_least, canonical, parse, reaches, sure
 
 
 @lru_cache(maxsize=4)
@@ -42,6 +44,17 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             edits = _edits(document, want, together, row, first)
             return Hit((want.start, want.end), why, code="PRT843", values=shown, severity=severity, edits=edits)
     return None
+
+
+def older_torch(document: Document, want: Asked) -> str:
+    """The first torch that a portable port runs with, on GPUs as well, where a range takes others from before it. They have no
+    torch.accelerator."""
+    target, facts = document.session.target, document.session.facts
+    first = ".".join(map(str, min(target.torch, PORTABLE_SINCE)[:2]))
+    if target.style != "portable" or not has_accelerator(target.torch) or document.path in facts.lists.plain:
+        return ""
+    is_range = want.spec and want.version is None and want.kind != "script"
+    return first if is_range and not at_least(want.spec, first) else ""
 
 
 def _first(row: Package, names: Collection[str]) -> tuple[str, str]:

@@ -168,6 +168,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
     target = document.session.target
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known())
+    older = first_versions.older_torch(document, want)
     if want.version and release(written, _WIDTH) != target.torch:
         # pytorch is the name of an empty package at PyPI
         edits = () if want.locked or want.kind == "conda" or want.name == "pytorch" else ((*want.version, plain),)
@@ -176,8 +177,13 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
         local = named(old=written[written.index("+") :], npu=target.torch_npu)
         yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
+    elif older and allows(want.spec, target.torch_npu):
+        yield Hit(
+            (want.start, want.end), "older", code="PRT840", values=named(name=want.name, old=want.spec, first=older)
+        )
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
-        yield Hit((want.start, want.end), "range", code="PRT840", values=values)
+        why = "range-older" if older else "range"
+        yield Hit((want.start, want.end), why, code="PRT840", values=(*values, *named(first=older)))
         has_torch_npu = has_torch_npu or want.kind != "conda"  # the two would never be installed together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")

@@ -209,6 +209,14 @@ def test_a_cell_of_magics_gets_no_import(tmp_path: Path) -> None:
     assert [cell["source"] for cell in after] == [*cells[:2], IMPORTS + cells[2]]
 
 
+def test_a_notebook_that_names_cuda_in_a_comment_alone_computes_on_the_cpu(tmp_path: Path) -> None:
+    code = 'import torch\n# device = torch.device("cuda")\ndevice = torch.device("cpu")\nx = torch.ones(1).to(device)'
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": code}]
+    text = json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    assert not port(tmp_path, {"a.ipynb": text}).changed
+    assert port(tmp_path, {"a.ipynb": text.replace("# device", "device")}).changed
+
+
 MAIN = '\n\ndef main():\n    print(net())\n\n\nif __name__ == "__main__":\n    main()\n'
 NET = "import torch\n\n\ndef net():\n    return torch.nn.Linear(2, 2).cuda()\n"
 

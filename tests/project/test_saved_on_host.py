@@ -56,3 +56,21 @@ def test_a_key_that_is_written_down():
 def test_two_files_of_a_program_move_the_same():
     texts = {"one.py": SAVER, "two.py": SAVER}
     assert keys_on_host(texts, parse, texts) == BOTH
+
+
+WHOLE = b"import torch\n\nmodel.cpu()\ntorch.save(model, path)\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "keys"),
+    [
+        (b"", (("", ""),)),
+        (b"held['model'].cpu()\n    torch.save(held['model'], path)\n", (("", ""),)),
+        (b"torch.save(model, path)\n", ()),
+        (b"net.cpu()\ntorch.save(model, path)\n", ()),
+        (b"model.cpu()\nmodel.cuda()\ntorch.save(model, path)\n", ()),
+    ],
+)
+def test_whole_objects_that_were_moved_in_the_line_before(other, keys):
+    texts = {"one.py": WHOLE, "other.py": b"import torch\n" + other}
+    assert keys_on_host(texts, parse, texts) == keys

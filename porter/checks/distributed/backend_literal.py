@@ -18,8 +18,9 @@ class BackendLiteral(Rule):
             return None
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
-        values: tuple[tuple[str, str], ...] = (("old", file.text(original)), ("new", file.target.backend))
         new = file.style.backend(updated, file)
+        named = new.value if isinstance(new, cst.Name) else file.target.backend  # a style may write a name
+        values: tuple[tuple[str, str], ...] = (("old", file.text(original)), ("new", named))
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = str(original.evaluated_value)
@@ -27,6 +28,6 @@ class BackendLiteral(Rule):
         if script:
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain or new is None:
-            why = "uncertain"
+            why = "unwritten" if literal.certain and code == self.code else "uncertain"
         safe = literal.certain and script is None
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)

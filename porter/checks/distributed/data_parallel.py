@@ -9,6 +9,11 @@ from porter.engine.rule_file import RuleFile
 
 CLASSES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel")
 FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel")
+# what DataParallel is made of, where a program calls it itself; `scatter` and `gather` serve a single device as well
+PARTS = frozenset(
+    f"torch.nn.parallel.{name}"
+    for name in ("replicate", "replicate.replicate", "parallel_apply", "parallel_apply.parallel_apply")
+)
 # a subclass of a package that is copied into a repository, where its README asks for that
 CALLBACKS = frozenset(
     f"{folder}sync_batchnorm.{module}DataParallelWithCallback"
@@ -20,13 +25,15 @@ CALLBACKS = frozenset(
 class DataParallel(Rule):
     code = "PRT205"
     edits = False
-    calls = {*CLASSES, *FUNCTIONS, *CALLBACKS}
+    calls = {*CLASSES, *FUNCTIONS, *CALLBACKS, *PARTS}
     nodes = ("ClassDef",)
-    text = r"DataParallel\b"
+    text = r"DataParallel\b|parallel_apply\b|replicate\b"
 
     def visit(self, original: cst.Call | cst.ClassDef, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ClassDef):
             base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
             return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
+        if file.name(original.func) in PARTS and not file.meaning.mentions.is_first(original.func, PARTS):
+            return None  # the first of them speaks for the others
         severity = "note" if file.tested else None  # it stops no training
         return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),), severity=severity)

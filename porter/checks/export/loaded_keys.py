@@ -13,6 +13,9 @@ from porter.project.saved_objects import restored_with, saved_with
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant, given_flags
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+from porter.regex import lazy
+
+_PRETRAINED = lazy(r"(?i)pre_?trained(?:_?path|_?file)?")
 
 
 def keys(call: Link, file: RuleFile) -> frozenset[str]:
@@ -114,14 +117,26 @@ def _key_in(use: Link) -> str:
     return ""
 
 
+def _is_from_outside(call: Link) -> bool:
+    """Whether a function that builds a model loads what its parameter `pretrained` names: what somebody else has trained."""
+    path: Node = call[0].args[0] if call[0].args else None
+    function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
+    if path.__class__ is not ast.Name or function is None or not _PRETRAINED.fullmatch(path.id):
+        return False
+    return any(argument.arg == path.id for argument in (*function.args.args, *function.args.kwonlyargs))
+
+
 def is_on_host(call: Link, file: RuleFile) -> bool:
-    """Whether the program moves to the CPU all that it saves under the keys that are read."""
+    """Whether the program moves to the CPU all that it saves under the keys that are read, or all, where no key is."""
     known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
-    return bool(known) and not known.isdisjoint(read := keys(call, file)) and read <= known
+    read = keys(call, file) if known else frozenset[str]()
+    return not known.isdisjoint(read) and read <= known if read else "" in known
 
 
 def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
     """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
+    if _is_from_outside(call):
+        return None
     if (saved := saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)) is not None:
         return saved
     function = _named_by_callers(call, file)

@@ -5,48 +5,20 @@ from __future__ import annotations
 import re
 
 from porter.checks.export import loaded_keys, loaded_objects
+from porter.checks.export.held_settings import held_settings
 from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
 _SINCE = (2, 6)
-_NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
-_OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
-_SET_TO_PLAIN = (
-    rb"^[ \t]*%s[ \t]*=[ \t]*(?:[\[{(\d'\"]|(?:list|dict|vars)\()"  # `cfg = []`, to which numbers are appended
-)
-_IN_CODE = rb"^[^#\n]*?"  # a dictionary may have rows that somebody took out
-_METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
 _SAVED = lazy(rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)")
 _SENT = lazy(rb"\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\(")
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
 _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
-
-
-@once_for_file
-def _held(file: RuleFile) -> str | None:
-    """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
-    for name in sorted(_NAMES & file.source.words):
-        put = not file.source.says(re.compile(_SET_TO_PLAIN % name, re.MULTILINE))
-        given = rb":\s*" + _OBJECT + rb"|" if put else b""
-        pattern = _IN_CODE + name + rb"['\"]\s*(?:" + given + rb"\]\.(?!" + _METHODS + rb")\w)"
-        if file.source.says(re.compile(pattern, re.MULTILINE)) or put and _put(name, file):
-            return name.decode()
-    return None
-
-
-def _put(name: bytes, file: RuleFile) -> bool:
-    """`package["args"] = args` of what is saved."""
-    if not file.source.says(b"save") or not any(file.source.says(name + end) for end in (b"']", b'"]')):
-        return False
-    pattern = re.compile(rb"\b(\w+)\[['\"]" + name + rb"['\"]\]\s*=\s*" + _OBJECT)
-    holders = set(pattern.findall(file.source.utf8))
-    return any(file.source.says(re.compile(rb"\bsave\(\s*%s\b" % holder)) for holder in holders)
 
 
 def _is_received(original: cst.Call, file: RuleFile) -> bool:
@@ -81,7 +53,7 @@ class PickledObjects(Rule):
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
             return None
         new = with_keyword(updated, "weights_only", cst.Name("False"))
-        if name := _held(file):
+        if name := held_settings(file):
             return Hit(original.func, "settings", new=new, values=(("name", name),))
         whole = next((mark for mark in _WHOLE if mark in file.text(original)), None)
         if whole is None and file.source.says(_ATTRIBUTES):

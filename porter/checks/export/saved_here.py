@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from porter.checks.export.whole_model_saved import MODEL
@@ -22,6 +22,7 @@ _CLASS = lazy(r"_?[A-Z][a-z]\w*$")  # `Corpus(...)`, `Vocab(...)`
 _OF_TORCH = ("torch.nn.", "torch.utils.data.")  # whose classes are objects as well
 _FILE = lazy(r"['\"/]([\w.-]+\.\w+)['\"]\)*$")
 _FEATURES = lazy(r"(?i)_to_features$")  # of transformers, and of whoever took it from there
+_MAKES_FOLDERS = lazy(r"(?i)_*(?:make|ensure|create|prepare)_?(?:path|dirs?|folders?|parents?)(?:_exists?)?")
 _READ = rb"\b(\w+)\.[a-z_]+\b[^\n]{0,99}\bfor[ \t]+\1[ \t]+in[ \t]+%s\b"  # [f.label for f in features]
 _USED = rb"\b%s(?:\.(?:parameters|train|eval|zero_grad)\(|\()"
 
@@ -80,16 +81,22 @@ def _saves(file: RuleFile) -> tuple[tuple[Link, _Place], ...]:
         call = link[1]
         if call[0].__class__ is not ast.Call or call[0].func is not link[0] or len(call[0].args) < 2:
             continue
-        if (place := _place(call[0].args[1], call, file)) is not None:
+        if (place := _place(_unwrapped(call[0].args[1]), call, file)) is not None:
             found.append((call, place))
     return tuple(found)
+
+
+def _unwrapped(path: Node) -> Node:
+    """`path` of `make_path(path)`, which makes its folder first."""
+    is_made = path.__class__ is ast.Call and len(path.args) == 1 and _MAKES_FOLDERS.fullmatch(call_name(path.func))
+    return path.args[0] if is_made else path
 
 
 def is_written_before(call: Link, file: RuleFile) -> bool:
     """Whether the program has saved, come what may, the file that it loads: on the device that it runs on."""
     place = _place(call[0].args[0], call, file) if call[0].args else None
     saves = (save for save, where in _saves(file) if where == place and save[0].lineno < call[0].lineno)
-    return place is not None and any(_runs_before(save, call) for save in saves)
+    return place is not None and any(_runs_before(save, call, file) for save in saves)
 
 
 def is_saved_on_host(call: Link, file: RuleFile) -> bool:
@@ -148,17 +155,32 @@ def _is_number(value: Node, link: Link, file: RuleFile) -> bool:
     return bool(numbers) and len(given) == len(stored) and all(v in numbers or _is_load(v) for v in given)
 
 
-def _runs_before(save: Link, call: Link) -> bool:
-    """A round of a loop may choose to save; what a condition alone leads to, or its other branch, may not have been run."""
+def _runs_before(save: Link, call: Link, file: RuleFile) -> bool:
+    """A round of a loop may choose to save; what a condition alone leads to, or its other branch, may not have been run, unless
+    the load asks the same."""
     below = dict(_steps(call))
     apart: list[Node] = []
     for above, child in _steps(save):
         if above in below:
             outermost = next((node for node in reversed(apart) if node.__class__ is not ast.With), None)
             is_run = outermost is None or outermost.__class__ in (ast.For, ast.While, ast.Expr)
+            is_run = is_run or _is_asked_again(outermost, apart, below, file)
             return is_run and position(above, child)[0] == position(above, below[above])[0]
         apart.append(above)
     return False
+
+
+def _is_asked_again(first: Node, inside: list[Node], below: Mapping[Node, Node], file: RuleFile) -> bool:
+    """`if keep: save(path)`, and `if keep: load(path)` further down, where `keep` is set once. `inside`: the nodes around the save,
+    `below`: those around the load, each with the one that leads there."""
+    asked: Node = first.test if first.__class__ is ast.If else None
+    if asked.__class__ is not ast.Name or len(file.names.others.get(asked.id, ())) != 1:
+        return False
+    if any(node is not first and node.__class__ is ast.If for node in inside):
+        return False
+    again = [node for node in below if node.__class__ is ast.If and getattr(node.test, "id", "") == asked.id]
+    is_body = bool(first.body) and any(node in first.body for node in inside)
+    return is_body and any(position(node, below[node])[0] == "body" for node in again)
 
 
 def _steps(link: Link) -> Iterator[tuple[Node, Node]]:

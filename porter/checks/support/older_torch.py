@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.support.norm_asked import QUESTIONS, norm_asked
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.torch_versions import other_branch_says
@@ -23,10 +24,12 @@ _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_comple
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | {"torch.stft", _VARIABLE}
+    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | QUESTIONS | {"torch.stft", _VARIABLE}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
+        if name in QUESTIONS:
+            return norm_asked(original, updated, file)
         if name in _GRIDS:
             return self._grid(original, updated, name)
         if name in _BACKWARDS:
@@ -48,10 +51,7 @@ class OlderTorch(Rule):
         args = [a for n, a in enumerate(updated.args) if n != index]
         if index == len(args) and args:  # what was in front of the last argument
             args[-1] = args[-1].with_changes(comma=updated.args[index].comma)
-        plain = isinstance(original.args[index].value, cst.Name) and original.args[index].value.value in (
-            "True",
-            "False",
-        )
+        plain = file.text(original.args[index].value) in ("True", "False")
         values = (("name", name.rpartition(".")[2]), ("version", file.session.catalogue.torch))
         # a comment that would go with it is for a person to keep
         new = None if "#" in cst.Module([]).code_for_node(original.args[index]) else updated.with_changes(args=args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.support.single_values import is_loss, is_sum_of_losses
+from porter.checks.support.single_values import REDUCED, is_loss, is_reduced, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -20,6 +20,8 @@ class ScalarIndexed(Rule):
             value = value.value
         elif not isinstance(value, cst.Name) or "loss" not in value.value.lower():
             return None
+        if isinstance(value, cst.Call) and value is not original.value:
+            return self._of_call(value, original, file)
         if not _is_first(original) or not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
             return None
         link = file.scene.link_of(original, ast.Subscript)
@@ -34,6 +36,18 @@ class ScalarIndexed(Rule):
         new = cst.Call(cst.Attribute(value, cst.Name("item")))
         values = (("new", f"{file.text(value)}.item()"), ("old", file.text(original)))
         return Hit(original, "found", new=new, values=values)
+
+    @staticmethod
+    def _of_call(call: cst.Call, original: cst.Subscript, file: RuleFile) -> Answer:
+        """`F.cross_entropy(x, y, size_average=False).data[0]`: a sum or a mean, where it is not told to be neither."""
+        link = file.scene.link(call)
+        if not _is_first(original) or link is None or file.name(call.func) not in REDUCED:
+            return None
+        if not is_reduced(link[1][0]):
+            return None
+        text = file.text(call.func)
+        values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
+        return Hit(original, "found", new=cst.Call(cst.Attribute(call, cst.Name("item"))), values=values)
 
 
 def _is_first(node: cst.Subscript) -> bool:

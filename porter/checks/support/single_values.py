@@ -12,6 +12,11 @@ from porter.regex import lazy
 # with no gradient of its own: that is for a single value alone
 _BACKWARD = rb"\b%s\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
 _LOSS = lazy(r"(?i)(?:^|_)(?:loss|criterion|cross_entropy)$|Loss$")
+REDUCED = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss
+    smooth_l1_loss""".split()
+)  # functions that answer with one value, unless they are told otherwise
 _SIZES = frozenset({"len", "size", "float", "int"})
 
 
@@ -43,6 +48,11 @@ def is_sum_of_losses(name: Link, file: RuleFile) -> bool:
     return added > 0
 
 
+def is_reduced(call: Node) -> bool:
+    """Whether a call of a loss is not asked for all of its values."""
+    return all(keyword.arg != "reduction" and keyword.arg != "reduce" for keyword in call.keywords)
+
+
 def _value(binding: Link) -> Node:
     above: Node = binding[1] and binding[1][0]
     return above.value if above.__class__ is ast.Assign and binding[0] in above.targets else None
@@ -67,8 +77,7 @@ def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> b
     if node.__class__ is ast.Attribute and node.attr == "data":
         return _is_scaled_loss(node.value, link, file, depth + 1)
     if node.__class__ is ast.Call:
-        reduced = all(keyword.arg != "reduction" and keyword.arg != "reduce" for keyword in node.keywords)
-        return reduced and bool(_LOSS.search(call_name(node.func)))
+        return is_reduced(node) and bool(_LOSS.search(call_name(node.func)))
     if node.__class__ is not ast.Name:
         return False
     values = [_value(binding) for binding in file.names.bindings(node.id, link)]

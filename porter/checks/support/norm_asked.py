@@ -1,0 +1,22 @@
+"""`np.isnan(norm)` of a norm of gradients: `clip_grad_norm_` answers with a tensor now, which numpy cannot read on a device."""
+
+from __future__ import annotations
+
+from porter.engine.rule import Hit, cst
+from porter.engine.rule_file import RuleFile
+
+QUESTIONS = frozenset({"numpy.isnan", "numpy.isinf", "numpy.isfinite"})
+_NORMS = frozenset(f"torch.nn.utils.{module}clip_grad_norm{end}" for module in ("", "clip_grad.") for end in ("", "_"))
+
+
+def norm_asked(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+    norm = original.args[0].value if len(original.args) == 1 and not original.args[0].keyword else None
+    if file.tested or not isinstance(norm, cst.Name) or not isinstance(original.func, cst.Attribute):
+        return None
+    if file.meaning.made_by(norm) not in _NORMS:
+        return None
+    question = original.func.attr.value
+    method = cst.Attribute(cst.Name(norm.value), cst.Name(question))
+    call = cst.Call(method, lpar=updated.lpar, rpar=updated.rpar)
+    values = (("new", f"{norm.value}.{question}()"), ("old", file.text(original)))
+    return Hit(original.func, "numpy", new=call, safe=True, values=values)

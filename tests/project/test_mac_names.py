@@ -1,0 +1,36 @@
+"""Which names of torch.cuda the module of Macs, torch.mps, lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.project.mac_names import _MPS, lacks_names_on_macs
+
+
+@pytest.mark.parametrize(
+    ("line", "lacks"),
+    [
+        (b"torch.cuda.manual_seed_all(1)", True),
+        (b"x.type(torch.cuda.FloatTensor)", True),
+        (b"accelerator_module.max_memory_allocated()", True),
+        (b"with torch.cuda.amp.autocast():", True),
+        (b"from torch.cuda.amp import autocast", True),
+        (b"from torch.cuda import amp", True),
+        (b"torch.cuda.manual_seed(1)", False),
+        (b"torch.cuda.is_available() and torch.cuda.device_count()", False),
+        (b"torch.cuda.set_device(0)", False),
+        (b"# torch.cuda.manual_seed_all(1)", False),
+        (b"torch.mps.manual_seed_all(1)", False),
+        (b"module = torch.cuda", False),
+    ],
+)
+def test_a_line(line: bytes, lacks: bool) -> None:
+    assert lacks_names_on_macs([b"import torch\n", b"import torch\n" + line + b"\n"]) is lacks
+
+
+@pytest.mark.usefixtures("needs_torch")
+def test_what_it_has() -> None:
+    import torch
+
+    assert [name for name in _MPS.split() if not hasattr(torch.mps, name)] == []
+    assert [name for name in ("manual_seed_all", "amp", "max_memory_allocated") if hasattr(torch.mps, name)] == []
