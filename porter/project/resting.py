@@ -34,7 +34,7 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
-_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
+_OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
 _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
