@@ -48,7 +48,7 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
     for link in (*_texts(file), *_attributes(file)):
         ported, command = _in_command(file, link)
         told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
-        told = told or _is_told_where_compared(link, told_lines)
+        told = told or _is_told_where_compared(link, told_lines) or _is_handed_on(file, link, told_lines)
         if not (
             told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)
         ):
@@ -86,6 +86,19 @@ def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
     comparisons = (node for node in walk(owner_of(function) or function[0]) if node.__class__ is ast.Compare)
     told = (node for node in comparisons if node.lineno in told_lines)
     return any({name, link[0].value} <= {*map(_spelled, (node.left, *node.comparators))} for node in told)
+
+
+def _is_handed_on(file: File, link: Link, told_lines: set[int]) -> bool:
+    """Whether `def f(x, impl="cuda")` only hands `impl=impl` on, and another function of the file has the comparison."""
+    name = _default_of(link) if link[1][0].__class__ is ast.arguments else None
+    function = next((above for above in ancestors(link) if above[0].__class__ in FUNCTIONS), None)
+    if not name or function is None:
+        return False
+    uses = [node for node in walk(function[0]) if node.__class__ is ast.Name and node.id == name]
+    handed = [node.value for node in walk(function[0]) if node.__class__ is ast.keyword and node.arg == name]
+    told = (compared[0] for compared in file.buckets[ast.Compare] if compared[0].lineno in told_lines)
+    sides = ({*map(_spelled, (node.left, *node.comparators))} for node in told)
+    return bool(uses) and all(use in handed for use in uses) and any({name, link[0].value} <= side for side in sides)
 
 
 def _default_of(link: Link) -> object:

@@ -262,7 +262,9 @@ class Analysis:
             if code in quiet:
                 continue
             start, end = f.place
-            if (left := why_left(self.file, f.piece.unit, self._leads)) and (f.edits or hit.optional):
+            left = why_left(self.file, f.piece.unit, self._leads)
+            of_kernels = code.startswith("PRT4")  # what a CUDA kernel or its package needs is told wherever it stands
+            if left and (f.edits or hit.optional or left == "behind" and not of_kernels):
                 out += self._stays(f, code, start, left)
                 continue
             reason = self._reason(code, hit, f.piece)

@@ -1,4 +1,4 @@
-"""Says which statements are about the CUDA toolkit, or run only where TensorRT does. They mean CUDA itself, and not the accelerator
+"""Says which statements are about the CUDA toolkit, or run only where TensorRT or a CUDA kernel does. They mean CUDA itself, and not the accelerator
 in use."""
 
 from __future__ import annotations
@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python.behind_cuda import is_behind
 from porter.python.blocks import above, once_for_file
 from porter.python.uses import packages_of
 from porter.regex import lazy
@@ -21,9 +22,11 @@ _TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA
 
 
 def why_left(file: File, unit: Unit, leads: bool) -> str:
-    """Why nothing is edited in a statement: no road `leads` from the file to torch, or an import above it fails. "" where it may
-    be edited."""
-    return "astray" if not leads else "lost" if _is_lost(file, unit) else ""
+    """Why nothing is edited in a statement: no road `leads` from the file to torch, an import above it fails, or no NPU enters
+    the function. "" where it may be edited."""
+    if not leads:
+        return "astray"
+    return "lost" if _is_lost(file, unit) else "behind" if is_behind(file, file.source.line(unit.start)) else ""
 
 
 def _is_lost(file: File, unit: Unit) -> bool:

@@ -66,6 +66,7 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
+    devices: tuple[tuple[str, str], ...] = ()  # (class, parameter) to which tensors are moved, and that is given "cuda"
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""

@@ -22,6 +22,7 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
+from porter.project.chosen_by_callers import chooser
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
@@ -34,9 +35,10 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
-_OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
+_OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
 _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
+_NO_DEVICE = "PRT204"  # the code of processes that choose no device
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
 _SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
@@ -77,6 +79,7 @@ def _rested(
     result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
     result = _as_notes(result, _shown_alone(result, uses))
     result = _as_notes(result, _by_nobody_loaded(result, told, uses))
+    result = _as_notes(result, _chosen_by_callers(result, told, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
     return _rested_parts(_never_run(result, uses, off, once), uses, once)
 
@@ -140,6 +143,17 @@ def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -
     sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path)) if of_workers else None
     names = {f: {sets.at(line) for line in lines_of(f)} for f in of_workers} if sets else {}
     return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
+
+
+def _chosen_by_callers(result: FileResult, told: Iterable[Finding], uses: Uses) -> dict[Finding, tuple[str, str]]:
+    """That no device is chosen, of functions whose callers choose it."""
+    saying = partial(uses.saying, home=result.path)
+    found = {
+        f: {chooser(uses.tree(result.path), line, result.path, saying) for line in lines_of(f)}
+        for f in told
+        if f.code == _NO_DEVICE
+    }
+    return {f: ("chosen", min(several)) for f, several in found.items() if all(several)}
 
 
 def _of_idle_callers(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:

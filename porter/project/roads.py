@@ -35,10 +35,10 @@ from porter.files.witness import is_file
 from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.project.outside import outside
+from porter.project.said_devices import speaks_of_devices
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
-from porter.rulebook.table import any_of
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
@@ -47,7 +47,6 @@ _ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILIN
 _SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
-_SPEAKS_OF_DEVICES = lazy(b"(?i)" + any_of("speaks-of-devices").encode())
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
@@ -103,13 +102,13 @@ class Survey:
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""
-        if self.loose or not self.torch or any(map(_SPEAKS_OF_DEVICES.search, self.texts.values())):
+        if self.loose or not self.torch or any(map(speaks_of_devices, self.texts.values())):
             return True
         kinds = ((path, kind_of(path)) for path in self.files)
         others = [
             (path, _NOTEBOOK if kind == NOTEBOOK else _SCRIPT) for path, kind in kinds if kind not in ("", PYTHON)
         ]
-        return any(_SPEAKS_OF_DEVICES.search(self._bytes(path, most)) for path, most in others)
+        return any(speaks_of_devices(self._bytes(path, most)) for path, most in others)
 
     def read(self, path: str) -> list[Import]:
         statements = self._read.get(path)

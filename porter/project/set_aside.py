@@ -11,8 +11,8 @@ from porter.engine.together import is_only_told
 from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
-# keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place
-RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded"})
+# keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place, or that another place does what it asks for
+RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded", "chosen"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
 # scripts that set up a machine of Google Colab, which has no NPU
 _OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")

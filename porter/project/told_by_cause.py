@@ -1,8 +1,9 @@
 """Makes one finding of findings with several codes, if one rewrite answers them all.
 
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
-the kernel gets these places. To replace a package of attention means to rewrite its calls. The finding of the package in that
-file names them, so findings about the calls go to the inventory. Findings that are edited or suppressed stay.
+the kernel gets these places, and those of the C++ beside it that starts it. To replace a package of attention means to rewrite
+its calls. The finding of the package in that file names them, so findings about the calls go to the inventory. Findings that are
+edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from porter.engine.together import ALSO, PLACES, lines_of, may_fold
+from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold
 from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.set_aside import RESTS
 from porter.regex import lazy
@@ -18,6 +19,9 @@ from porter.regex import lazy
 # codes of findings about a CUDA kernel; about a package of attention
 _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
 _PACKAGE, _ATTENTION = "PRT401", "PRT409"
+# what is said of sources that only start kernels, or declare what starts them
+_OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
+_OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
 CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
@@ -53,9 +57,14 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     for f in kernels.values():
         for path in CALLERS.findall(dict(f.values).get("callers", "")):
             callers.setdefault(path, f)
+    beside = {
+        _OF_KERNELS.sub("", f.path): f for f in kernels.values() if f.path.endswith(".cu") and f.why not in _OF_HOST
+    }
     owners = {}
     for f in found:
-        if f.code == _CALL:
+        if f.code == _KERNEL and f.why in _OF_HOST:  # `blur.cpp` and `blur.h` beside `blur_cuda.cu`
+            owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda"))
+        elif f.code == _CALL:
             owner = kernels.get(dict(f.values).get("path", ""))
         elif f.code == _LOAD or f.code == _GUARD and f.why == "kernel":
             owner = callers.get(f.path)
@@ -90,6 +99,8 @@ def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
     own = str(owner.line)
     if lines := [line for line in dict.fromkeys(lines) if line != own]:
         values[ALSO] = ", ".join(sorted(lines, key=int))
+    if starting := [f.path for f in findings if f.code == _KERNEL]:
+        values[FILES] = ", ".join(dict.fromkeys(starting))
     if places:
         values[PLACES] = ", ".join(dict.fromkeys(places))
     return replace(owner, values=tuple(values.items()))

@@ -234,9 +234,10 @@ class Uses:
         return self._meant.is_own(module)
 
     def says(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, whatever it means there, or may stand there."""
+        """Whether a name stands in another file, whatever it means there, or may stand there. A method of the same name calls
+        none."""
         word = name.encode()
-        whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))
+        whole = re.compile(rb"%s\b(?<=\b%s)(?<!def %s)" % (word, word, word))
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         near = (path for path in self._near_first(self._files, _folder(home)) if path != home)

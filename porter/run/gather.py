@@ -16,6 +16,7 @@ from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
+from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
@@ -135,6 +136,7 @@ def _gather(
         attention=first_attention(gathered.texts),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
+        devices=device_parameters(gathered.texts, parse, kept),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),

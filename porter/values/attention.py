@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from porter.regex import lazy
@@ -31,6 +32,8 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
         return
     outputs = [] if _read_elsewhere(softmax, users, set()) else list(products(softmax, users, set()))
     if len(outputs) != 1 or _of_channels(scores.product, outputs[0], softmax):
+        return
+    if _has_other_width(scores.product, outputs[0]):
         return
     if all(outputs[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
         yield _message(scores, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
@@ -75,6 +78,23 @@ def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
     first, second = map(base, scores.args[:2])
     left = _under(product.args[0], (*SHAPES, "dropout"), softmax)
     return scores.op == "matmul" and first.op == "transpose" and second.op != "transpose" and left is softmax
+
+
+def _has_other_width(scores: Value, product: Value) -> bool:
+    """Whether the values are wider than the queries, which no operator takes: `q.view(b, c // 8, n)`, `v.view(b, c // 2, n)`."""
+    narrow, wide = ([part for side in of.args[:2] for part in _divided(side)] for of in (scores, product))
+    return any(a != b and whole == same for whole, a in narrow for same, b in wide)
+
+
+def _divided(value: Value) -> Iterator[tuple[str, object]]:
+    """`("c", 8)` for `c // 8` among the sizes that a value was given."""
+    value = base(value)
+    while value.op in SHAPES and value.args:
+        for size in value.node.args if value.node.__class__ is ast.Call else ():
+            match size:
+                case ast.BinOp(op=ast.FloorDiv(), right=ast.Constant(value=by)):
+                    yield ast.unparse(size.left), by
+        value = base(value.args[0])
 
 
 def _of_network(product: Value) -> bool:

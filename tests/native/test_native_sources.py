@@ -56,6 +56,8 @@ def told(finding) -> tuple[str, ...]:
         ("a.cpp", "__global__ __aicore__ void add(\n#include <cuda.h>\ncudaMalloc(1);", ("host", "", "", "CUDA")),
         ("a.cu", "__global__ void nms_kernel(int a) {} __global__ void nms_rotated_kernel(int) {}", ("kernels", "nms_kernel, nms_rotated_kernel", "", "")),
         ("a.cu", "__global__ void furthest_point_kernel(int a) {}", ("furthest_point_sampling", "furthest_point_kernel", "", "")),
+        ("a.cu", "__global__ void filtered_lrelu_kernel(int a) {}", ("filtered_lrelu", "filtered_lrelu_kernel", "", "")),
+        ("a.cu", "__global__ void bias_act_kernel(int a) {}", ("bias_act", "bias_act_kernel", "", "")),
     ],
 )  # fmt: skip
 def test_what_is_told_of_native_sources(name, text, said):

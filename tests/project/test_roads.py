@@ -504,3 +504,16 @@ def test_a_project_without_a_device_is_not_asked_to_save_time_on_one(tmp_path):
     files["main.py"] = "import torch\nfrom train import train\n\ntrain(torch.nn.Linear(1, 1).to('cuda'), [], None)\n"
     found = {f.code for r in analysed(project(tmp_path / "b", files)).values() for f in r.findings}
     assert {"PRT630", "PRT840", "PRT120", "PRT701"} <= found
+
+
+def test_an_option_for_a_device_that_is_only_printed_moves_nothing(tmp_path):
+    step = "def train(model, batches, optimizer):\n    for x in batches:\n        loss = model(x).sum()\n        loss.backward()\n        print(loss.item())\n"
+    offer = 'p.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="run device (cpu | cuda)")\n'
+    main = f"import argparse\nimport torch\nfrom train import train\n\np = argparse.ArgumentParser()\n{offer}args = p.parse_args()\nprint('Device: {{}}'.format(args.device))\ntrain(torch.nn.Linear(1, 1), [], None)\n"
+    files = {"train.py": step, "main.py": main, "requirements.txt": "torch\n"}
+    told = {(f.code, f.why) for r in analysed(project(tmp_path / "a", files)).values() for f in r.findings}
+    assert told == {("PRT123", "unread")}
+    moved = {**files, "train.py": step.replace("model(x)", "model(x.to(model.device))")}
+    told = {(f.code, f.why) for r in analysed(project(tmp_path / "b", moved)).values() for f in r.findings}
+    assert ("PRT123", "choices") in told
+    assert "PRT840" in {code for code, _ in told}

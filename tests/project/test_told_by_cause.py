@@ -66,6 +66,18 @@ def test_a_kernel_speaks_for_what_loads_and_calls_it(found) -> None:
     assert not [f for f in told if f["code"] in ("PRT411", "PRT402")]
 
 
+def test_a_kernel_speaks_for_the_cpp_beside_it(found) -> None:
+    starts = "#include <c10/cuda/CUDAGuard.h>\nvoid go(float* x) { cudaLaunchKernel(x); }\n"
+    declares = "#include <cuda_runtime.h>\nstruct params { int2 size; };\n"
+    rows = found({
+        "ops/scale_cuda.cu": KERNEL, "ops/scale.cpp": starts, "ops/scale.h": declares, "ops/shift.cpp": starts,
+    })  # fmt: skip
+    kernel, other = [f for f in rows if f["code"] == "PRT850"]
+    assert (kernel["path"], other["path"]) == ("ops/scale_cuda.cu", "ops/shift.cpp")
+    assert kernel["values"]["places"] == "ops/scale.cpp:2, ops/scale.h:1"
+    assert "also in ops/scale.cpp, ops/scale.h" in kernel["message"]
+
+
 def test_a_kernel_of_a_library_is_told_where_it_is_called(found) -> None:
     told = found({"ops/scale.py": OPS, "train.py": USER})
     assert [f["line"] for f in told if f["code"] == "PRT402"] == [4]

@@ -471,3 +471,22 @@ def test_scripts_for_google_colab(tmp_path: Path, monkeypatch, path: str, stays:
     told, alone = both(Porter(monkeypatch, tmp_path), ".")
     assert (("PRT843", path) in told) is not stays
     assert (("PRT843", path) in [place for place, _ in alone]) is stays
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ("    torch.cuda.set_device(local)\n", False),
+        ("    print(local)\n    torch.cuda.set_device(local)\n", False),
+        ("    print(local)\n", True),
+        ("    torch.cuda.set_device(local)\n    lib.groups.setup(\n        rank, 3)\n    print(local)\n", True),
+    ],
+)
+def test_a_group_whose_callers_choose_the_device(tmp_path: Path, monkeypatch, after: str, told: bool) -> None:
+    makes = "import torch.distributed as dist\n\n\ndef setup(rank, size, backend='nccl'):\n    dist.init_process_group(backend, rank=rank, world_size=size)\n"
+    train = f"import torch\nimport lib.groups\n\n\ndef main(local, rank):\n    lib.groups.setup(rank, max(2, 1))\n{after}    torch.nn.Linear(2, 2).cuda()\n\n\nmain(0, 0)\n"
+    write(tmp_path, {"porter.toml": "", "lib/groups.py": makes, "train.py": train})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    assert ("PRT204" in {f["code"] for f in found["findings"]}) == told
+    aside = [row["values"]["chosen"] for row in found["left_alone"] if row["code"] == "PRT204"]
+    assert aside == ["train.py"] * (not told)

@@ -20,6 +20,8 @@ class DeviceChoices(Rule):
         if index is None or len(before) != len(elements(updated)):
             return None
         device, old = file.target.device, string(before[index])
+        if not file.facts.roads.device:  # nothing in the project reads the option but what prints it
+            return Hit(old, "unread")
         script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "cuda"))), None)
         values = (("new", f'"{device}"'), ("script", script or ""))
         certain = (literal := file.literal(old)) is not None and literal.certain

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from porter.engine.nodes import dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import call_name
 
 FORMATS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
@@ -23,6 +24,9 @@ class ChannelsLast(Rule):
         if isinstance(original, cst.Name) and original.value not in file.names.imports:
             return None  # a name of the program's own, ported where it is given its value
         values = (("old", file.text(original)),)
+        test = self._chosen_by(original, file) if new is not None else None
+        if test is not None:  # the edit would leave two equal values to choose from
+            return Hit(original, "chosen", values=values, severity="note" if _is_off(test, file) else None)
         argument = file.around.argument(original)
         if argument is None:
             if self._compared(original, file):
@@ -45,8 +49,31 @@ class ChannelsLast(Rule):
         return dotted(f"{torch}.{CONTIGUOUS}") if torch else None
 
     @staticmethod
+    def _chosen_by(original: cst.Attribute | cst.Name, file: RuleFile) -> ast.expr | None:
+        """The condition of `torch.channels_last if self.channels_last else torch.contiguous_format`."""
+        link = file.link(original)
+        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            link = link[1]
+        choice: Node = link[1][0] if link is not None and link[1] is not None else None
+        if link is None or choice.__class__ is not ast.IfExp or link[0] is choice.test:
+            return None
+        other = choice.orelse if link[0] is choice.body else choice.body
+        test: ast.expr | None = choice.test if file.names.resolve(other, link[1]) == f"torch.{CONTIGUOUS}" else None
+        return test
+
+    @staticmethod
     def _compared(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
         link = file.link(original)
         while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
             link = link[1]
         return link is not None and link[0].__class__ is ast.Compare
+
+
+def _is_off(test: ast.expr, file: RuleFile) -> bool:
+    """Whether an option decides that is off where this file sets it: `fp16_channels_last=False`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_is_off(part, file) for part in test.values)
+    name = getattr(test, "attr", "") or getattr(test, "id", "")
+    sets = rb"\b\w*%s[ \t]*(?::[^=\n,)]*)?=[ \t]*" % re.escape(name.encode())
+    says = file.source.says
+    return bool(name) and says(re.compile(sets + b"False")) and not says(re.compile(sets + b"True"))

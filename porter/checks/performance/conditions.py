@@ -56,6 +56,13 @@ def condition(scene: Scene, link: Link) -> ast.expr | None:
     return None if kinds.is_asked(names, link) else asked
 
 
+def decides_step(link: Link) -> bool:
+    """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
+    branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
+    calls = (node for statement in branches for node in walk(statement) if node.__class__ is ast.Call)
+    return any(call.func.__class__ is ast.Attribute and call.func.attr in ("backward", "step") for call in calls)
+
+
 def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         return _asked(test.operand, scene, link)

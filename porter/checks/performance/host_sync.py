@@ -38,7 +38,8 @@ class HostSync(BatchRule):
             place = file.scene.link_to(file.statement)
             if place is None or not file.glance(prefilters.waits, place):
                 return None
-            return Hit(original.test, checked.header(scene, place) or "condition")
+            check = checked.header(scene, place)
+            return Hit(original.test, check or "condition") if check or not conditions.decides_step(place) else None
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None

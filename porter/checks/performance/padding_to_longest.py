@@ -5,7 +5,9 @@ from __future__ import annotations
 from porter.checks.performance import prefilters
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
+from porter.python.evidence import call_name, constant
+from porter.python.index import ancestors
 from porter.regex import lazy
 
 PAD = "torch.nn.utils.rnn.pad_sequence"
@@ -14,8 +16,10 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-# samples come to the collator with a fixed length: from a tokenizer, or because they are packed
-FIXED = lazy(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")
+# samples come to the collator with a fixed length: from a tokenizer, because they are packed, or cut: `ids.view(-1, block_size)`
+FIXED = lazy(
+    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True|\.view\(\s*-1,\s*\w*(?:context|block|seq)_?\w*(?:len|size)\w*\)"
+)
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
@@ -50,4 +54,19 @@ class PaddingToLongest(Rule):
         _, padding = positional(original, None, ("padding",)) or (None, None)
         if padding is not None and "max_length" in file.text(padding.value):
             return None
+        if _one_by_one(original, file):
+            return None
         return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]), *file.session.anew))
+
+
+def _one_by_one(original: cst.Call, file: RuleFile) -> bool:
+    """`DataLoader(samples, collate_fn=DataCollatorWithPadding(tokenizer))` takes one sample at a time, which pads nothing."""
+    link = file.link(original.func)
+    loader: Node = next(
+        (up[0] for up in ancestors(link) if call_name(getattr(up[0], "func", None)) == "DataLoader"), None
+    )
+    if loader is None or not any(k.arg == "collate_fn" for k in loader.keywords) or len(loader.args) > 1:
+        return False
+    given = {k.arg: k.value for k in loader.keywords}
+    one = "batch_size" not in given or constant(given["batch_size"]) == 1
+    return one and None not in given and "batch_sampler" not in given

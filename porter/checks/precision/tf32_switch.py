@@ -37,6 +37,8 @@ class Tf32Switch(Rule):
         new = f"{file.target.namespace}.{part}.allow_hf32"
         values = (("old", name), ("new", new))
         value = file.around.assigned(original)
+        if value is None and _is_for_cudnn(original, name, file):
+            return None
         severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
         words = chain(original)  # the first may be the name under which the file imported torch
         torch = words[0] if len(words) == name.count(".") + 1 else file.meaning.module_name(original, "torch")
@@ -46,6 +48,13 @@ class Tf32Switch(Rule):
         why = f"{part}-same" if getattr(value, "value", None) is (part == "conv") else part
         safe = not _handed_on(name, file)
         return Hit(original, why, new=node, safe=safe, values=values, severity=severity, loads=True)
+
+
+def _is_for_cudnn(original: cst.Attribute, name: str, file: RuleFile) -> bool:
+    """Whether a file only reads a switch, and calls operators of cuDNN to which it is handed: they know no other."""
+    return file.source.says(b"aten::cudnn_") and not any(
+        mention[0].ctx.__class__ is ast.Store for mention in file.meaning.mentions.of(frozenset({name}))
+    )
 
 
 def _handed_on(name: str, file: RuleFile) -> bool:

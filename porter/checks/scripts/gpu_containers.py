@@ -12,6 +12,8 @@ from porter.text.shells.programs import PROGRAM
 from porter.text.shells.script import Command, Script, Word
 
 _DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
+_STARTERS = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman", "srun"})
+_SERVER = lazy(r"nvcr\.io[/#]nvidia/tritonserver:[\w.-]*?(?P<client>-sdk)?$")
 _RUNTIME = lazy(r"--runtime[= ](nvidia)\b")
 
 
@@ -22,13 +24,28 @@ class GpuContainers(TextRule):
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for command in script.commands:
             name = command.words[0].name
-            if name in ("docker", "nvidia-docker", "nvidia-docker2", "podman"):
+            if server := _triton(command, name):
+                yield server
+            elif name in ("docker", "nvidia-docker", "nvidia-docker2", "podman"):
                 yield from _container(command)
             elif name in ("singularity", "apptainer"):
                 for word in command.words:
                     if word.value in ("--nv", "--nvccli"):
                         yield Hit((word.start, word.end), "singularity")
         yield from _held(script)
+
+
+def _triton(command: Command, name: str) -> Hit | None:
+    """NVIDIA's server of models in a container, started with docker, or with Slurm's `srun --container-image`."""
+    if name not in _STARTERS or not any(
+        word.value in ("run", "create") or name == "srun" for word in command.words[1:3]
+    ):
+        return None
+    for word in command.words[1:]:
+        image = word.text.rpartition("=")[2].strip("\"'")
+        if (server := _SERVER.match(image)) and not server["client"]:
+            return Hit((word.start, word.end), "triton", values=(("image", image),))
+    return None
 
 
 def _held(script: Script) -> Iterator[Hit]:

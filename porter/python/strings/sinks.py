@@ -78,6 +78,7 @@ class Sinks:
     moved: dict[str, Sink]
     methods: dict[str, Sink]
     callees: Callees
+    own_devices: frozenset[tuple[str, str]]  # (class of the project, parameter that it moves tensors to)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
         raise NotImplementedError
@@ -110,7 +111,7 @@ class Sinks:
         certain = kind != "device" or not self._any_array(func, call)
         if sink and sink.kind == kind and name in sink.keywords:
             return Role("argument", certain)
-        if name and like(name, kind):
+        if name and like(name, kind) or kind == "device" and (callee, name) in self.own_devices:
             if other_library(resolved):  # HParams(dist_backend="nccl"): a container of settings, for any program
                 return Role("argument", False) if kind == "backend" and "dist" in name else None
             return Role("argument", certain)
