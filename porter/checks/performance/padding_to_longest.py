@@ -14,8 +14,12 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-# samples come to the collator with a fixed length: from a tokenizer, or because they are packed
-FIXED = lazy(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")
+# samples come to the collator with a fixed length: from a tokenizer, because they are packed, or cut into rows of one length
+FIXED = lazy(
+    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True"
+    rb"|[\"']input_ids[\"'](?:\s*\])?\s*[:=][^\n]*\.(?:view|reshape)\(\s*-1\s*,\s*[a-z_]\w*\s*\)"
+    rb"|\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,"
+)
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
