@@ -12,6 +12,7 @@ from porter.files.kinds import DOCKERFILE, LARGEST_OF_OTHERS, NOTEBOOK, REQUIREM
 from porter.files.read import beginning
 from porter.finding import SEVERITIES
 from porter.project.absent_packages import absent
+from porter.project.asked_names import asked_by_name
 from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
 from porter.python.trees import Parse
@@ -35,8 +36,6 @@ _SHOWN = 2  # files that a text names; further ones are counted
 _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
 _FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")  # the name of such a list
 LIMIT = 1_000_000  # bytes of a file that are read
-
-_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")  # a list asks for torch
 
 
 _AGED = ("Pillow", "pillow")  # packages whose later releases lack names that programs use
@@ -68,7 +67,7 @@ def lists_of(
     scripts = [data for path, data in installing.items() if kind_of(path) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(lists),
-        asked=(*asked_of_options(lists, scripts), *([("torch", "")] if any(map(_TORCH.search, lists)) else ())),
+        asked=(*asked_of_options(lists, scripts), *asked_by_name(lists)),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
         imported=imported,

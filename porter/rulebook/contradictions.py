@@ -32,6 +32,8 @@ def contradictions(kind: str, stanza: Stanza) -> Iterator[str]:
         yield "'since' is the first version that runs on NPUs: only a package of status native or plugin has one"
     if kind == "package" and "beside" in stanza and "since" not in stanza:
         yield "'beside' without 'since'"
+    if kind == "package" and "asks" in stanza and "since" not in stanza:
+        yield "'asks' without 'since'"
     if kind == "package" and "wants" in stanza and "changed_at" not in stanza:
         yield "'wants' without 'changed_at'"
     if kind == "package" and "changed_at" in stanza and "since" not in stanza:

@@ -35,6 +35,12 @@ def _least(value: object) -> str | None:
     return None if fits else "must be a package and its least version, as in name>=4.51"
 
 
+def _least_of_each(value: object) -> str | None:
+    if not isinstance(value, list) or not value:
+        return "must be a list of packages and their least versions"
+    return next(filter(None, map(_least, value)), None)
+
+
 def _string(value: object) -> str | None:
     return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
 
@@ -198,6 +204,7 @@ KINDS: Kinds = {
             "beside": versions,
             "changed_at": version,
             "wants": _least,
+            "asks": _least_of_each,
             "breaks_with": version,
             "replacement": _or_list(_string),
             "message": _message,

@@ -83,6 +83,7 @@ class Package(NamedTuple):
     beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
     # programs for a version before that one may have to be changed for the first one, which also asks for what comes second
     changed: tuple[str, str] | None
+    asks: tuple[tuple[str, str], ...]  # (package, its least version) that the first version cannot be installed without
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported

@@ -167,7 +167,8 @@ class _Joined:
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
         told = s.get("device"), s.get("breaks_with")
         changed = (s["changed_at"], s.get("wants", "")) if "changed_at" in s else None
-        first = s.get("since"), tuple(s.get("beside", {}).items()), changed
+        asks = tuple(tuple(least.split(">=")) for least in s.get("asks", []))
+        first = s.get("since"), tuple(s.get("beside", {}).items()), changed, asks
         for name in names:
             row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
             self._put("packages", where, name, row)

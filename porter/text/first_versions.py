@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from porter.engine.portable import SINCE as PORTABLE_SINCE
@@ -35,13 +35,17 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
         if want.spec and not reaches(want.spec, first):
-            why = "since-changed" if row.changed and row.changed[1] and _is_far(document, want, row) else "since"
-            why = "since-beside" if other else "since-plugin" if row.why and row.replacement else why
+            far = row.changed[1] if row.changed and _is_far(document, want, row) else ""
+            held = [*_held(document, row, together)]
+            why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
+            why = "since-held" if held else "since-changed" if far and why == "since" else why
+            asks = ", ".join([*(f"{asked.name}>={least}" for asked, least in held), *([far] if far else [])])
+            pins = ", ".join(f"{asked.name}{asked.spec}" for asked, _ in held)
+            more = named(held=pins, asks=asks) if held else named(wants=far) if why == "since-changed" else ()
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
-            values = (*values, *named(wants=row.changed[1])) if row.changed and why == "since-changed" else values
-            shown = values if "." not in imported else (*values, *named(users=users))
+            shown = (*values, *more, *(named(users=users) if "." in imported else ()))
             severity = None if row.why or other else row.severity
-            edits = _edits(document, want, together, row, first)
+            edits = () if held else _edits(document, want, together, row, first)
             return Hit((want.start, want.end), why, code="PRT843", values=shown, severity=severity, edits=edits)
     return None
 
@@ -61,6 +65,17 @@ def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
     """The first version that runs on NPUs, and the package beside it that wants it as late, "" where none does."""
     firsts = [(row.since or "", ""), *((version, name) for name, version in row.beside if name in names)]
     return max(firsts, key=lambda pair: sure(pair[0]))
+
+
+def _held(document: Document, row: Package, together: Sequence[Asked]) -> Iterator[tuple[Asked, str]]:
+    """What is installed with it in a version that its first one cannot be installed with, and the least that it asks for."""
+    leasts = dict(row.asks)
+    for asked in together:
+        least = leasts.get(asked.name)
+        if least and asked.spec and not reaches(asked.spec, least):
+            raised = too_old(document, asked, together)
+            if not (raised and raised.edits and sure(raised.edits[0][2]) >= sure(least)):
+                yield asked, least
 
 
 def _is_far(document: Document, want: Asked, row: Package) -> bool:

@@ -21,6 +21,8 @@ _FROZEN = lazy(r"=([\d.]+)=")
 _ANY = ((0, 0), (99, 0))
 # packages that ask for one torch: from which version on, and before which
 _OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
+# parts of Python that were packages before: from this version on, they refuse a Python after that one
+_OLDER_PYTHONS = {"dataclasses": ("0.7", "3.6")}
 _NEWEST = 15  # Python 3.x
 
 
@@ -85,8 +87,8 @@ def obstacles(
 ) -> Iterator[Hit]:
     """Requirements that leave no torch of the target: edits of the others would make a list that nothing installs. `loads`:
     whether the project imports torch, which then goes into the environment of its first list, whoever brings it."""
-    lists_torch = any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements)
-    if not lists_torch and not (loads and "/" not in path and kind_of(path) == REQUIREMENTS):
+    lists_torch = _lists_torch(requirements)
+    if not lists_torch and not _holds_torch(path, loads):
         return
     whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
     if whole:
@@ -107,6 +109,46 @@ def obstacles(
             )
             why = "python" if want.name == "python" else "last-python" if lists_torch else "first-python"
             yield Hit((want.start, want.end), why, code="PRT840", values=values)
+
+
+def _lists_torch(requirements: Sequence[Asked]) -> bool:
+    return any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements)
+
+
+def _holds_torch(path: str, loads: bool) -> bool:
+    return loads and "/" not in path and kind_of(path) == REQUIREMENTS
+
+
+def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], loads: bool) -> Iterator[Hit]:
+    """What a Python without a part of its own needs, and a Python that has it refuses to install."""
+    if not _lists_torch(requirements) and not _holds_torch(path, loads):
+        return
+    for want in requirements:
+        first, last = _OLDER_PYTHONS.get(want.name, ("", ""))
+        if (
+            not first
+            or want.kind == "conda"
+            or "python" in want.marker
+            or not want.spec
+            or _reaches_below(want.spec, first)
+        ):
+            continue
+        values = named(
+            name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(_first_python(torch))
+        )
+        whole = want.version and not want.marker and not want.locked and kind_of(path) == REQUIREMENTS
+        edits = ((want.version[1], want.version[1], older_python(want.name)),) if want.version and whole else ()
+        yield Hit((want.start, want.end), "backport", code="PRT840", values=values, edits=edits)
+
+
+def older_python(name: str) -> str:
+    """The marker for the Pythons that a part of Python is installed on; "" of anything else."""
+    return f'; python_version <= "{_OLDER_PYTHONS[name][1]}"' if name in _OLDER_PYTHONS else ""
+
+
+def _reaches_below(spec: str, end: str) -> bool:
+    """Whether a requirement takes a version before this one, of a package whose versions are 0.1, 0.2 and so on."""
+    return any(allows(spec, f"0.{minor}") for minor in range(release(end, 2)[1]))
 
 
 def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:

@@ -18,7 +18,7 @@ _MAKES = frozenset("arange eye ones zeros full linspace range tril_indices triu_
 _KEEPS = frozenset(
     """to bool float long int half double type cuda npu cpu view reshape unsqueeze squeeze t transpose permute flatten repeat expand
     contiguous clone detach logical_not logical_and logical_or logical_xor eq ne gt lt ge le triu tril cat concat stack roll flip
-    fill_diagonal_""".split()
+    fill_diagonal_ expand_as view_as""".split()
 )
 _OF_TWO = frozenset("logical_and logical_or logical_xor eq ne gt lt ge le".split())
 
@@ -40,6 +40,13 @@ def is_fixed(node: Node, scene: Scene, link: Link) -> bool:
             parts = made_of
         todo += parts
     return True
+
+
+def selects(scene: Scene, link: Link, *, is_method: bool) -> bool:
+    """Whether the mask of a `masked_select` follows from sizes and numbers. `link`: of the function that is called."""
+    call = link[1][0]
+    masks = [*call.args[0 if is_method else 1 :], *(k.value for k in call.keywords if k.arg == "mask")]
+    return len(masks) == 1 and is_fixed(masks[0], scene, link)
 
 
 def _parts(node: Node, scene: Scene, link: Link) -> list[Node] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once
+from porter.python.blocks import once, once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
@@ -18,6 +18,7 @@ from porter.training.on_the_host import is_pickled
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names as AnyNames
+    from porter.python.file import File
     from porter.training.scene import Scene
 
 _MOVES = hint("moves-to-a-device")
@@ -33,7 +34,7 @@ def stays(scene: Scene, node: Node, link: Link) -> bool:
     """Whether an expression is on the host for one of these reasons, or has to come there to be bytes."""
     if _counts_steps(node) or _is_packed(scene, node, link) or is_pickled(link):
         return True
-    return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
+    return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link) or _is_handed_on(scene, node, link)
 
 
 def _counts_steps(node: Node) -> bool:
@@ -106,6 +107,36 @@ def _was_given(scene: Scene, node: Node, link: Link) -> bool:
         return False
     values = scene.file.receivers.members(owner).get(node.attr, ())
     return bool(values) and all(getattr(value, "id", "") in _numbers(owner) for value in values)
+
+
+def _is_handed_on(scene: Scene, node: Node, link: Link) -> bool:
+    """Whether a parameter is what the file makes of a few numbers on the host and hands on by this name: `size=size` below
+    `size = torch.tensor([height, width])`."""
+    function = scene.function(link)
+    if function is None or node.__class__ is not ast.Name or node.id not in parameters(function[0]):
+        return False
+    return node.id in _handed_on(scene.file)
+
+
+@once_for_file
+def _handed_on(file: File) -> frozenset[str]:
+    """The names that a file sets to nothing but such tensors, or to what it makes of them."""
+    values: dict[str, list[Link]] = {}
+    for link in file.buckets[ast.Assign] if file.source.says(b"torch.tensor([") else ():
+        for target in link[0].targets:
+            values.setdefault(getattr(target, "id", ""), []).append(link)
+    given = (k for link in file.buckets[ast.Call] if values for k in link[0].keywords)
+    handed = {k.arg for k in given if k.arg and getattr(k.value, "id", "") == k.arg}
+    known = (name for name in values.keys() & handed if all(_is_of_numbers(file, name, at) for at in values[name]))
+    return frozenset(name for name in known if not file.source.says(b"%s.to(" % name.encode()))
+
+
+def _is_of_numbers(file: File, name: str, at: Link) -> bool:
+    """Whether a name is set to `torch.tensor([a, b])`, or to what is made of itself."""
+    value = at[0].value
+    if value.__class__ is not ast.Call or file.names.resolve(value.func, (value.func, (value, at))) != "torch.tensor":
+        return name in _names(value)
+    return value.args[:1] != [] and value.args[0].__class__ in (ast.List, ast.Tuple) and not value.keywords
 
 
 @once

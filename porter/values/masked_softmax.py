@@ -24,7 +24,7 @@ def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]
         return
     filled = _Filled()
     filled.read(softmax.args[0])
-    if filled.mask is None or filled.changed:
+    if filled.mask is None or filled.changed or any(map(_adds_a_dimension, users.of(softmax))):
         return
     if any(map(holds_product, filled.below)) or any(_is_handed_in(body, softmax, v, users) for v in filled.below):
         yield {"mask": filled.mask}
@@ -67,6 +67,11 @@ class _Filled:
             self.below.append(value)
         elif op == "call" and any(map(holds_product, args)):
             self.changed = True
+
+
+def _adds_a_dimension(value: Value) -> bool:
+    """Whether weights become a row for a product, `weights.unsqueeze(1) @ v`: they are of one query, and no matrix for each head."""
+    return value.op == "view" and value.node.__class__ is ast.Call and call_name(value.node.func) == "unsqueeze"
 
 
 def _joins(value: Value) -> bool:

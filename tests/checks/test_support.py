@@ -153,8 +153,14 @@ def test_what_no_torch_has_is_not_said_to_be_missing_from_one(name, why):
 
 
 @pytest.mark.parametrize("path, found", [("net_test.py", True), ("tests/net_test.py", False)])
-def test_a_program_that_is_only_called_a_test_is_none(path, found):
-    text = TEXT + '\nif __name__ == "__main__":\n    f(torch.ones(1))\n'
+@pytest.mark.parametrize(
+    "run", ['if __name__ == "__main__":\n    f(torch.ones(1))', "args = argparse.ArgumentParser().parse_args()"]
+)
+def test_a_program_that_is_only_called_a_test_is_none(path, found, run):
+    text = f"{TEXT}\nimport argparse\n{run}\n"
     assert ("PRT702" in {f.code for f in analyse(path, text.encode(), SESSION).findings}) is found
+    with_a_model = text + "\ndef test(args, model):\n    return model(args.x)\n"
+    is_one = found and "ArgumentParser" in run
+    assert ("PRT702" in {f.code for f in analyse(path, with_a_model.encode(), SESSION).findings}) is is_one
     with_a_test = text + "\ndef test_f():\n    pass\n"
     assert "PRT702" not in {f.code for f in analyse(path, with_a_test.encode(), SESSION).findings}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.checks.apex.scaler import native_amp
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -29,8 +31,11 @@ class ApexAmp(Rule):
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if file.name(original) == _WHOLE:
-            handed = file.around.argument(original) and not file.imported.optional(original)
-            return Hit(original, "handed") if handed else None
+            if file.imported.optional(original):
+                return None
+            if called := _called_of(_kept_as(original, file), file):
+                return Hit(original, "kept", values=(("name", called),))
+            return Hit(original, "handed") if file.around.argument(original) else None
         function = (file.name(original) or "").rpartition(".")[2]
         values, severity = (("name", function),), "note" if file.imported.optional(original) else None
         ported = native_amp(file)
@@ -38,3 +43,17 @@ class ApexAmp(Rule):
         if ported and more and function == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
         return Hit(original, KINDS[function], values=values, severity=severity, more=more, loads=bool(more))
+
+
+def _kept_as(original: cst.Attribute | cst.Name, file: RuleFile) -> str:
+    """`self.amp` of `self.amp = amp`."""
+    link = file.link(original)
+    above = link[1][0] if link is not None and link[1] is not None else None
+    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
+    return ast.unparse(target) if isinstance(target, ast.Attribute) else ""
+
+
+def _called_of(kept: str, file: RuleFile) -> str:
+    """The first function of apex.amp that is called of what it is kept as."""
+    spelled = (f"{kept}.{name}" for name in KINDS if kept)
+    return next((name for name in spelled if file.source.says(f"{name}(".encode())), "")

@@ -28,6 +28,15 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     return next((name for place in places if (name := _foreign(place, file))), None)
 
 
+def shipped(original: cst.Call, file: RuleFile) -> str:
+    """An object in the file that is loaded, where that is one of the project."""
+    path = original.args[0].value if original.args and file.facts.checkpoints.shipped else None
+    if not isinstance(path, (cst.SimpleString, cst.FormattedString)):
+        return ""
+    written = file.text(path).lstrip("f").strip("'\"")
+    return next((held for name, held in file.facts.checkpoints.shipped if name == written), "")
+
+
 def _loads_of(path: str, file: RuleFile) -> Iterator[Link]:
     """All loads of a path that has the name of a file in it."""
     for link in file.meaning.mentions.of(_LOAD) if _WRITTEN.search(path) else ():

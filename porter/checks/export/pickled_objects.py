@@ -34,15 +34,6 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
     return made.startswith((b"io.BytesIO(", b"BytesIO("))
 
 
-def _shipped(original: cst.Call, file: RuleFile) -> str:
-    """An object in the file that is loaded, where that is one of the project."""
-    path = original.args[0].value if original.args and file.facts.checkpoints.shipped else None
-    if not isinstance(path, (cst.SimpleString, cst.FormattedString)):
-        return ""
-    written = file.text(path).lstrip("f").strip("'\"")
-    return next((held for name, held in file.facts.checkpoints.shipped if name == written), "")
-
-
 class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load"}
@@ -60,13 +51,15 @@ class PickledObjects(Rule):
             whole = "__dict__"
         if whole:
             return Hit(original.func, "objects", new=new, values=(("name", whole),))
-        if shipped := _shipped(original, file):
+        if shipped := loaded_objects.shipped(original, file):
             return Hit(original.func, "shipped", new=new, values=(("held", shipped),))
         if _is_received(original, file):
             return Hit(original.func, "received", new=new)
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
+        if link and (lightning := loaded_keys.of_old_lightning(link[1], file)):
+            return Hit(original.func, "lightning", new=new, values=(("old", lightning),))
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
         saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None

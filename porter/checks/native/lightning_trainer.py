@@ -15,6 +15,7 @@ _OURS = lazy(r"(?i)npu|ascend")
 _MADE = lazy(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
 GPU = frozenset({"gpu", "cuda"})
 STRATEGIES = {"ddp": "DDPStrategy", "fsdp": "FSDPStrategy"}
+MIXED = frozenset({"16", "bf16", "16-mixed", "bf16-mixed"})
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
@@ -48,6 +49,7 @@ class LightningTrainer(Rule):
             return [
                 Hit(original.func, "gpu", values=values),
                 *(() if file.tested else _started_on_gloo(given.get("strategy"))),
+                *(() if file.tested else _mixed(given.get("precision"), file)),
             ]
         if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
@@ -64,6 +66,16 @@ def _started_on_gloo(strategy: cst.BaseExpression | None) -> list[Hit]:
     name = strategy.raw_value if isinstance(strategy, cst.SimpleString) else ""
     kind = next((new for old, new in STRATEGIES.items() if name.startswith(old)), None)
     return [Hit(strategy, "strategy", values=(("new", kind), ("old", name)))] if kind and strategy else []
+
+
+def _mixed(precision: cst.BaseExpression | None, file: RuleFile) -> list[Hit]:
+    """`precision=16`, and `precision=args.precision`, which may be that."""
+    if precision is None:
+        return []
+    is_written = isinstance(precision, (cst.Integer, cst.SimpleString))
+    if is_written and file.text(precision).strip("'\"") not in MIXED:
+        return []
+    return [Hit(precision, "mixed", values=(("old", file.text(precision)),), severity=None if is_written else "note")]
 
 
 def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # functions whose result, as a condition, may be a tensor
 READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
-_COMPARING = frozenset({"torch.equal", "torch.allclose"})
+_COMPARING = frozenset({"torch.equal", "torch.allclose", "math.isnan", "math.isinf", "math.isfinite"})
 _NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})
 _SIZES = frozenset({"len", "size", "dim", "numel", "shape", "ndim"})
 

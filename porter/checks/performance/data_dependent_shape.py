@@ -47,6 +47,8 @@ class DataDependentShape(BatchRule):
         scene: Any = file.scene
         if not self._depends(called, original, name is None, file) or mask_queries.is_settled(scene, link[1]):
             return None
+        if called == "masked_select" and fixed_masks.selects(scene, link, is_method=name is None):
+            return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 

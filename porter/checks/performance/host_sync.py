@@ -14,7 +14,7 @@ from porter.training import buffers, host_takers, host_values, kinds, value_uses
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
-EXTREMES = ("max", "min")
+EXTREMES = {"max": "maximum", "min": "minimum"}
 BUILTINS = ("float", "int", "bool", "print", *EXTREMES)
 HEADERS = ("If", "While", "Assert")
 
@@ -53,7 +53,8 @@ class HostSync(BatchRule):
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
             if name in EXTREMES:
                 why = syncs.extreme(scene, link)
-                return Hit(original, why, values=values) if why else None
+                new = (("new", EXTREMES[name]),) if why == "compared" else ()
+                return Hit(original, why, values=(*values, *new)) if why else None
             if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
                 return None
             if check := checked.check(scene, link):

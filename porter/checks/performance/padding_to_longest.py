@@ -16,9 +16,12 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-# samples come to the collator with a fixed length: from a tokenizer, because they are packed, or cut: `ids.view(-1, block_size)`
+# samples come to the collator with a fixed length: from a tokenizer, because they are packed, or cut into rows of one length
 FIXED = lazy(
-    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True|\.view\(\s*-1,\s*\w*(?:context|block|seq)_?\w*(?:len|size)\w*\)"
+    rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True"
+    rb"|\.view\(\s*-1,\s*\w*(?:context|block|seq)_?\w*(?:len|size)\w*\)"
+    rb"|[\"']input_ids[\"'](?:\s*\])?\s*[:=][^\n]*\.(?:view|reshape)\(\s*-1\s*,\s*[a-z_]\w*\s*\)"
+    rb"|\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,"
 )
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"

@@ -64,11 +64,11 @@ def takes_loss(scene: Scene, link: Link) -> bool:
 
 
 def shows_loss(scene: Scene, link: Link) -> bool:
-    """Whether a progress bar or a writer of summaries is handed the loss itself, which it reads."""
+    """Whether a progress bar or a writer of summaries is handed the loss itself, or another tensor, which it reads."""
     call, losses = link[1][0], scene.losses(link) - {"self"}
     values = [*call.args, *(k.value for k in call.keywords)]
     values += [v for given in values if given.__class__ is ast.Dict for v in given.values]
-    return bool(losses) and any(value_uses.bare(v, losses) or scene.natures.of(v, link) == DEVICE for v in values)
+    return any(losses and value_uses.bare(v, losses) or scene.natures.of(v, link) == DEVICE for v in values)
 
 
 def purpose(scene: Scene, link: Link) -> str:

@@ -9,6 +9,8 @@ from functools import cache
 from porter.regex import lazy
 from porter.rulebook.table import load
 from porter.text.document import Document
+from porter.text.installable import older_python
+from porter.versions import canonical
 
 MARK, READS = "#", "requirements"
 _LOGICAL = lazy(r"(?:[^\r\n\\]|\\(?!\r?\n)|\\\r?\n)+")
@@ -37,13 +39,15 @@ def read(document: Document) -> list[Line]:
 
 def same(before: list[Line], after: list[Line]) -> bool:
     """Whether an edit changed no more than it may: the version of torch and its kin, or of a package that not every version of
-    runs on NPUs, `+cu118` and `/cu118`, a line for torch-npu."""
+    runs on NPUs, `+cu118` and `/cu118`, a line for torch-npu, the Pythons of a part of Python."""
     old_lines = {line.text for line in before}
     kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in old_lines]
     return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]
 
 
 def _shape(text: str) -> str:
+    name = canonical(text.partition("=")[0].strip())
+    text = text.removesuffix(older_python(name))
     text = re.sub(r"(?<=[/+])(?:cu\d+|cpu)\b", "", text)
     return _version().sub(r"\1", text)
 
