@@ -27,7 +27,7 @@ class GpuOption(Rule):
             "MergeOptions",
             "calculate_metrics",
             "dynamo_backend",
-            r"Reader\(",
+            "Reader",
         ),
     )
 
