@@ -70,7 +70,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
         if _is_of_others(text):
             return False
-        if path.endswith("/__main__.py"):
+        if path.rpartition("/")[2] == "__main__.py":
             return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True

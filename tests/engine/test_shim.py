@@ -283,10 +283,11 @@ def test_what_is_started_by_itself(tmp_path: Path) -> None:
         "third.py": f"from parts import net\n{MAIN}",
         "voc_annotation.py": f"from net import net\n{MAIN}",
         "baseline.py": f"import tensorflow as tf\nimport net\n{MAIN}",
+        "__main__.py": "from net import net\n\nnet()\n",
         "bert/__init__.py": "from bert.__main__ import train\n",
         "bert/__main__.py": "from net import net\n\n\ndef train():\n    net()\n",
     }
-    assert set(port(tmp_path, files).changed) == {"main.py", "other.py", "third.py", "bert/__main__.py"}
+    assert set(port(tmp_path, files).changed) == {"main.py", "other.py", "third.py", "__main__.py", "bert/__main__.py"}
 
 
 def test_a_program_loads_torch_itself_or_through_the_project(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rules_samples import API, RULE, VARIABLE
 from porter.rulebook.errors import RuleError
 from porter.rulebook.gate import GATE, opening
 from porter.rulebook.opening import KINDS
+from porter.rulebook.table import hints
 from porter.rulebook.tabulate import build
 from porter.rulebook.texts import Texts
 from porter.text.gate import KINDS as KINDS_OF_TEXT
@@ -109,3 +110,13 @@ def test_the_example_of_a_rule_is_read():
     befores = {code: texts.rule(code).before.encode() for code in texts.codes()}
     unread = [code for code, before in befores.items() if before and not GATE.search(before)]
     assert [code for code in unread if not any(concerns(kind, befores[code]) for kind in KINDS_OF_TEXT)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import collections\ncollections.{}\n", "from collections import {}\n", "from collections import (\n    {},\n)\n"],
+)
+def test_all_names_that_python_moved_open_the_gate(code):
+    for name in hints("moved-to-collections-abc"):
+        assert GATE.search(code.format(name).encode()), name
+    assert not GATE.search(code.format("OrderedDict").encode())
