@@ -80,18 +80,25 @@ class Settings:
 
 def same(before: Settings, after: Settings) -> bool:
     """Whether nothing but what was edited is different for a parser."""
-    entries = after.entries
-    if -1 in before.edited:
-        entries = [entry for entry in entries if not entry.value.startswith(ADDED) and entry.path[-1:] != (ADDED,)]
-    if len(before.entries) != len(entries):
+    olds, entries = [*enumerate(before.entries)], after.entries
+    if -1 in before.edited:  # what was there under the same name, as a keyword of the project may be, has to stay
+        olds = [(number, entry) for number, entry in olds if not _is_added(entry)]
+        entries = [entry for entry in entries if not _is_added(entry)]
+        if len(after.entries) - len(entries) < len(before.entries) - len(olds):
+            return False
+    if len(olds) != len(entries):
         return False
-    for number, (old, new) in enumerate(zip(before.entries, entries)):
+    for (number, old), new in zip(olds, entries):
         if number in before.edited:
             if len(old.path) != len(new.path) or old.quoted != new.quoted:
                 return False
         elif (old.path, old.value, old.quoted, old.tag) != (new.path, new.value, new.quoted, new.tag):
             return False
     return True
+
+
+def _is_added(entry: Entry) -> bool:
+    return entry.value.startswith(ADDED) or entry.path[-1:] == (ADDED,)
 
 
 class Builder:
