@@ -402,6 +402,9 @@ def test_pyproject_and_its_kin():
     ).replace("0.16.0", "0.22.1")
     text = '[tool.poetry.dependencies]\npython = "^3.10"\ntorch = "2.1.0"\n'
     assert ported("pyproject.toml", text, unsafe=True).endswith('torch = "2.7.1"\ntorch-npu = "2.7.1.post11"\n')
+    keywords = '[project]\nkeywords = ["torch-npu"]\ndependencies = ["torch==2.1.0"]\n'
+    added = keywords.replace('2.1.0"', '2.7.1", "torch-npu==2.7.1.post11"')
+    assert ported("pyproject.toml", keywords, unsafe=True) == added  # a keyword of that name is no requirement
     text = '[packages]\ntorch = "==2.1.0"\n'
     assert ported("Pipfile", text, unsafe=True).endswith('torch = "==2.7.1"\ntorch-npu = "==2.7.1.post11"\n')
     text = "[options]\ninstall_requires =\n    torch==2.1.0\n    numpy\n"
