@@ -48,7 +48,8 @@ def is_scripted(file: File, statement: Node) -> bool:
 def _function(file: File, statement: Node) -> Link | None:
     """The innermost function around a statement, or that itself. Not all statements have links, so it is found by its lines."""
     links = [link for kind in FUNCTIONS[:2] for link in file.buckets.get(kind, ())]
-    around = [link for link in links if link[0].lineno <= statement.lineno <= link[0].end_lineno]
+    written: Node = getattr(statement, "pattern", statement)  # a case has no line but that of its pattern
+    around = [link for link in links if link[0].lineno <= written.lineno <= link[0].end_lineno]
     return max(around, key=lambda link: link[0].lineno, default=None)
 
 

@@ -357,3 +357,11 @@ def test_a_class_keeps_what_it_defines_and_nobody_else_loses_it() -> None:
     found = open_session(target=Target(torch_npu="2.7.1.post11", style="portable"), facts=facts)
     result = analyse("a.py", asked.encode(), found)
     assert ([(f.why, f.status) for f in result.findings], result.review) == ([("unknown", "manual")], ())
+
+
+def test_a_mac_is_no_accelerator_before_torch_2_7() -> None:
+    """torch.accelerator of torch 2.6 knows Macs, and the head for it does not."""
+    code = "import torch\n\n\ndef main():\n    return torch.cuda.is_available() and torch.cuda.device_count() > 1\n"
+    asked = "accelerator_module.is_available() and accelerator_module.device_count() > 1\n"
+    assert ported(code, torch_npu="2.6.0").endswith(asked)
+    assert ported(code).endswith("torch.accelerator.is_available() and torch.accelerator.device_count() > 1\n")

@@ -91,7 +91,7 @@ def rest(root: Path) -> None:
 
 def test_nothing_is_parsed_or_read_again_where_nothing_has_changed(project, worked):
     want = plainly(project)
-    assert want.facts.native.functions and want.facts.saved and want.facts.lists.absent and want.facts.own
+    assert want.facts.native.functions and want.facts.checkpoints.saved and want.facts.lists.absent and want.facts.own
     assert again(project) == want and worked() >= {"parse", "gather", "open"}
     assert again(project) == want and worked().isdisjoint({"parse", "gather"})  # just written: known by the bytes
     rest(project)

@@ -448,7 +448,8 @@ def test_beside_a_torch_without_a_pin_stands_the_plug_in_too(name):
     assert (one.code, one.why, one.severity, one.status) == ("PRT840", "loose", "note", "review") and not one.optional
     assert ported(name, before) == before and ported(name, before, unsafe=True) == after
     assert codes(name, after) == [] and ported(name, after, unsafe=True) == after
-    assert codes(name, before, open_session(target=Target(style="portable"))) == []
+    older = ["PRT840 manual"] if ">=2.0" in before else []  # has no torch.accelerator
+    assert codes(name, before, open_session(target=Target(style="portable"))) == older
 
 
 EXTRA = {
