@@ -134,7 +134,23 @@ def test_the_stanzas_arrive(folder, cache):
         + 'replacement = "torch"\nname = ["x-gpu"]\ndevice = 2\nseverity = "slow"\n'
     )
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\nbeside = ["b"]\n'))
-    row = ("PRT101", "none", None, (), None, (), ("torch",), ("x-gpu",), (), None, (), 2, None, "slow", "minutes", "x")
+    row = (
+        "PRT101",
+        "none",
+        None,
+        (),
+        ("", "", ()),
+        ("torch",),
+        ("x-gpu",),
+        (),
+        None,
+        (),
+        2,
+        None,
+        "slow",
+        "minutes",
+        "x",
+    )
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}
 
