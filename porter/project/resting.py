@@ -37,6 +37,7 @@ from porter.regex import lazy
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
 _SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
+_LOADERS = {"PRT633": b"DataLoader("}  # one place of a file speaks for all with this text
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
@@ -183,15 +184,25 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
 
 def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     """The result with notes for top-level functions and classes that nothing uses."""
-    advice = {f: lines_of(f) for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)}
+    text = uses.text(result.path) if result.findings else b""
+    advice = {f: _places(f, text, once) for f in result.findings if _matters_where_it_runs(f)}
+    advice = {f: numbers for f, numbers in advice.items() if numbers}
     if not advice or is_test(result.path) or uses.is_installed(result.path):  # tests are found by their names
         return result
-    lines = uses.text(result.path).split(b"\n")
+    lines = text.split(b"\n")
     owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     names = {name for several in owners.values() for name in several if name}
     unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
     resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
     return _as_notes(result, resting if unused else {})
+
+
+def _places(finding: Finding, text: bytes, once: Callable[[str, str], bool]) -> list[int]:
+    """The lines that a finding is about; none where nobody knows for which others it speaks."""
+    if not once(finding.code, finding.why):
+        return [*lines_of(finding)]
+    word = _LOADERS.get(finding.code)
+    return [number for number, line in enumerate(text.split(b"\n"), 1) if word in line] if word else []
 
 
 def _unused(names: set[str], path: str, uses: Uses) -> set[str]:

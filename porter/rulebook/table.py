@@ -81,9 +81,9 @@ class Package(NamedTuple):
     status: str  # of STATUSES
     since: str | None  # native, plugin: the first version that runs on NPUs
     beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
-    # programs for a version before that one may have to be changed for the first one, which also asks for what comes second
-    changed: tuple[str, str] | None
-    asks: tuple[tuple[str, str], ...]  # (package, its least version) that the first version cannot be installed without
+    # programs for a version before this one may have to be changed for the first one, which also asks for what comes second, and
+    # cannot be installed without what comes last: (package, its least version)
+    raised: tuple[str, str, tuple[tuple[str, str], ...]]
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported

@@ -166,9 +166,8 @@ class _Joined:
         anywhere = tuple(_listed(s.get("anywhere", [])))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
         told = s.get("device"), s.get("breaks_with")
-        changed = (s["changed_at"], s.get("wants", "")) if "changed_at" in s else None
-        asks = tuple(tuple(least.split(">=")) for least in s.get("asks", []))
-        first = s.get("since"), tuple(s.get("beside", {}).items()), changed, asks
+        raised = s.get("changed_at", ""), s.get("wants", ""), tuple(tuple(a.split(">=")) for a in s.get("asks", []))
+        first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:
             row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
             self._put("packages", where, name, row)

@@ -35,7 +35,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
         if want.spec and not reaches(want.spec, first):
-            far = row.changed[1] if row.changed and _is_far(document, want, row) else ""
+            far = row.raised[1] if _is_far(document, want, row) else ""
             held = [*_held(document, row, together)]
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
             why = "since-held" if held else "since-changed" if far and why == "since" else why
@@ -69,7 +69,7 @@ def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
 
 def _held(document: Document, row: Package, together: Sequence[Asked]) -> Iterator[tuple[Asked, str]]:
     """What is installed with it in a version that its first one cannot be installed with, and the least that it asks for."""
-    leasts = dict(row.asks)
+    leasts = dict(row.raised[2])
     for asked in together:
         least = leasts.get(asked.name)
         if least and asked.spec and not reaches(asked.spec, least):
@@ -80,10 +80,11 @@ def _held(document: Document, row: Package, together: Sequence[Asked]) -> Iterat
 
 def _is_far(document: Document, want: Asked, row: Package) -> bool:
     """Whether what is written for the exact version that is asked for may have to be changed for the first one on NPUs."""
-    if row.changed is None or want.version is None:
+    changed_at = row.raised[0]
+    if not changed_at or want.version is None:
         return False
     pin = parse(document.text[slice(*want.version)])
-    return pin is not None and pin < sure(row.changed[0])
+    return pin is not None and pin < sure(changed_at)
 
 
 def _edits(

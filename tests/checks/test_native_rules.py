@@ -134,7 +134,23 @@ def test_the_stanzas_arrive(folder, cache):
         + 'replacement = "torch"\nname = ["x-gpu"]\ndevice = 2\nseverity = "slow"\n'
     )
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\nbeside = ["b"]\n'))
-    row = ("PRT101", "none", None, (), None, (), ("torch",), ("x-gpu",), (), None, (), 2, None, "slow", "minutes", "x")
+    row = (
+        "PRT101",
+        "none",
+        None,
+        (),
+        ("", "", ()),
+        ("torch",),
+        ("x-gpu",),
+        (),
+        None,
+        (),
+        2,
+        None,
+        "slow",
+        "minutes",
+        "x",
+    )
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}
 
@@ -150,6 +166,9 @@ def test_the_stanzas_arrive(folder, cache):
         (NATIVE + 'beside = { y = "1.0" }\n', "'beside' without 'since'"),
         (NATIVE + 'changed_at = "1.0"\n', "'changed_at' without 'since'"),
         (NATIVE + 'since = "1.0"\nwants = "y>=1.0"\n', "'wants' without 'changed_at'"),
+        (NATIVE + 'asks = ["y>=1.0"]\n', "'asks' without 'since'"),
+        (NATIVE + 'since = "1.0"\nasks = ["y<1.0"]\n', "asks must be a package and its least version"),
+        (NATIVE + 'since = "1.0"\nasks = "y>=1.0"\n', "asks must be a list of packages"),
         (NATIVE + 'since = "1.0"\nbeside = { y = 2 }\n', "beside has 'y', whose version is not a version"),
         (PACKAGE.replace('evidence = "seen"\n', ""), "'evidence' is missing"),
         (OPTION.replace('value = "1"', "value = []"), "value is not a list with something in it"),

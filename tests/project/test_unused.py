@@ -427,6 +427,45 @@ class Longer(Kept):
     )
 
 
+LOADERS = """import torch
+from torch.utils.data import DataLoader
+
+
+def forever(loader):
+    while True:
+        yield from loader
+
+
+def several(rows):
+    train_loader = DataLoader(rows, 4, shuffle=True)
+    other_loader = DataLoader(rows, 4)
+    return train_loader, other_loader
+
+
+def train(net, rows):
+    for x in rows:
+        net(x.cuda()).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", False),
+        ("\nrows = lib.loaders.several([1])\n", True),
+        ("\n\ndef one(rows):\n    return DataLoader(rows, 4)\n", True),
+    ],
+)
+def test_loaders_that_nobody_makes(tmp_path: Path, monkeypatch, more: str, told: bool) -> None:
+    """One of them speaks for all of the file, so that none may be in use."""
+    train = "import lib.loaders\n\nlib.loaders.train(net, lib.loaders.forever(rows))\n"
+    inside = more if "def one" in more else ""
+    train += more if not inside else "lib.loaders.one([1])\n"
+    write(tmp_path, {"porter.toml": "", "lib/loaders.py": LOADERS + inside, "train.py": train})
+    found, _ = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT633", "lib/loaders.py") in found) is told
+
+
 ADAM = """import torch
 
 

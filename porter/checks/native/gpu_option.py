@@ -20,15 +20,8 @@ class GpuOption(Rule):
     # one of these is in each: a handful of searches instead of one for every value
     text = (
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb", "tf32"),
-        *(
-            "GPTQConfig",
-            "AwqConfig",
-            "enable_cuda_graph",
-            "MergeOptions",
-            "calculate_metrics",
-            "dynamo_backend",
-            "Reader",
-        ),
+        *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "dynamo_backend"),
+        "Reader",
     )
 
     def __init__(self, tables: Tables) -> None:

@@ -75,7 +75,9 @@ def _mixed(precision: cst.BaseExpression | None, file: RuleFile) -> list[Hit]:
     is_written = isinstance(precision, (cst.Integer, cst.SimpleString))
     if is_written and file.text(precision).strip("'\"") not in MIXED:
         return []
-    return [Hit(precision, "mixed", values=(("old", file.text(precision)),), severity=None if is_written else "note")]
+    old = file.text(precision)
+    values = ("new", "bf16-mixed" if "bf16" in old else "16-mixed"), ("old", old)
+    return [Hit(precision, "mixed", values=values, severity=None if is_written else "note")]
 
 
 def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:

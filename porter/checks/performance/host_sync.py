@@ -53,8 +53,7 @@ class HostSync(BatchRule):
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
             if name in EXTREMES:
                 why = syncs.extreme(scene, link)
-                new = (("new", EXTREMES[name]),) if why == "compared" else ()
-                return Hit(original, why, values=(*values, *new)) if why else None
+                return Hit(original, why, values=(*values, ("new", EXTREMES[name]))) if why else None
             if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
                 return None
             if check := checked.check(scene, link):

@@ -32,13 +32,15 @@ def number(scene: Scene, link: Link) -> bool:
 
 def extreme(scene: Scene, link: Link) -> str:
     """How Python's own max() or min() waits: "compared" where a tensor is one of several values, "iterated" where it is asked
-    for the largest of its elements; "" where it does not."""
+    for the largest of its elements; "" where it does not, and where the answer is a size, which the host needs."""
     call = link[1][0]
     if any(a.__class__ is ast.Starred for a in call.args) or any(k.arg != "default" for k in call.keywords):
         return ""
     if not any(scene.natures.of(a, link) == DEVICE and not host_values.stays(scene, a, link) for a in call.args):
         return ""
-    return "compared" if len(call.args) > 1 else "iterated"
+    if len(call.args) > 1:
+        return "" if value_uses.is_size(scene.names, link) else "compared"
+    return "iterated"
 
 
 def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
