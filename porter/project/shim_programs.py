@@ -92,7 +92,10 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             programs.append(path)
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
-    apart = (path for path in speaking - under - beside if not _is_of_others(own[path]))
+    # a folder in PYTHONPATH may lead where the import of an empty package of that name seems to lead
+    called = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
+    apart = [path for path in speaking - under - beside if not _is_of_others(own[path])]
+    apart = [path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called]
     alone = sorted(path for path in apart if not reached([path], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
