@@ -38,8 +38,8 @@ _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\b
 _COLLECTED = lazy(
     rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test_|^class[ \t]+Test|\bTestCase\b|\b(?:pytest|unittest|doctest)\b"
 )
-# libraries that compile for devices of their own, and what a file asks of torch that keeps a tensor on a device
-_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tvm|onnxruntime|numba|cupy)\b")
+# a library that compiles for devices of its own, and what a file asks of torch that keeps a tensor on a device
+_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+tvm\b")
 _ON_DEVICE = lazy(
     rb"\.cuda\b|\bis_cuda\b|nccl|[Gg]radScaler|\bautocast\b|\.to\(|\bdevice[ \t]*=|torch\.device\(|map_location"
 )
