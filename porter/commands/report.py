@@ -87,15 +87,16 @@ def spoken(document: Json, lang: str | None) -> Json:
     if lang is None or lang == document["language"]:
         return document
     check_choice("--lang", lang, ("en", "zh"))
+    from porter.rulebook.portable_texts import STYLE, followed, unnamed
     from porter.rulebook.texts import fill
 
-    templates = Templates(document)
-    findings = [
-        {
-            **f,
-            "message": fill(templates.of(f, lang), f["values"], f["code"], strict=False),
-            "details": fill(templates.details(f, lang), f["values"], f["code"], strict=False),
-        }
-        for f in document["findings"]
-    ]
+    templates, findings = Templates(document), []
+    is_portable = document["target"]["style"] == STYLE
+    for f in document["findings"]:
+        message = fill(templates.of(f, lang), f["values"], f["code"], strict=False)
+        details = fill(templates.details(f, lang), f["values"], f["code"], strict=False)
+        if is_portable:
+            done = f["status"] == "auto"
+            message, details = unnamed(message, done=done), followed(message, details, lang, done=done)
+        findings.append({**f, "message": message, "details": details})
     return {**document, "language": lang, "findings": findings}

@@ -38,8 +38,8 @@ _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\b
 _COLLECTED = lazy(
     rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test_|^class[ \t]+Test|\bTestCase\b|\b(?:pytest|unittest|doctest)\b"
 )
-# libraries that compile for devices of their own, and what a file asks of torch that keeps a tensor on a device
-_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tvm|onnxruntime|numba|cupy)\b")
+# a library that compiles for devices of its own, and what a file asks of torch that keeps a tensor on a device
+_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+tvm\b")
 _ON_DEVICE = lazy(
     rb"\.cuda\b|\bis_cuda\b|nccl|[Gg]radScaler|\bautocast\b|\.to\(|\bdevice[ \t]*=|torch\.device\(|map_location"
 )
@@ -92,7 +92,10 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             programs.append(path)
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
-    apart = (path for path in speaking - under - beside if not _is_of_others(own[path]))
+    # a folder in PYTHONPATH may lead where the import of an empty package of that name seems to lead
+    called = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
+    apart = [path for path in speaking - under - beside if not _is_of_others(own[path])]
+    apart = [path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called]
     alone = sorted(path for path in apart if not reached([path], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}

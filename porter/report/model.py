@@ -102,7 +102,9 @@ class Report:
 
     @cached_property
     def texts(self) -> Texts:
-        return self.session.rules.texts
+        from porter.rulebook.portable_texts import STYLE, PortableTexts
+
+        return PortableTexts() if self.target.style == STYLE else self.session.rules.texts
 
     @cached_property
     def findings(self) -> Findings:

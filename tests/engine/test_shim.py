@@ -316,6 +316,18 @@ def test_a_demonstration_that_uses_cuda_is_a_program(tmp_path: Path) -> None:
     assert set(port(tmp_path, files).changed) == {"net.py", "main.py"}
 
 
+def test_a_path_of_python_may_lead_where_an_empty_package_seems_to(tmp_path: Path) -> None:
+    """`from solver import net`, with src/solver in PYTHONPATH, is of src/solver/solver.py, for which a program has the import."""
+    files = {
+        "src/solver/__init__.py": "",
+        "src/solver/solver.py": NET,
+        "src/other/other.py": NET,
+        "src/bin/train.py": f"import torch\nfrom solver import net\n\ntorch.ones(2).cuda()\n{MAIN}",
+    }
+    told = {path for path, code, why in port(tmp_path, files).told if (code, why) == ("PRT152", "library")}
+    assert told == {"src/other/other.py"}
+
+
 def test_a_file_beside_the_init_of_the_repository_may_be_a_program(tmp_path: Path) -> None:
     files = {"__init__.py": "", "net.py": NET, "take.py": "from net import net\n\nwhile True:\n    net()\n"}
     assert set(port(tmp_path, files).changed) == {"take.py"}

@@ -21,8 +21,6 @@ STATE = lazy(r"(?i)state_?dict")
 SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
-_AS_IT_COMES = (loaded_uses.is_taken_apart, loaded_uses.is_put_in_place, loaded_uses.is_spread)
-
 
 class LoadWithoutMapLocation(Rule):
     code = "PRT901"
@@ -69,7 +67,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
             )
-        if any(ask(value, file) for ask in _AS_IT_COMES) or _is_given_to_others(loaded[1], value, file):
+        if any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
@@ -78,11 +76,6 @@ class LoadWithoutMapLocation(Rule):
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
-
-
-def _is_given_to_others(call: Link, value: Link, file: RuleFile) -> bool:
-    """A tensor that the file computes and saves, which a function loads and gives back: others compute with it as it is."""
-    return loaded_uses.is_returned(value, file) and saved_here.is_tensor(call, file)
 
 
 def _is_of_the_other_branch(call: Link) -> bool:

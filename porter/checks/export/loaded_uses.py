@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.checks.export.loaded_objects import is_foreign
+from porter.checks.export.saved_here import is_tensor
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file, place
 from porter.python.evidence import constant
@@ -205,8 +206,11 @@ def _makes(link: Link) -> bool:
     return getattr(next(inside, None), "name", "") == "__init__"
 
 
-def is_returned(value: Link, file: RuleFile) -> bool:
-    """Whether the function that loads it gives it back as it is, alone or beside others."""
+def is_given_to_others(value: Link, file: RuleFile) -> bool:
+    """A tensor that the file computes and saves, which a function loads and gives back, alone or beside others: they compute
+    with it as it is."""
+    if value[0].__class__ is not ast.Call or not is_tensor(value, file):
+        return False
     uses = [value, *(use for uses in named(value, file) for use in uses)]
     above = [use[1][1] if use[1][0].__class__ is ast.Tuple else use[1] for use in uses if use[1] is not None]
     return any(link is not None and link[0].__class__ is ast.Return for link in above)
@@ -252,3 +256,7 @@ def _is_put_elsewhere(loop: Link, file: RuleFile) -> bool:
 def _is_handed_on(use: Link) -> bool:
     above = use[1] and use[1][0]
     return above.__class__ in (ast.Return, ast.Yield) or handed_to(use) in {*_COPYING, "save"}
+
+
+# what is loaded is used as it comes, so that it has to lie on the device that it is used on
+AS_IT_COMES = (is_taken_apart, is_put_in_place, is_spread, is_given_to_others)
