@@ -177,6 +177,7 @@ class SaidOnce(NamedTuple):
     short_floats: str = ""
     bfloat16: str = ""  # the first file that may make its parameters bfloat16
     gradient_changers: tuple[str, ...] = ()  # functions that replace gradients or freeze parameters
+    single_rows: tuple[str, ...] = ()  # "path:function" of `accuracy(...)` that every call asks for the first row alone
     own_next: str = ""  # the first file with an iterator that has a method `next`, which may be what `iter(x)` gives
 
 

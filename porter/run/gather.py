@@ -35,6 +35,7 @@ from porter.project.saved_objects import saved_objects
 from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
 from porter.project.shipped_files import shipped_objects
+from porter.project.single_rows import single_rows
 from porter.project.unmoved import unmoved_places
 from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
@@ -149,7 +150,9 @@ def _gather(
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
-        once=once._replace(own_next=first_own_next(gathered.sources, parse)),
+        once=once._replace(
+            single_rows=single_rows(gathered.sources, parse), own_next=first_own_next(gathered.sources, parse)
+        ),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),
             under_shims(gathered.shim, survey.project),

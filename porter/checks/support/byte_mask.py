@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
-from porter.python.index import Link
+from porter.engine.rule_file import Node, RuleFile
+from porter.python.index import Link, walk
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -68,7 +68,18 @@ class ByteMask(Rule):
             return None
         (element,) = updated.slice
         index = element.slice.with_changes(value=_as_bool(element.slice.value))
-        return Hit(mask, "default", new=updated.with_changes(slice=[element.with_changes(slice=index)]), safe=True)
+        new = updated.with_changes(slice=[element.with_changes(slice=index)])
+        return Hit(mask, _stores(file.scene.link_of(original, ast.Subscript)), new=new, safe=True)
+
+
+def _stores(link: Link | None) -> str:
+    """`x[mask] = 0` is refused; `x[mask] = y[mask]` and `x[mask] += 1` are where the mask picks one value."""
+    above: Node = link and link[1] and link[1][0]
+    if link is None or above.__class__ is not ast.Assign:
+        return "several"  # what reads, or computes with what it reads
+    mask = ast.dump(link[0].slice)
+    read = (node for node in walk(above.value) if node.__class__ is ast.Subscript)
+    return "several" if any(ast.dump(node.slice) == mask for node in read) else "default"  # a name may hold a number
 
 
 def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
