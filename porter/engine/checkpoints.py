@@ -26,9 +26,7 @@ class Restored(NamedTuple):
 class Checkpoints(NamedTuple):
     saved: tuple[Saved, ...] = ()  # dictionaries that programs save; () where none of them holds an object
     restored: tuple[Restored, ...] = ()
-    on_host: tuple[
-        tuple[str, str], ...
-    ] = ()  # (folder of a program, key) of weights that it moves before it saves them
-    shipped: tuple[
-        tuple[str, str], ...
-    ] = ()  # (name by which it is loaded, object that it holds) of files of the project
+    # (folder of a program, key) of weights that it moves before it saves them
+    on_host: tuple[tuple[str, str], ...] = ()
+    # (name by which it is loaded, object that it holds) of files of the project
+    shipped: tuple[tuple[str, str], ...] = ()
