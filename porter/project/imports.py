@@ -48,6 +48,23 @@ def imports(text: bytes) -> Iterator[Import]:
                 yield Import(pair[0], (), outermost, start)
 
 
+def imports_name(data: bytes, path: str, name: str) -> bool:
+    """Whether a text imports a name of the file at a path, or the file itself and names it there."""
+    stem = path.removesuffix(".py")
+    if name.encode() not in data:
+        return False
+    for found in imports(data):
+        module = found.module.lstrip(".").replace(".", "/")
+        named = {imported for imported, _ in found.names}
+        if named & {name, "*"} and module and f"/{stem}".endswith(f"/{module}"):
+            return True
+        whole = {module, *(f"{module}/{one}".lstrip("/") for one in named)}
+        if any(one and f"/{stem}".endswith(f"/{one}") for one in whole):
+            if f"{stem.rpartition('/')[2]}.{name}".encode() in data:
+                return True
+    return False
+
+
 def lines_of_cells(notebook: bytes, end: bytes = b"\n") -> bytes:
     """The bytes of a notebook with each line of a cell in a line of its own, so that `imports` finds imports in it, however the
     JSON is laid out. `end`: what is written behind a line that the file does not have."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from porter.project.imports import imports
+from porter.project.imports import imports_name
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
 from porter.python.walks import children, walk
@@ -40,6 +40,9 @@ class _At(NamedTuple):
     in_class: bool  # in the body of a class, and in no function of it
 
 
+Values = list[tuple[Node, _At]]
+
+
 class _Module:
     """What the functions of one file bind, call and give back."""
 
@@ -47,10 +50,10 @@ class _Module:
         self.numpy = frozenset(name.decode() or "numpy" for name in _NUMPY.findall(data))
         self.functions: dict[str, list[tuple[Node, bool]]] = {}  # by name, and whether they are methods
         # by function, or class, and name; none of what a loop, `with` and their kin bind, which hides other names
-        self.bound: dict[tuple[Node, str], list[tuple[Node, _At]]] = {}
-        self.calls: dict[str, list[tuple[Node, _At]]] = {}
-        self.returned: dict[Node, list[tuple[Node, _At]]] = {}
-        self.rates: dict[tuple[Node, ...], list[tuple[Node, _At]]] = {}  # by the function that sets them
+        self.bound: dict[tuple[Node, str], Values] = {}
+        self.calls: dict[str, Values] = {}
+        self.returned: dict[Node, Values] = {}
+        self.rates: dict[tuple[Node, ...], Values] = {}  # by the function that sets them
         self._walk(tree, _At(path, "", (), None, False), frozenset())
 
     def _walk(self, tree: ast.Module, start: _At, groups: frozenset[str]) -> None:
@@ -107,6 +110,7 @@ class _Project:
         self._modules: dict[str, _Module | None] = {}
         self._known: dict[tuple[Node, int], frozenset[Place]] = {}
         self._marked: dict[bytes, list[str]] = {}
+        self._handed: dict[tuple[Node, str], Values] = {}  # to the parameters of functions
 
     def module(self, path: str) -> _Module | None:
         if path not in self._modules:
@@ -138,7 +142,7 @@ class _Project:
                 return self._of_name(value.id, at, deep)
             case ast.Attribute() if getattr(value.value, "id", "") == "self":
                 module = self.module(at.path)
-                return self.of_all(module.bound.get((at.owner, value.attr), ()) if module else (), deep)
+                return self.of_all(module.bound.get((at.owner, value.attr), []) if module else [], deep)
             case _:
                 parts = ()
         return frozenset(place for part in parts for place in self.computed(part, at, deep))
@@ -162,7 +166,7 @@ class _Project:
             found |= places
         return found
 
-    def _results(self, func: Node, at: _At) -> Iterator[list[tuple[Node, _At]]]:
+    def _results(self, func: Node, at: _At) -> Iterator[Values]:
         """A name is a function of this file, or one that it imports; `self.rate` and `schedule.rate` are methods of this file, or
         else of the project."""
         root, name = _chain(func)[0], call_name(func)
@@ -170,7 +174,7 @@ class _Project:
         paths = self._defining(name)
         if is_bare and self._is_local(name, at):
             return
-        imported = [path for path in paths if root != "self" and _imports(self._texts[at.path], path, name)]
+        imported = [path for path in paths if root != "self" and imports_name(self._texts[at.path], path, name)]
         if at.path in paths and (is_bare or not imported) and self._returned(at.path, name, not is_bare):
             paths = [at.path]
         elif is_bare or imported:
@@ -178,7 +182,7 @@ class _Project:
         for path in paths if len(paths) <= _FEW else ():
             yield from self._returned(path, name, not is_bare and not imported)
 
-    def _returned(self, path: str, name: str, methods: bool) -> list[list[tuple[Node, _At]]]:
+    def _returned(self, path: str, name: str, methods: bool) -> list[Values]:
         module = self.module(path)
         functions = module.functions.get(name, ()) if module else ()
         return [module.returned.get(node, []) for node, is_method in functions if module and is_method == methods]
@@ -197,12 +201,14 @@ class _Project:
             self._marked[mark] = [path for path, data in self._texts.items() if mark in data]
         return self._marked[mark]
 
-    def of_all(self, values: Iterable[tuple[Node, _At]], deep: int) -> frozenset[Place]:
-        """Of several values that one name has; none where one of them was made plain."""
-        found = [(value, self.computed(value, at, deep - 1)) for value, at in values]
-        if any(not places and _makes_plain(value) for value, places in found):
-            return frozenset()
-        return frozenset(place for _, places in found for place in places)
+    def of_all(self, values: Values, deep: int, are_calls: bool = False) -> frozenset[Place]:
+        """Of several values that one name has; none where one of them was made plain, but by another call."""
+        key = (id(values), deep)  # all that is asked twice is kept by a module, or in `_handed`
+        if values and key not in self._known:
+            found = [(value, self.computed(value, at, deep - 1)) for value, at in values]
+            is_plain = not are_calls and any(not places and _makes_plain(value) for value, places in found)
+            self._known[key] = frozenset() if is_plain else frozenset().union(*(places for _, places in found))
+        return self._known.get(key, frozenset())
 
     def _of_name(self, name: str, at: _At, deep: int) -> frozenset[Place]:
         module = self.module(at.path)
@@ -213,13 +219,15 @@ class _Project:
             if (values := module.bound.get((around[-1:], name))) is not None:
                 return self.of_all(values, deep)
             if around and (index := _position(around[-1], name)) is not None:
-                given = self._given(module, around[-1], index, name, at)
-                return frozenset(place for value, where in given for place in self.computed(value, where, deep - 1))
+                key = (around[-1], name)
+                if key not in self._handed:
+                    self._handed[key] = self._given(module, around[-1], index, name, at)
+                return self.of_all(self._handed[key], deep, are_calls=True)
             if not around and name in module.functions:
                 return self._of_function(ast.Name(name), at._replace(functions=()), deep)
         return frozenset()
 
-    def _given(self, own: _Module, function: Node, index: int, name: str, at: _At) -> Iterator[tuple[Node, _At]]:
+    def _given(self, own: _Module, function: Node, index: int, name: str, at: _At) -> Values:
         """What the calls of a function hand to a parameter: those of its file, else of the files that import it. Another object may
         have a method of the same name, if two classes of the project define one."""
         is_method = (function, True) in own.functions[function.name]
@@ -232,17 +240,18 @@ class _Project:
         def fits(call: Node, where: _At) -> bool:
             if is_method:
                 return is_only or _chain(call.func)[0] == "self" and where.owner is at.owner
-            return where.path != at.path or call.func.__class__ is ast.Name
+            return call.func.__class__ is ast.Name
 
         calls = [call for call in own.calls.get(called, ()) if fits(*call)]
         if not calls and (is_only or called == at.outer):
             calling = self._with(b"%s%s(" % (b"." * is_method, called.encode()))
-            paths = [p for p in calling if p != at.path and (is_method or _imports(self._texts[p], at.path, called))]
+            paths = [
+                p for p in calling if p != at.path and (is_method or imports_name(self._texts[p], at.path, called))
+            ]
             modules = filter(None, map(self.module, paths if len(paths) <= _MANY else ()))
             calls = [call for module in modules for call in module.calls.get(called, ())]
-        for call, where in calls:
-            if (value := _argument(call, index, name)) is not None:
-                yield value, where
+        given = ((_argument(call, index, name), where) for call, where in calls)
+        return [(value, where) for value, where in given if value is not None]
 
 
 def _of_groups(node: Node) -> bool:
@@ -280,20 +289,4 @@ def _makes_plain(value: Node) -> bool:
 
 def has_rates(path: str, data: bytes, places: Iterable[Place]) -> bool:
     """Whether a file computes one of these rates, or imports what does."""
-    return any(path == where or name and _imports(data, where, name) for where, name in places)
-
-
-def _imports(data: bytes, path: str, name: str) -> bool:
-    stem = path.removesuffix(".py")
-    if name.encode() not in data:
-        return False
-    for found in imports(data):
-        module = found.module.lstrip(".").replace(".", "/")
-        named = {imported for imported, _ in found.names}
-        if named & {name, "*"} and module and f"/{stem}".endswith(f"/{module}"):
-            return True
-        whole = {module, *(f"{module}/{one}".lstrip("/") for one in named)}
-        if any(one and f"/{stem}".endswith(f"/{one}") for one in whole):
-            if f"{stem.rpartition('/')[2]}.{name}".encode() in data:
-                return True
-    return False
+    return any(path == where or name and imports_name(data, where, name) for where, name in places)

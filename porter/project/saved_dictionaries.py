@@ -18,7 +18,7 @@ _OF_OBJECTS = frozenset(
 _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
-_RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]*)[\])]")
+_RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]{0,999})[\])]")
 _FIELD = lazy(rb"[\"'](\w+)[\"']")
 
 

@@ -64,6 +64,8 @@ def saved_objects(
     """What the project saves as dictionaries, if any of them holds an object; `files`: all of it; `kept`: of single ones."""
     naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
     saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
+    if not saving:
+        return ()
     of_optimizers = any(b"ptim" in data and b"state_dict()" in data for data in saving.values())
     rates = numpy_rates(texts, parse) if of_optimizers else frozenset[Place]()
     states = _states(texts)
@@ -72,12 +74,12 @@ def saved_objects(
     is_parsed = any(b"parse_args" in data for data in texts.values())
     known = records(texts.values())
     rated = {path for path, data in saving.items() if has_rates(path, data, rates)}
-    homes = Homes(files)
+    homes, fields = Homes(files), sorted(known.items())
 
     def rows(path: str) -> list[Saved]:
         data, home = saving[path], homes.of(path)
         make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, known))
-        about = (is_parsed, sorted(states), path in rated, sorted(known.items()))
+        about = (is_parsed, sorted(states), path in rated, fields)
         saved = rows_of(data, "saved", about, make, kept)
         return [Saved(path, home, *row) for row in saved]
 

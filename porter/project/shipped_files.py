@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickletools
 import re
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,11 @@ from porter.regex import lazy
 _NAMED = lazy(rb"\btorch\.load\(\s*(?:[\"']|f[\"'](?=[^\"'\n]*\{))((?:[\w./-]|\{[\w.]+\})+\.\w+)[\"']")
 _COMPUTED = lazy(r"\\\{[^}]*\}")  # `{mode}` of a string that is escaped for a pattern
 _OBJECTS = frozenset({"numpy", "argparse", "omegaconf"})
+_MOST = 16  # files that one name may mean; of more, nobody looks into each
+_LONGEST = (
+    1_000_000  # bytes of a pickle: torch keeps tensors outside of it, and a program in Python reads it step by step
+)
+_TRUSTED = sys.stdlib_module_names | {"torch"}  # who has them means them, and not a file of the project of that name
 _PICKLES = 4  # of a file that torch wrote before 1.6: its mark, its version, the machine, and what was saved
 
 
@@ -27,8 +33,18 @@ def shipped_objects(root: Path, texts: Mapping[str, bytes], files: Iterable[str]
         return ()
     known = frozenset(files)
     modules = frozenset(path.removesuffix(".py").replace("/", ".") for path in known if path.endswith(".py"))
-    found = ((name, [_held(root / path, modules) for path in _meant(name, known)]) for name in named)
-    return tuple((name, held[0]) for name, held in found if held and all(held))
+    found = ((name, _held_by_all([root / path for path in _meant(name, known)], modules)) for name in named)
+    return tuple((name, held) for name, held in found if held)
+
+
+def _held_by_all(paths: list[Path], modules: frozenset[str]) -> str:
+    """The first object of the first file, if each has one."""
+    first = ""
+    for path in paths if len(paths) <= _MOST else ():
+        if not (held := _held(path, modules)):
+            return ""
+        first = first or held
+    return first
 
 
 def _meant(name: str, files: frozenset[str]) -> list[str]:
@@ -48,7 +64,8 @@ def _held(path: Path, modules: frozenset[str]) -> str:
         return ""
     for name in _globals(_pickled(data)):
         module = name.partition(" ")[0]
-        if module.partition(".")[0] in _OBJECTS or any(f".{own}".endswith(f".{module}") for own in modules):
+        top = module.partition(".")[0]
+        if top in _OBJECTS or top not in _TRUSTED and any(f".{own}".endswith(f".{module}") for own in modules):
             return name.replace(" ", ".")
     return ""
 
@@ -57,10 +74,11 @@ def _pickled(data: bytes) -> bytes:
     """The pickle of an archive of torch; the whole file where it is none."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            rows = [row for row in archive.infolist() if row.filename.endswith("/data.pkl") and row.file_size <= LIMIT]
-            return archive.read(rows[0]) if rows else b""
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, OSError, EOFError):
-        return data
+            rows = [row for row in archive.infolist() if row.filename.endswith("/data.pkl")]
+            with archive.open(rows[0]) as stream:
+                return stream.read(_LONGEST)
+    except Exception:  # no archive, or a damaged one: each kind of compression raises errors of its own
+        return data[:_LONGEST]
 
 
 def _globals(data: bytes) -> Iterator[str]:

@@ -15,9 +15,9 @@ from porter.project.shipped_files import shipped_objects
 HELD = argparse.Namespace(kind="small")
 
 
-def archived(value):
+def archived(value, compression=zipfile.ZIP_STORED):
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
+    with zipfile.ZipFile(stream, "w", compression) as archive:
         archive.writestr("archive/version", "3")
         archive.writestr("archive/data.pkl", pickle.dumps(value, 2))
     return stream.getvalue()
@@ -30,6 +30,11 @@ def archived(value):
         (archived(OrderedDict(a=1)), ""),
         (pickle.dumps(119547037146038801333356, 2) + pickle.dumps(HELD, 2), "argparse.Namespace"),  # before torch 1.6
         (archived({"a": HELD})[:-30], ""),
+        (archived({"a": HELD}, zipfile.ZIP_LZMA), "argparse.Namespace"),
+        (archived({"a": HELD}, zipfile.ZIP_LZMA).replace(b"\x5d\0\0", b"\xff\xff\xff"), ""),
+        (pickle.dumps([*range(500_000), HELD], 2), ""),  # too long to be read step by step
+        (b"\x80\x02ccollections\nOrderedDict\n.", ""),
+        (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n.", ""),
         (b"version https://git-lfs.github.com/spec/v1\n", ""),
         (b"\x80\x02cown.nets\nSmall\n.", "own.nets.Small"),
         (b"\x80\x02cother.nets\nSmall\n.", ""),
@@ -40,7 +45,9 @@ def test_what_a_file_holds(tmp_path, data, held):
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs/pairs.th").write_bytes(data)
     texts = {"a.py": b"pairs = torch.load('configs/pairs.th')\n"}
-    found = shipped_objects(tmp_path, texts, ["a.py", "own/nets.py", "configs/pairs.th"])
+    found = shipped_objects(
+        tmp_path, texts, ["a.py", "own/nets.py", "own/collections.py", "torch/_utils.py", "configs/pairs.th"]
+    )
     assert found == ((("configs/pairs.th", held),) if held else ())
 
 
@@ -62,4 +69,13 @@ def test_all_files_of_a_computed_name(tmp_path):
     files = ["data/easy.pt", "data/hard.pt"]
     assert shipped_objects(tmp_path, texts, files) == (("data/{self.mode}.pt", "argparse.Namespace"),)
     (tmp_path / "data/hard.pt").write_bytes(archived([1, 2]))
+    assert shipped_objects(tmp_path, texts, files) == ()
+
+
+def test_too_many_files_may_be_meant(tmp_path):
+    for number in range(17):
+        (tmp_path / f"{number}.pt").write_bytes(archived(HELD))
+    texts = {"a.py": b"colors = torch.load(f'{number}.pt')\n"}
+    files = [f"{number}.pt" for number in range(17)]
+    assert shipped_objects(tmp_path, texts, files[:16]) == (("{number}.pt", "argparse.Namespace"),)
     assert shipped_objects(tmp_path, texts, files) == ()

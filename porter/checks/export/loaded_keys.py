@@ -123,7 +123,8 @@ def _key_in(use: Link) -> str:
     if above.__class__ is not ast.Subscript or above.slice.__class__ is not ast.Name:
         return ""
     for loop in (link[0] for link in ancestors(use) if link[0].__class__ is ast.For):
-        is_its = getattr(getattr(loop.target, "elts", [None])[0], "id", "") == above.slice.id
+        names = getattr(loop.target, "elts", None) or [None]  # `for () in ...` is Python, too
+        is_its = getattr(names[0], "id", "") == above.slice.id
         if is_its and loop.iter.__class__ is ast.Call and call_name(loop.iter.func) == "items":
             return getattr(loop.iter.func.value, "id", "")
     return ""
