@@ -1,6 +1,7 @@
 """Finds parts of a file that never run: branches whose condition is a constant, and methods that nothing names.
 
-A condition is constant if it is a constant, or a name that its function sets once to a constant. A method may be named by
+A condition is constant if it is a constant, a name that its function sets once to a constant, or a question for a torch that is
+older than all that run on NPUs; so is a name of the module that only such a branch sets otherwise. A method may be named by
 anything: a call, a text, settings. Methods that a base class from a library may call are left alone. So is a file that looks
 methods up by names made at run time.
 """
@@ -22,6 +23,7 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # of a statement
 _PLAIN = frozenset(
     {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
 )
+_OLD = lazy(r"(?:0\.\d+|1\.[0-7])(?:\.\d+)?(?:a\d*)?$")  # versions of torch before the first with a torch_npu
 # bases that call no method of a class but those in _CALLED
 _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
 # methods that such bases may call
@@ -41,17 +43,47 @@ def branches(tree: ast.Module) -> dict[Span, str]:
     statements: list[ast.AST] = [tree]
     for node in statements:  # which grow as they are gone over
         statements += _inside(node)
+    of_module: dict[str, bool] = {}
     for scope in (tree, *(node for node in statements if isinstance(node, _DEFINITIONS))):
         inside = [*_of_scope(scope)]
         asked = [node for node in inside if isinstance(node, ast.If)]
         names = {name for node in asked for name in _names(node.test)} if scope is not tree else set()
         known = _constants(scope, inside, names) if names else {}
+        if of_module and not names.isdisjoint(of_module):
+            known |= {name: value for name, value in of_module.items() if name in names - _set_in(scope).keys()}
         for node in asked:
             value = _value(node.test, known)
             block = None if value is None else node.orelse if value else node.body
             if block:
                 found[block[0].lineno, _span(block[-1])[1]] = ast.unparse(node.test)
+        if scope is tree and found:
+            of_module = _of_module(tree, inside, [*found])
     return found
+
+
+def _of_module(tree: ast.Module, inside: Iterable[ast.AST], never: list[Span]) -> dict[str, bool]:
+    """The names of a module that all statements which may run set to the same of True and False."""
+    set_to: dict[str, set[object]] = {}
+    for node in inside:
+        if isinstance(node, ast.Assign) and not any(first <= node.lineno <= last for first, last in never):
+            for target in node.targets:
+                set_to.setdefault(getattr(target, "id", ""), set()).add(constant(node.value))
+    known = {name: bool(*values) for name, values in set_to.items() if values in ({True}, {False})}
+    elsewhere = {name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names} if known else set()
+    return {name: value for name, value in known.items() if name not in elsewhere}
+
+
+def _asks_for_old(test: ast.Compare) -> bool | None:
+    """Of `version.parse(torch.__version__) < version.parse("1.6")`, that it is false: torch_npu began with a later one."""
+    sides = (test.left, test.comparators[0])
+    if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return None
+    texts = [next((c for n in walk(side) if isinstance(c := constant(n), str)), "") for side in sides]
+    asked = [any(ast.unparse(n) == "torch.__version__" for n in walk(s) if isinstance(n, ast.Attribute)) for s in sides]
+    of_torch = asked.index(True) if asked.count(True) == 1 else None
+    if of_torch is None or not _OLD.match(texts[1 - of_torch]):
+        return None
+    return isinstance(test.ops[0], (ast.Gt, ast.GtE)) == (of_torch == 0)
 
 
 def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
@@ -117,6 +149,8 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
         return decides if decides in values else None
     if isinstance(test, ast.Name):
         return known.get(test.id)
+    if isinstance(test, ast.Compare):
+        return _asks_for_old(test)
     return bool(test.value) if isinstance(test, ast.Constant) else None
 
 

@@ -25,7 +25,15 @@ NEVER = {
     "not": f"    whole = True\n    if not whole and flag:\n        {WRAP}",
     "else": f"    whole = True\n    if whole or flag:\n        pass\n    else:\n        {WRAP}",
 }
+OLD = "version.parse(torch.__version__) < version.parse('1.6')"
+NEVER |= {
+    "an old torch": f"    if {OLD}:\n        {WRAP}",
+    "not a newer one": f"    if '1.5.0' <= torch.__version__:\n        pass\n    else:\n        {WRAP}",
+}
 TAKEN = {
+    "a torch that may be": f"    if {OLD.replace('1.6', '2.1')}:\n        {WRAP}",
+    "another package": f"    if {OLD.replace('torch.__version__', 'apex.__version__')}:\n        {WRAP}",
+    "a newer torch": f"    if {OLD.replace('<', '>=')}:\n        {WRAP}",
     "asked": f"    if flag:\n        {WRAP}",
     "set again": f"    parallel = False\n    if flag:\n        parallel = True\n    if parallel:\n        {WRAP}",
     "the other branch": f"    parallel = False\n    if not parallel:\n        {WRAP}",
@@ -188,3 +196,20 @@ print(Net().cuda())
 def test_paths_that_are_never_dropped(tmp_path: Path, monkeypatch, more: dict[str, str], drops: bool) -> None:
     told, aside = looked(tmp_path, monkeypatch, {"lib.py": DROPS, **more}, "PRT617")
     assert (bool(told), bool(aside)) == (drops, not drops)
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (f"if {OLD}:\n    use_apex = True\n", False),
+        (f"if {OLD}:\n    use_apex = True\nelse:\n    use_apex = True\n", True),
+        (f"if {OLD.replace('1.6', '2.1')}:\n    use_apex = True\n", True),
+        (f"if {OLD}:\n    use_apex = True\n\ndef switch():\n    global use_apex\n    use_apex = True\n", True),
+    ],
+)
+def test_a_name_of_the_module_that_only_an_old_torch_sets(tmp_path: Path, monkeypatch, head: str, told: bool) -> None:
+    text = BRANCH.format(f"    if flag and use_apex:\n        {WRAP}").replace(
+        "import torch\n", f"import torch\n\nuse_apex = False\n{head}", 1
+    )
+    lines, _ = looked(tmp_path, monkeypatch, {"lib.py": text}, "PRT205")
+    assert bool(lines) == told
