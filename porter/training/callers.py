@@ -7,6 +7,7 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
@@ -50,7 +51,7 @@ class Callers:
             link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]
         }
         for link in self._file.buckets[ast.Call]:
-            for func in called(link[0]):
+            for func in (*called(link[0]), *self._of_table(link)):
                 if (calls := by_name.get(call_name(func))) is not None:
                     calls.append((func, link))
                 elif (
@@ -58,6 +59,14 @@ class Callers:
                 ):
                     by_name["__call__"].append((func, link))
         return by_name
+
+    def _of_table(self, call: Link) -> list[Node]:
+        """The functions of `{"a": self.first, "b": self.second}`, of which `table[kind](x)` calls one."""
+        func = call[0].func
+        if func.__class__ is not ast.Subscript or func.value.__class__ is not ast.Name:
+            return []
+        tables = (v for v in values_of(self._scene.names, func.value, (func.value, call)) if isinstance(v, ast.Dict))
+        return [v for table in tables for v in table.values if v.__class__ in (ast.Name, ast.Attribute)]
 
     @cached_property
     def _trains(self) -> bool:
