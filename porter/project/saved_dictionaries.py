@@ -59,7 +59,8 @@ class _Function:
             self._set(node.targets[0], node.value)
         elif node.__class__ is ast.Call:
             if _saves(node.func):
-                self.given += [(argument, ast.unparse(node.func) == "torch.save") for argument in node.args]
+                given = (*node.args, *(keyword.value for keyword in node.keywords))
+                self.given += [(one, ast.unparse(node.func) == "torch.save") for one in given]
             elif node.func.__class__ is ast.Attribute and node.func.attr in _OF_OBJECTS:
                 self.asked.add(ast.unparse(node.func.value))
             elif call_name(node.func) == "update" and len(node.args) == 1 and not node.keywords:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from porter.engine.checkpoints import Saved
 from porter.files.paths import is_test
-from porter.project.numpy_rates import Place, has_rates, numpy_rates
+from porter.project.numpy_rates import has_rates, numpy_rates
+from porter.project.numpy_scores import Spot, numpy_scores
+from porter.project.numpy_values import NumpyValues, Place
 from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, records, root
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name
@@ -45,7 +47,7 @@ _PARTS = lazy(
 )
 _OPTIMIZER = lazy(r"(?i)optim|\bopt(?:_|\b)")
 # a call that saves a dictionary, or a name that may stand for one; most files only save a state_dict
-_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+(?:\._asdict\(\))?\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bdict\())")
+_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+(?:\._asdict\(\))?\s{0,9}[,)=]|[^\n{]{0,400}(?:\{|\bdict\())")
 # code that sets one of the names in _PARSED to plain values
 _PLAIN = {
     name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
@@ -67,9 +69,11 @@ def saved_objects(
     if not saving:
         return ()
     of_optimizers = any(b"ptim" in data and b"state_dict()" in data for data in saving.values())
-    rates = numpy_rates(texts, parse) if of_optimizers else frozenset[Place]()
+    values = NumpyValues(texts, parse)
+    rates = numpy_rates(values) if of_optimizers else frozenset[Place]()
+    scores = numpy_scores(values, saving)
     states = _states(texts)
-    if not rates and not states and not any(map(_MAY_HOLD.search, saving.values())):
+    if not rates and not scores and not states and not any(map(_MAY_HOLD.search, saving.values())):
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
     known = records(texts.values())
@@ -78,13 +82,15 @@ def saved_objects(
 
     def rows(path: str) -> list[Saved]:
         data, home = saving[path], homes.of(path)
-        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, known))
-        about = (is_parsed, sorted(states), path in rated, fields)
+        spots = scores.get(path, frozenset())
+        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, spots, known))
+        about = (is_parsed, sorted(states), path in rated, sorted(spots), fields)
         saved = rows_of(data, "saved", about, make, kept)
         return [Saved(path, home, *row) for row in saved]
 
     # the other files matter only if one of these dictionaries holds an object, which is rare
-    found = {path: rows(path) for path, data in saving.items() if path in rated or _may_hold(data, states)}
+    holding = (path for path, data in saving.items() if path in rated or path in scores or _may_hold(data, states))
+    found = {path: rows(path) for path in holding}
     if not any(row.held for several in found.values() for row in several):
         return ()
     found |= {path: rows(path) for path in saving if path not in found}
@@ -108,6 +114,7 @@ class _Known(NamedTuple):
     is_parsed: bool  # it parses a command line
     states: frozenset[str]  # functions that give back objects
     rated: bool  # numpy computes the learning rates of the optimizers of this file
+    scores: frozenset[Spot]  # where its scores of numpy stand
     records: Records
 
 
@@ -120,7 +127,7 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     names |= _CONFIGURED if _CONFIGURES.search(data) else set()
     found: list[tuple[tuple[str, ...], str, bool]] = []
     for entries in dictionaries(tree, data, known.records):
-        held = _held(entries, names, known.states)
+        held = _held(entries, names, known.states) or _held_score(entries, known.scores)
         rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values.written)]
         rate = min(rates, key=lambda key: not key.isidentifier(), default="")
         found.append((tuple(entries), held or rate, not held and bool(rate)))
@@ -146,6 +153,13 @@ def _held(entries: Entries, names: set[str], states: frozenset[str]) -> str:
         if value.is_object or any(_is_object(node, names, states) for node in (value.written, value.once)):
             return key
     return ""
+
+
+def _held_score(entries: Entries, spots: frozenset[Spot]) -> str:
+    """The first key whose value is a score of numpy; "" where there is none."""
+    return next(
+        (key for key, value in entries.items() if (value.written.lineno, value.written.col_offset) in spots), ""
+    )
 
 
 def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from porter.project.numpy_rates import has_rates, numpy_rates
+from porter.project.numpy_values import NumpyValues, Place
 from porter.python.trees import parse
+
+
+def rates_of(texts: dict[str, bytes]) -> frozenset[Place]:
+    return numpy_rates(NumpyValues(texts, parse))
+
 
 SET = """
 import numpy as np
@@ -29,7 +35,7 @@ TRAIN = "\ndef main(o):\n    %s\n    step(o, rates, 3)\n"
     ],
 )
 def test_what_is_set(rate, found):
-    assert bool(numpy_rates({"a.py": (SET % rate).encode()}, parse)) == found
+    assert bool(rates_of({"a.py": (SET % rate).encode()})) == found
 
 
 @pytest.mark.parametrize(
@@ -47,15 +53,36 @@ def test_what_is_set(rate, found):
 def test_what_is_handed_on(rates, found):
     schedules = b"import numpy as np\ndef cosine(n):\n    values = np.arange(n)\n    return values\ndef plain(n):\n    return [n]\n"
     text = "from b import *\n" + SET % "rate[i] * group['scale']" + TRAIN % rates
-    assert bool(numpy_rates({"a.py": text.encode(), "b.py": schedules}, parse)) == found
+    assert bool(rates_of({"a.py": text.encode(), "b.py": schedules})) == found
 
 
 def test_what_a_scheduler_multiplies_with():
     text = b"import numpy as np\ns = LambdaLR(o, lr_lambda=%s)\n"
-    assert numpy_rates({"a.py": text % b"lambda step: np.cos(step)"}, parse) == {("a.py", "")}
-    assert not numpy_rates({"a.py": text % b"lambda step: math.cos(step)"}, parse)
+    assert rates_of({"a.py": text % b"lambda step: np.cos(step)"}) == {("a.py", "")}
+    assert not rates_of({"a.py": text % b"lambda step: math.cos(step)"})
     own = text % b"f" + b"def f(step):\n    return 0.5 * np.cos(step)\n"
-    assert numpy_rates({"a.py": own}, parse) == {("a.py", "f")}
+    assert rates_of({"a.py": own}) == {("a.py", "f")}
+
+
+@pytest.mark.parametrize(
+    ("sets", "found"),
+    [
+        ("group.update(lr=np.cos(i))", True),
+        ("group.update(lr=0.1)", False),
+        ("group.update(rate=np.cos(i))", False),
+        ("group['lr'] = rate(i)", True),
+    ],
+)
+def test_groups_are_updated_and_schedules_handed_on(sets, found):
+    text = f"""import numpy as np
+def main(o):
+    schedule = lambda t: np.interp([t], x, y)[0]
+    train(o, schedule)
+def train(o, rate, i=0):
+    for group in o.param_groups:
+        {sets}
+"""
+    assert bool(rates_of({"a.py": text.encode()})) == found
 
 
 def test_who_uses_a_schedule():
@@ -70,7 +97,7 @@ def test_who_uses_a_schedule():
 
 def test_functions_that_call_each_other_end():
     text = b"def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nfor p in o.param_groups:\n    p['lr'] = f(np.e)\n"
-    assert not numpy_rates({"a.py": b"import numpy as np\n" + text}, parse)
+    assert not rates_of({"a.py": b"import numpy as np\n" + text})
 
 
 @pytest.mark.parametrize(
@@ -96,8 +123,8 @@ def test_what_has_only_the_name_of_a_rate_of_numpy(body):
         "a.py": (outside + methods + setting).encode(),
         "b.py": b"import numpy as np\ndef other(i):\n    return np.e ** np.cos(i)\n",
     }
-    assert not numpy_rates(texts, parse)
-    assert numpy_rates({**texts, "a.py": texts["a.py"].replace(body.encode(), b"lr = Warm().warm(i)")}, parse)
+    assert not rates_of(texts)
+    assert rates_of({**texts, "a.py": texts["a.py"].replace(body.encode(), b"lr = Warm().warm(i)")})
 
 
 @pytest.mark.parametrize(
@@ -111,12 +138,12 @@ def test_what_has_only_the_name_of_a_rate_of_numpy(body):
 )
 def test_which_np_is_meant(imported, found):
     text = (SET % "np.cos(i)").replace("import numpy as np", imported)
-    assert bool(numpy_rates({"a.py": text.encode()}, parse)) == found
+    assert bool(rates_of({"a.py": text.encode()})) == found
 
 
 def test_a_rate_that_is_set_again_is_plain():
     text = SET % "np.cos(i)" + "        group['lr'] = float(group['lr'])\n"
-    assert not numpy_rates({"a.py": text.encode()}, parse)
+    assert not rates_of({"a.py": text.encode()})
 
 
 SETTER = """
@@ -142,4 +169,4 @@ class Warm:
 )
 def test_who_calls_a_method(rate, call, found):
     texts = {"a.py": SETTER % rate, "b.py": f"import numpy as np\nfrom a import Warm\n{call}\n"}
-    assert bool(numpy_rates({path: text.encode() for path, text in texts.items()}, parse)) == found
+    assert bool(rates_of({path: text.encode() for path, text in texts.items()})) == found

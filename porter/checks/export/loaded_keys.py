@@ -13,6 +13,7 @@ from porter.project.saved_objects import restored_with, saved_with
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant, given_flags
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+from porter.python.walks import walk
 from porter.regex import lazy
 
 _PRETRAINED = lazy(r"(?i)pre_?trained(?:_?path|_?file)?")
@@ -29,7 +30,31 @@ def keys(call: Link, file: RuleFile) -> frozenset[str]:
     uses += [value, *_of_attribute(value, file)]
     read = {part(use)[1] or _first_of_several(use, file) for use in uses}
     read.update(field for use in uses for field in _fields(use, file))
-    return frozenset(read - {""})
+    return frozenset(read - _optional(uses, call) - {""} or read - {""})
+
+
+def _optional(uses: list[Link], call: Link) -> set[str]:
+    """Keys that a dictionary may lack: `try: x = loaded["a"]`, `except KeyError: x = loaded["b"]`. A `try` around the load tells
+    nothing of its keys."""
+    needed: set[str] = set()
+    spelled: dict[Node, tuple[set[str], set[str]]] = {}  # by `try`: in it, and where it fails
+    around = {*parents(call)}
+    for use in uses:
+        key, is_handled, is_tried = part(use)[1], False, False
+        for node in parents(use):
+            if node.__class__ is ast.Try and node not in around and _asks(node):
+                spelled.setdefault(node, (set(), set()))[is_handled].add(key)
+                is_tried = True
+            is_handled = node.__class__ is ast.ExceptHandler
+        needed |= set() if is_tried else {key}
+    return {key for tried, handled in spelled.values() for key in tried ^ handled} - needed
+
+
+def _asks(tried: Node) -> bool:
+    """Whether a `try` goes on where a key is missing: it names the error, or holds one statement and takes any error."""
+    caught = [one.type for one in tried.handlers]
+    names = {getattr(node, "id", "") for one in caught if one is not None for node in walk(one)}
+    return "KeyError" in names or len(tried.body) == 1 and (None in caught or "Exception" in names)
 
 
 def _of_attribute(value: Link, file: RuleFile) -> list[Link]:
