@@ -95,8 +95,8 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     # a folder in PYTHONPATH may lead where the import of an empty package of that name seems to lead
     called = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
     apart = [path for path in speaking - under - beside if not _is_of_others(own[path])]
-    apart = [path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called]
-    alone = sorted(path for path in apart if not reached([path], project.files).isdisjoint(loading))
+    unnamed = (path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called)
+    alone = sorted(path for path in unnamed if not reached([path], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
     reach |= {path: reached([path], project.files) for path in workers}
@@ -110,7 +110,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
         own=tuple(sorted(beside - under)),
         alone=tuple(alone),
         notebooks=_notebooks(survey, speaking, choosing),
-        outside=tuple(sorted(own.keys() - under - beside - {*alone})) if programs else (),
+        outside=tuple(sorted(own.keys() - under - beside - {*apart})) if programs else (),
     )
 
 

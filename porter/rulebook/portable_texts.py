@@ -8,7 +8,7 @@ from porter.rulebook.texts import Texts
 from porter.rulebook.words import words
 
 _DEVICE = lazy(r"\b(GradScaler|autocast)\(\"npu\"")
-_FOR_NPUS = lazy(r"\btorch_npu\.(?!contrib\b)\w")
+_FOR_NPUS = lazy(r"\btorch_npu\.(?:optim\.|npu_)\w")  # optimisers and operators; what builds an extension is no call
 STYLE = "portable"
 
 

@@ -324,8 +324,9 @@ def test_a_path_of_python_may_lead_where_an_empty_package_seems_to(tmp_path: Pat
         "src/other/other.py": NET,
         "src/bin/train.py": f"import torch\nfrom solver import net\n\ntorch.ones(2).cuda()\n{MAIN}",
     }
-    told = {path for path, code, why in port(tmp_path, files).told if (code, why) == ("PRT152", "library")}
-    assert told == {"src/other/other.py"}
+    done = port(tmp_path, files)
+    told = {path for path, code, why in done.told if (code, why) == ("PRT152", "library")}
+    assert told == {"src/other/other.py"} and set(done.changed) == {"src/bin/train.py"}
 
 
 def test_a_file_beside_the_init_of_the_repository_may_be_a_program(tmp_path: Path) -> None:
