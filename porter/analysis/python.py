@@ -261,18 +261,16 @@ class Analysis:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
                 continue
-            start, end = f.place
-            left = why_left(self.file, f.piece.unit, self._leads)
-            of_kernels = code.startswith("PRT4")  # what a CUDA kernel or its package needs is told wherever it stands
-            if left and (f.edits or hit.optional or left == "behind" and not of_kernels):
+            (start, end), left = f.place, why_left(self.file, f.piece.unit, self._leads)
+            if left and (f.edits or hit.optional or left == "behind" and not code.startswith("PRT4")):  # of kernels
                 out += self._stays(f, code, start, left)
                 continue
-            reason = self._reason(code, hit, f.piece)
             safe = self._safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self._torn
             status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
             by = self.file.scene.callers.served_by(source.line(start)) if isinstance(f.rule, BatchRule) else ""
             hit = replace(hit, values=(*hit.values, ("served_by", by))) if by else hit
             places, edit = (source.place(start), source.place(end)), self._kept(f.edit)
+            reason = self._reason(code, f.hit, f.piece)
             out.append(finding(session, path, hit, code, *places, status=status, edit=edit, suppressed=reason))
         unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]

@@ -66,7 +66,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    devices: tuple[tuple[str, str], ...] = ()  # (class, parameter) to which tensors are moved, and that is given "cuda"
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""
@@ -192,6 +191,8 @@ class Accelerators(NamedTuple):
     held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
     moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
+    # (class, parameter) to which tensors are moved, and that is given "cuda"
+    parameters: tuple[tuple[str, str], ...] = ()
     without_macs: bool = False  # the project uses names of torch.cuda that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
 

@@ -179,9 +179,8 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         local = named(old=written[written.index("+") :], npu=target.torch_npu)
         yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
     elif older and allows(want.spec, target.torch_npu):
-        yield Hit(
-            (want.start, want.end), "older", code="PRT840", values=named(name=want.name, old=want.spec, first=older)
-        )
+        values = named(name=want.name, old=want.spec, first=older)
+        yield Hit((want.start, want.end), "older", code="PRT840", values=values)
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         why = "range-older" if older else "range"
         yield Hit((want.start, want.end), why, code="PRT840", values=(*values, *named(first=older)))

@@ -47,7 +47,7 @@ class Flow(Sinks):
         self.moved = {name.rpartition(".")[2]: s for name, s in self.calls.items() if name.startswith(MOVED)}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}
         self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
-        self.own_devices = frozenset(file.facts.own.devices)
+        self.own_devices = frozenset(file.facts.accelerators.parameters)
         imported = {target.partition(".")[0] for bindings in self.names.imports.values() for target, _ in bindings}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
         self.callees = Callees(self.names, self.calls)
