@@ -38,8 +38,8 @@ class HostSync(BatchRule):
             place = file.scene.link_to(file.statement)
             if place is None or not file.glance(prefilters.waits, place):
                 return None
-            check = checked.header(scene, place)
-            return Hit(original.test, check or "condition") if check or not conditions.decides_step(place) else None
+            check = checked.header(scene, place) or ("" if conditions.decides_step(place) else "condition")
+            return Hit(original.test, check) if check else None
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
@@ -47,8 +47,7 @@ class HostSync(BatchRule):
             says = explicit_waits.is_superfluous(scene, link)
             return Hit(original, "synchronised", values=(("name", f"{file.text(original.func)}()"),)) if says else None
         if isinstance(original.func, cst.Name):
-            name = original.func.value
-            values = (("name", f"{name}()"),)
+            name, values = original.func.value, (("name", f"{original.func.value}()"),)
             if name == "print":
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
             if name in EXTREMES:
