@@ -89,8 +89,7 @@ class CudaNames(Rule):
         return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
-        """Whether it is an argument of a call of torch.cuda that stays. The edit is then for review: half a port of one
-        expression is none."""
+        """Whether it is an argument of a call of torch.cuda that stays: half a port of one expression is for review."""
         link = file.link(original)
         child = link and link[0]
         for up in ancestors(link):
