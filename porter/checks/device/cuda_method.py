@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
+from porter.checks.device.summarised import is_summarised
 from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
@@ -37,6 +38,8 @@ class CudaMethod(Rule):
             return self._reference(original, updated, receiver, file)
         if file.tested and (end := needed(file, file.scene.link(original))):
             return Hit(original, "tested", values=(("what", end), (TOGETHER, end)))
+        if is_summarised(file, file.scene.link(original)):
+            return Hit(original, "summarised")
         new = file.style.method(updated, file)
         in_module = self._module_function(original, file)
         if receiver != "torch" and (receiver != "unknown" or file.facts.own.cuda or in_module):

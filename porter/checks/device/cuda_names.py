@@ -8,6 +8,7 @@ from typing import Any
 from porter.checks.device.author_names import Mention, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
+from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
@@ -64,6 +65,8 @@ class CudaNames(Rule):
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if end := needed(file, file.link(original)):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
+        if is_summarised(file, file.link(original)):
+            return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
@@ -86,8 +89,7 @@ class CudaNames(Rule):
         return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
-        """Whether it is an argument of a call of torch.cuda that stays. The edit is then for review: half a port of one
-        expression is none."""
+        """Whether it is an argument of a call of torch.cuda that stays: half a port of one expression is for review."""
         link = file.link(original)
         child = link and link[0]
         for up in ancestors(link):

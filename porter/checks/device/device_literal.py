@@ -7,6 +7,7 @@ import ast
 from porter.checks.device.base_class import package_below
 from porter.checks.device.cut_to_length import length, shortened
 from porter.checks.device.offered import offered
+from porter.checks.device.summarised import is_summarised
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
@@ -49,6 +50,9 @@ class DeviceLiteral(Rule):
             return Hit(original, "refused", values=values)
         if end := needed(file, literal.link):
             return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
+        if is_summarised(file, literal.link):
+            severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, it is the CPU
+            return Hit(original, "summarised", values=values, severity=severity)
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
         if literal.role in NAMED and (library := given_to(file.names, literal.link)):

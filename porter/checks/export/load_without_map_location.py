@@ -15,7 +15,6 @@ from porter.regex import lazy
 from porter.rulebook.table import hint
 
 CHECKPOINT = hint("name-of-a-checkpoint")
-MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 STATE = lazy(r"(?i)state_?dict")
 SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
@@ -54,7 +53,9 @@ class LoadWithoutMapLocation(Rule):
         if loaded_uses.is_of_generators(value, file):
             return None
         fate = "" if is_copied or STATE.search(key) else loaded_uses.fate(value, file)
-        names_whole = MODULE.search(target) and not STATE.search(key) and not is_copied
+        if not is_copied and not fate and loaded_uses.stays_in_part(value, file):
+            fate = "stays"
+        names_whole = loaded_uses.MODULE.search(target) and not STATE.search(key) and not is_copied
         if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU
             chosen = fate != "stays" or file.source.says(b'"cpu"') or file.source.says(b"'cpu'")
             device = None if chosen or sometimes else file.style.device(cst.SimpleString('"cuda"'), file)

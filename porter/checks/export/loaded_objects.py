@@ -82,14 +82,14 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
         if name.__class__ is not ast.Name:
             continue
         place = (name, link[1])
-        others = (other for other in file.names.others.get(name.id, ()) if not _is_other_branch(link, other))
+        others = (other for other in file.names.others.get(name.id, ()) if not is_other_branch(link, other))
         lines = [binding[0].lineno for binding in others if hasattr(binding[0], "lineno")]
         behind = min((line for line in lines if line > name.lineno), default=1 << 31)
         readers = (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
-        yield from (use for use in readers if not _is_other_branch(link, use))
+        yield from (use for use in readers if not is_other_branch(link, use))
 
 
-def _is_other_branch(link: Link, other: Link) -> bool:
+def is_other_branch(link: Link, other: Link) -> bool:
     """Whether two places stand in the two branches of one condition, so that no run comes from one to the other."""
     fields, child = dict[Node, str](), link[0]
     for node in parents(link):

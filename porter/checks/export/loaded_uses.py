@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.export.loaded_objects import is_foreign
+from porter.checks.export.loaded_objects import is_foreign, is_other_branch
 from porter.checks.export.saved_here import is_tensor
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file, place
@@ -15,10 +15,12 @@ from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
 from porter.training.value_uses import handed_to
 
+MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 _COPYING = frozenset({"load_state_dict"})  # copies to where the parameters lie
 _OF_GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "set_state", "setstate"})
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
+_WORKS = lazy(rb"(?<![\w.])(\w+)\.(?:train|eval)\(")
 _FUNCTIONS, _LOOPS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), (ast.For, ast.AsyncFor, ast.While)
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -103,7 +105,14 @@ def fate(value: Link, file: RuleFile) -> str:
     if not _MOVING.isdisjoint(asked):
         return "moved"
     is_object = any(name == "" or name not in _STATES and is_foreign(name, file) for name in asked)
+    is_object = is_object or any(_is_module_in_taker(use, file) for use in uses)
     return "stays" if is_object and not any(_may_be_moved(use, file) for use in uses) else ""
+
+
+def stays_in_part(value: Link, file: RuleFile) -> bool:
+    """`net = loaded["model"]`: a module among the parts of what was loaded, which is used where it was loaded."""
+    parts = [part(use) for uses in named(value, file) for use in uses if not _is_of_another(use, value)]
+    return any(MODULE.search(key) and fate(whole, file) == "stays" for whole, key in parts)
 
 
 def _is_function(use: Link, file: RuleFile) -> bool:
@@ -113,6 +122,8 @@ def _is_function(use: Link, file: RuleFile) -> bool:
 
 def _is_of_another(use: Link, value: Link) -> bool:
     """Whether a use, in the same function and in no loop with the load, is of what had the name before, or gets it later."""
+    if is_other_branch(value, use):
+        return True
     around_use, around_value = ([up[0] for up in ancestors(link)] for link in (use, value))
     functions = [next((n for n in nodes if n.__class__ in _FUNCTIONS), None) for nodes in (around_use, around_value)]
     in_a_loop = any(node.__class__ in _LOOPS and node in around_value for node in around_use)
@@ -134,15 +145,28 @@ def _methods(use: Link) -> Iterator[str]:
         child = node
 
 
+def _is_module_in_taker(use: Link, file: RuleFile) -> bool:
+    """Whether a function of this file gets a value and puts it to train or to evaluate."""
+    taken = _taken_as(use, file)
+    return taken is not None and taken[1] in _put_to_work_in(file, taken[0])
+
+
 def _may_be_moved(use: Link, file: RuleFile) -> bool:
     """Whether a value is handed to what may move it: not to a function of this file that does not."""
-    taker, call = handed_to(use), use[1][0]
-    if not taker or taker in _NUMBERS:
+    taker = handed_to(use)
+    if not taker or taker in _NUMBERS or taker.startswith("save"):
         return False
+    taken = _taken_as(use, file)
+    return taken is None or taken[1] in _moved_in(file, taker)
+
+
+def _taken_as(use: Link, file: RuleFile) -> tuple[str, str] | None:
+    """The function of this file that gets a value, and what it calls it."""
+    taker, call = handed_to(use), use[1][0]
     takes = _parameters(file).get(taker)
     if takes is None or call.__class__ is not ast.Call or use[0] not in call.args[: len(takes)]:
-        return True
-    return takes[call.args.index(use[0])] in _moved_in(file, taker)
+        return None
+    return taker, takes[call.args.index(use[0])]
 
 
 @once_for_file
@@ -164,6 +188,13 @@ def _moved_in(file: RuleFile, name: str) -> frozenset[str]:
     """The names that a function moves: `agent.cuda()`, `agent.eval().to(device)`."""
     start, end = file.source.span(_functions(file)[name])
     return frozenset(match[1].decode() for match in _MOVES.finditer(file.source.utf8, start, end))
+
+
+@once_for_file
+def _put_to_work_in(file: RuleFile, name: str) -> frozenset[str]:
+    """The names of modules in a function: `agent.train()`, `agent.eval()`."""
+    start, end = file.source.span(_functions(file)[name])
+    return frozenset(match[1].decode() for match in _WORKS.finditer(file.source.utf8, start, end))
 
 
 def is_put_in_place(value: Link, file: RuleFile) -> bool:
