@@ -13,6 +13,8 @@ from porter.text.shells.script import Command, Script, Word
 
 _DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
 _STARTERS = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman", "srun"})
+_ENGINES = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman"})
+_GIVES_GPUS = lazy(r"(?:nvcr\.io|nvidia)/[\w.-]|--runtime=nvidia$|[\w./-]+:[\w.-]*cuda[\w.-]*$")
 _SERVER = lazy(r"nvcr\.io[/#]nvidia/tritonserver:[\w.-]*?(?P<client>-sdk)?$")
 _RUNTIME = lazy(r"--runtime[= ](nvidia)\b")
 
@@ -26,13 +28,29 @@ class GpuContainers(TextRule):
             name = command.words[0].name
             if server := _triton(command, name):
                 yield server
-            elif name in ("docker", "nvidia-docker", "nvidia-docker2", "podman"):
+            elif name in _ENGINES:
                 yield from _container(command)
             elif name in ("singularity", "apptainer"):
                 for word in command.words:
                     if word.value in ("--nv", "--nvccli"):
                         yield Hit((word.start, word.end), "singularity")
         yield from _held(script)
+
+
+def gpu_containers(script: Script) -> Iterator[tuple[Command, Word | None]]:
+    """What starts a container that is given GPUs, or whose image is made for them, and the value of its `--gpus`."""
+    for command in script.commands:
+        index = next((n for n, word in enumerate(command.words[:3]) if word.name in _ENGINES), None)
+        if index is None or not any(word.value in ("run", "create") for word in command.words[index + 1 : index + 3]):
+            continue
+        words = command.words[index + 1 :]
+        runs = (n for n, word in enumerate(words) if PROGRAM.match(word.name) or word.name in ("bash", "sh"))
+        words = words[: next(runs, len(words))]
+        option = next((n for n, word in enumerate(words) if word.text.partition("=")[0] == "--gpus"), None)
+        if option is not None:
+            yield command, words[option] if "=" in words[option].text else (*words, None)[option + 1]
+        elif command.words[index].name.startswith("nvidia-") or any(_GIVES_GPUS.match(word.text) for word in words):
+            yield command, None
 
 
 def _triton(command: Command, name: str) -> Hit | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from porter.checks.scripts.gpu_containers import gpu_containers
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.rulebook.table import Tables, Variable, hints
@@ -28,11 +29,8 @@ _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
 # they look for the name as a text, or show it
 QUIET = hints("says-a-text")
-
-
 _SHOWN = 8  # names in a message
-_SAYS = frozenset({"echo", "printf"})
-_CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
+_SAYS, _CHOOSES = frozenset({"echo", "printf"}), frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
 _LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
 
@@ -65,7 +63,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
-    alone = gpus_alone(script)
+    alone, containers = gpus_alone(script), list(gpu_containers(script))
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
     for name, places in sorted(by_name.items()):
@@ -90,11 +88,16 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
             if alone and row.to in _CHOOSES and (kept := _kept(script, places, alone)):
                 offset, program = kept[1]
-                line = str(document.place(offset)[0])
-                alone_values = named(line=line, new=row.to or "", old=name, program=program)
-                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
+                told = named(line=str(document.place(offset)[0]), new=row.to, old=name, program=program)
+                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=told)
                 continue
-            hits = _renamed(name, row, places, safe and name not in written)
+            given = [p for p in places for _, cards in containers if cards and cards.start <= p.start < cards.end]
+            if given and row.to in _CHOOSES:
+                told = named(new=row.to, old=name)
+                yield Hit((given[0].start, given[0].end), "container", code="PRT801", values=told)
+                continue
+            inside = name in written or any(c.start <= p.start < c.end for p in places for c, _ in containers)
+            hits = _renamed(name, row, places, safe and not inside)
             yield from _beside(script, hits, row, places) if document.session.target.style == "portable" else hits
     yield from _unknown(unknown)
 
