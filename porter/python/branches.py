@@ -13,14 +13,13 @@ from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
-from porter.python.plain_functions import is_plain
+from porter.python.plain_functions import attends, is_plain
 from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
 if TYPE_CHECKING:
     from porter.python.file import File
-
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
@@ -93,7 +92,8 @@ def kernel(file: File, link: Link | None) -> str | None:
         if kind is ast.BoolOp:
             if any(map(_is_without, above.values)):
                 return None
-            for word in (word for value, word in _conditions_of(above, file, up) if value is not child):
+            asked = (word for value, word in _conditions_of(above, file, up) if value is not child)
+            for word in (word for word in asked if not attends(file, word, up)):
                 if not word.endswith(_COMPARED):
                     return word
                 compared = compared or word

@@ -144,6 +144,12 @@ def logged(link: Link | None) -> bool:
     return link is not None and link[0].__class__ is ast.Raise
 
 
+def is_setting(part: Node) -> bool:
+    """Whether a part of a condition is a flag of a configuration: `cfg.CUDA`. A member of an Enum would be compared."""
+    flag = part.operand if part.__class__ is ast.UnaryOp else part
+    return flag.__class__ is ast.Attribute and flag.value.__class__ is ast.Name and flag.value.id.islower()
+
+
 def library_on_cuda(resolved: str | None) -> str | None:
     """The library that a full name belongs to, if that library uses CUDA itself."""
     root = (resolved or "").lstrip(".").partition(".")[0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from porter.python import lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
-from porter.python.evidence import call_name, constant, is_log
+from porter.python.evidence import call_name, constant, is_log, is_setting
 from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
@@ -222,7 +222,7 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(value))
         if word := next((word for word in words if word in _BUILDS), None):
             choices.append((value, ("kernel", word)))
-        elif member := _member(value):
+        elif not is_setting(value) and (member := _member(value)):
             choices.append((value, ("member", member)))
     return tuple(choices)
 

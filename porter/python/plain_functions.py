@@ -1,4 +1,4 @@
-"""Says whether a function of a file is plain Python over torch, so that no CUDA kernel is behind it, whatever it is called."""
+"""Says whether a function or a branch is plain Python over torch, so that no CUDA kernel is behind it, whatever its name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 _BUILTINS = frozenset(dir(builtins)) - {"eval", "exec", "getattr", "__import__"}
 _BUILT = ("torch.ops", "torch.utils.cpp_extension", "torch.classes", "torch.utils.dlpack")
 _METHODS = frozenset({"apply", "launch", "run"})  # of an autograd function, or of a kernel
+_ATTENTION = "torch.nn.functional.scaled_dot_product_attention"  # which chooses a kernel for its device itself
+
+
+def attends(file: File, word: str, condition: Link) -> bool:
+    """Whether a condition asks by name for fast attention, `enable_flash`, and its branch calls that of torch."""
+    above = condition[1][0]
+    if "flash" not in word.lower() or above.__class__ is not ast.If or above.test is not condition[0]:
+        return False
+    calls = (inner.func for statement in above.body for inner in walk(statement) if inner.__class__ is ast.Call)
+    return any(file.names.resolve(func, condition) == _ATTENTION for func in calls)
 
 
 def is_plain(file: File, node: Node) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.python.evidence import call_name, constant, target_name
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 from porter.values.shapes import KINDS, Misfit, misfits
@@ -73,7 +73,19 @@ def _look_at(scene: AnyScene, link: Link) -> _Misfits:
     if any(row.why == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
         rows = {key: row for key, row in rows.items() if row.why != "vocab"}
     rows = {key: row for key, row in rows.items() if row.why != "vocab" or not _is_never_default(scene, link, key)}
+    rows = {key: row for key, row in rows.items() if row.why != "vocab" or not (of_model and _is_looked_up(link, key))}
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
+
+
+def _is_looked_up(link: Link, key: str) -> bool:
+    """Whether a parameter of a module only sizes a table of embeddings, whose weight nothing else reads: no matrix unit
+    multiplies with it."""
+    inside = [inner for statement in link[0].body for inner in walk(statement)]
+    calls = [n for n in inside if n.__class__ is ast.Call and call_name(n.func) == "Embedding"]
+    tables = [call for call in calls if call.args and getattr(call.args[0], "id", "") == key]
+    reads = sum(getattr(n, "id", "") == key for n in inside)
+    shared = any(getattr(n, "attr", "") == "weight" for n in walk(link[1][0]))
+    return bool(tables) and len(tables) == reads and not shared
 
 
 def _is_never_default(scene: AnyScene, link: Link, key: str) -> bool:

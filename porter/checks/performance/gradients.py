@@ -22,7 +22,7 @@ def of_total(link: Link) -> str:
     if call_name(call.func) in ("sum", "max") and not _is_measured(call):
         return ""
     taken = {n.id for head in _heads(loop[0]) for n in walk(head.target) if n.__class__ is ast.Name}
-    if not any(_is_gradient(n, taken, loop[0]) for n in walk(call)):
+    if not any(_is_gradient(n, taken, loop[0]) for n in walk(call)) or _is_distance(call, taken):
         return ""
     if loop[0].__class__ is ast.For:
         why = _added_up(call, link, loop[0], taken)
@@ -44,6 +44,15 @@ def _is_measured(call: Node) -> bool:
         if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
             return True
     return False
+
+
+def _is_distance(call: Node, taken: set[str]) -> bool:
+    """`((gx - gy) ** 2).sum()` of two that the loop takes: how far two sets of gradients lie apart, which is a loss."""
+    differences = (n for n in walk(call) if n.__class__ is ast.BinOp and n.op.__class__ is ast.Sub)
+    return any(
+        all(any(getattr(n, "id", "") in taken for n in walk(side)) for side in (node.left, node.right))
+        for node in differences
+    )
 
 
 def _heads(loop: Node) -> list[Node]:
