@@ -96,7 +96,7 @@ def _is_handed_on(file: File, link: Link, told_lines: set[int]) -> bool:
         return False
     uses = [node for node in walk(function[0]) if node.__class__ is ast.Name and node.id == name]
     handed = [node.value for node in walk(function[0]) if node.__class__ is ast.keyword and node.arg == name]
-    told = (compared[0] for compared in file.buckets[ast.Compare] if compared[0].lineno in told_lines)
+    told = (compared[0] for compared in file.buckets.get(ast.Compare, ()) if compared[0].lineno in told_lines)
     sides = ({*map(_spelled, (node.left, *node.comparators))} for node in told)
     return bool(uses) and all(use in handed for use in uses) and any({name, link[0].value} <= side for side in sides)
 

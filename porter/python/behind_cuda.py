@@ -83,7 +83,7 @@ def _guarded(file: File) -> set[Span]:
 def _questions(file: File) -> Iterator[tuple[Link, Link]]:
     """`x.is_cuda`, and `"cuda"` that a device type is compared with: with the condition that they are."""
     yield from ((link, link) for link in file.buckets[ast.Attribute] if link[0].attr == "is_cuda")
-    for link in file.buckets[ast.Compare]:
+    for link in file.buckets.get(ast.Compare, ()):
         if len(link[0].ops) != 1 or not isinstance(link[0].ops[0], (ast.Eq, ast.NotEq)):
             continue
         sides = (link[0].left, link[0].comparators[0])
@@ -135,7 +135,12 @@ def _compiling(file: File) -> set[Span]:
 def _after_answers(file: File, guarded: set[Span]) -> set[Span]:
     """The lines behind calls of functions that say yes only in guarded lines, and no with False or nothing elsewhere."""
     known = sorted(guarded)
-    asking = {link[0].name for kind in FUNCTIONS[:2] for link in file.buckets[kind] if _says_no_to_npus(link[0], known)}
+    asking = {
+        link[0].name
+        for kind in FUNCTIONS[:2]
+        for link in file.buckets.get(kind, ())
+        if _says_no_to_npus(link[0], known)
+    }
     calls = (link for link in file.buckets[ast.Call] if getattr(link[0].func, "id", "") in asking)
     return {span for link in calls for span in _spans(link, True)}
 

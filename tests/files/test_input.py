@@ -256,6 +256,7 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/checkpoint/archive.py": "members of a zip file that the reader opened",
     "porter/checkpoint/torch_files.py": "members of a tar file that the reader opened",
     "porter/checkpoint/values.py": "maps a file that the reader opened",
+    "porter/project/shipped_files.py": "a member of a zip file that the reader opened",
     "porter/fleet/archive.py": "unpacks an archive in the process of its repository, which has a time and a memory of its own",
     "porter/fleet/download.py": "writes what it fetches",
     "porter/fleet/folder.py": "porter's own results",

@@ -25,8 +25,10 @@ class ChannelsLast(Rule):
             return None  # a name of the program's own, ported where it is given its value
         values = (("old", file.text(original)),)
         test = self._chosen_by(original, file) if new is not None else None
-        if test is not None:  # the edit would leave two equal values to choose from
-            return Hit(original, "chosen", values=values, severity="note" if _is_off(test, file) else None)
+        if test is not None and _is_off(
+            test, file
+        ):  # the edit would leave two equal values, for an option that nobody sets
+            return Hit(original, "chosen", values=values, severity="note")
         argument = file.around.argument(original)
         if argument is None:
             if self._compared(original, file):
