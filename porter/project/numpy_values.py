@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from porter.project.bound_values import At, Bound, argument, fits, has_starred, position
 from porter.project.imports import imports_name
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 from porter.python.walks import walk
+from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
 Place = tuple[str, str]  # (path, function or class at the top of the file in which numpy computes; "" for none)
@@ -17,6 +19,7 @@ Place = tuple[str, str]  # (path, function or class at the top of the file in wh
 Keys = tuple[object, ...]
 Values = list[tuple[Node, At]]
 
+_DEFINED = lazy(rb"def (\w+)\(")
 _NUMBERS = frozenset({"random", "size", "ndim", "shape"})  # what numpy answers with numbers of Python
 _PLAIN = frozenset({"float", "int", "item", "tolist"})  # what makes a number of Python
 _DEEP = 10  # steps from where a value is used to where it is computed
@@ -134,7 +137,16 @@ class NumpyValues:
         return any(((one,), name) in bound or position(one, name) is not None for one in at.functions)
 
     def _defining(self, name: str) -> list[str]:
-        return self._with(b"def %s(" % name.encode())
+        return self._definitions.get(name.encode(), [])
+
+    @cached_property
+    def _definitions(self) -> dict[bytes, list[str]]:
+        """By the name of a function, the files that define one: each text is read once, and not once for each name."""
+        found: dict[bytes, list[str]] = {}
+        for path, data in self.texts.items():
+            for name in sorted(set(_DEFINED.findall(data))):
+                found.setdefault(name, []).append(path)
+        return found
 
     def _with(self, mark: bytes) -> list[str]:
         if mark not in self._marked:
