@@ -118,7 +118,9 @@ class Receivers:
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
             if func.attr == "numpy" and self._given is _OF_TENSORS_ALONE:
-                return OTHER  # `boxes.cpu().numpy()` is an array; who asks for waits goes on from it: `.numpy().tolist()`
+                return (
+                    OTHER  # `boxes.cpu().numpy()` is an array; who asks for waits goes on from it: `.numpy().tolist()`
+                )
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base  # a method of an array gives no tensor
             shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has such methods, too
