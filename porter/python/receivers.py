@@ -75,9 +75,17 @@ class Receivers:
 
     def is_surely_torch(self, link: Link) -> bool:
         """Whether an expression is of torch. An array of numpy is never taken for a tensor here."""
+        return self._told_apart(link) == TORCH
+
+    def is_array(self, link: Link) -> bool:
+        """Whether an expression is of numpy or another library: `boxes[:, 0]`, where `boxes` is `x.cpu().numpy()`."""
+        return self._told_apart(link) == OTHER
+
+    def _told_apart(self, link: Link) -> str:
+        """The kind of an expression, where tensors and arrays differ."""
         self._given = _OF_TENSORS_ALONE
         try:
-            return self.kind(link) == TORCH
+            return self.kind(link)
         finally:
             self._given = _TENSOR_METHODS
 
