@@ -40,8 +40,12 @@ def _class_around(link: Link) -> Node:
 
 def _all_hold(scene: AnyScene, bound: list[Link], kind: Any) -> bool:
     """Whether every value is of this kind, but for `it = None` before there is one."""
-    filled = [b for b in bound if getattr(_value(b), "value", b) is not None]
+    filled = [b for b in bound if not _is_none(_value(b))]
     return bool(filled) and all(_holds(scene, b, kind) for b in filled)
+
+
+def _is_none(node: Node) -> bool:
+    return node.__class__ is ast.Constant and node.value is None
 
 
 def _holds(scene: AnyScene, bound: Link, kind: Any) -> bool:
@@ -92,8 +96,8 @@ def _makes_several(scene: AnyScene, node: Node, link: Link) -> bool:
     """`[iter(loader) for loader in loaders]`, `{"train": iter(loader)}`"""
     if node.__class__ in (ast.ListComp, ast.DictComp):
         return _makes(scene, node.elt if node.__class__ is ast.ListComp else node.value, link)
-    items = node.elts if node.__class__ in (ast.List, ast.Tuple) else getattr(node, "values", ())
-    return isinstance(items, list) and bool(items) and all(_makes(scene, item, link) for item in items)
+    items = node.values if node.__class__ is ast.Dict else getattr(node, "elts", ())
+    return bool(items) and all(_makes(scene, item, link) for item in items)
 
 
 def _is_loader(scene: AnyScene, node: Node, link: Link) -> bool:
