@@ -10,7 +10,8 @@ from porter.regex import lazy
 from porter.rulebook.table import hints
 
 _FRAMEWORKS = hints("another-framework")
-_ASKS = lazy(r"(?i)(?<![a-z])version|hasattr")
+# a condition that asks for the version of a package; `args.version` is one of the program's own
+_ASKS = lazy(r"(?i)__version__|version_info|hasattr|(?:torch|vision|pil|pillow|transformers)_?version|\bversion[.(]")
 
 
 def matters(file: RuleFile) -> bool:
