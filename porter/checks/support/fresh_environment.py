@@ -11,7 +11,9 @@ from porter.rulebook.table import hints
 
 _FRAMEWORKS = hints("another-framework")
 # a condition that asks for the version of a package; `args.version` is one of the program's own
-_ASKS = lazy(r"(?i)__version__|version_info|hasattr|(?:torch|vision|pil|pillow|transformers)_?version|\bversion[.(]")
+_ASKS = lazy(
+    r"(?i)__version__|version_info|hasattr|(?:torch|vision|pil|pillow|transformers)_?version|(?<![.\w])version[.(]"
+)
 
 
 def matters(file: RuleFile) -> bool:
