@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset({"iter", "enumerate", "zip", "map", "filter", "reversed"})
 
+_WITH_NEXT = frozenset({"tensorflow", "tensorflow_datasets", "nvidia", "mxnet"})  # libraries: nvidia.dali
+
 
 def is_iterator(scene: AnyScene, node: Node, link: Link) -> bool:
     """`iter(loader)`, or a name, an item of a list or an attribute of `self` that only such calls are kept in."""
@@ -73,8 +75,14 @@ def _makes(scene: AnyScene, node: Node, link: Link) -> bool:
         return (scene.names.resolve(node.func, link) or "").startswith("itertools.") or _yields(scene, node.func, link)
     if scene.names.bound(node.func.id) or not node.args:
         return False
-    # where the project has iterators that do have a `next`, what is iterated must be known
-    return node.func.id != "iter" or not scene.file.facts.once.own_next or _is_loader(scene, node.args[0], link)
+    # where there are iterators that do have a `next`, what is iterated must be known
+    return node.func.id != "iter" or not _may_have_next(scene) or _is_loader(scene, node.args[0], link)
+
+
+def _may_have_next(scene: AnyScene) -> bool:
+    """Whether the project, or a library that the file imports, has iterators with a method `next`."""
+    targets = (target for bindings in scene.names.imports.values() for target, _ in bindings)
+    return bool(scene.file.facts.once.own_next) or any(target.partition(".")[0] in _WITH_NEXT for target in targets)
 
 
 def _yields(scene: AnyScene, function: Node, link: Link) -> bool:
