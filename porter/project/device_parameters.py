@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from porter.python.index import FUNCTIONS, Node
@@ -14,17 +15,20 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _MOVES = lazy(rb"\.to\(self\.(?!(?:\w*_)?device\b)(\w+)[,)]")
-_GIVEN = lazy(rb"\b(\w+)=[\"']cuda(?::\d+)?[\"']")
+_GIVEN = rb"\b%s=[\"']cuda(?::\d+)?[\"']"
 
 
 def device_parameters(texts: Mapping[str, bytes], parse: Parse, kept: Remember = anew) -> tuple[tuple[str, str], ...]:
     """(class, parameter), sorted."""
-    given = {name.decode() for data in texts.values() if b"cuda" in data for name in _GIVEN.findall(data)}
-    if not given:
-        return ()
     moving = (data for data in texts.values() if b".to(self." in data and _MOVES.search(data))
-    found = (row for data in moving for row in rows_of(data, "moved to", (), partial(_rows, data, parse), kept))
-    return tuple(sorted({(owner, name) for owner, name in found if name in given}))
+    found = {row for data in moving for row in rows_of(data, "moved to", (), partial(_rows, data, parse), kept)}
+    given = {name for name in {name for _, name in found} if _is_given(name.encode(), texts.values())}
+    return tuple(sorted((owner, name) for owner, name in found if name in given))
+
+
+def _is_given(name: bytes, texts: Iterable[bytes]) -> bool:
+    pattern = re.compile(_GIVEN % name)
+    return any(name + b"=" in data and pattern.search(data) for data in texts)
 
 
 def _rows(data: bytes, parse: Parse) -> tuple[tuple[str, str], ...]:

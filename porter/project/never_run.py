@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from porter.project.meant_names import is_comment
 from porter.python.evidence import call_name, constant
+from porter.python.index import Node
 from porter.python.walks import walk
 from porter.regex import lazy
 from porter.spans import Span, span_of
@@ -64,13 +65,19 @@ def branches(tree: ast.Module) -> dict[Span, str]:
 def _of_module(tree: ast.Module, inside: Iterable[ast.AST], never: list[Span]) -> dict[str, bool]:
     """The names of a module that all statements which may run set to the same of True and False."""
     set_to: dict[str, set[object]] = {}
+    plain = set()
     for node in inside:
-        if isinstance(node, ast.Assign) and not any(first <= node.lineno <= last for first, last in never):
+        if isinstance(node, ast.Assign) and not _is_within(node, never):
             for target in node.targets:
                 set_to.setdefault(getattr(target, "id", ""), set()).add(constant(node.value))
+            plain.update(node.targets)
     known = {name: bool(*values) for name, values in set_to.items() if values in ({True}, {False})}
-    elsewhere = {name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names} if known else set()
-    return {name: value for name, value in known.items() if name not in elsewhere}
+    places = _set_in(tree) if known else {}  # in a loop, by a function, by another value
+    return {n: v for n, v in known.items() if all(p in plain or _is_within(p, never) for p in places.get(n, ()))}
+
+
+def _is_within(node: Node, spans: list[Span]) -> bool:
+    return any(first <= node.lineno <= last for first, last in spans)
 
 
 def _asks_for_old(test: ast.Compare) -> bool | None:
@@ -79,6 +86,8 @@ def _asks_for_old(test: ast.Compare) -> bool | None:
     if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         return None
     texts = [next((c for n in walk(side) if isinstance(c := constant(n), str)), "") for side in sides]
+    if not any(map(_OLD.match, texts)):
+        return None
     asked = [any(ast.unparse(n) == "torch.__version__" for n in walk(s) if isinstance(n, ast.Attribute)) for s in sides]
     of_torch = asked.index(True) if asked.count(True) == 1 else None
     if of_torch is None or not _OLD.match(texts[1 - of_torch]):

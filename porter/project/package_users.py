@@ -37,8 +37,7 @@ _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MUL
 _FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")  # the name of such a list
 LIMIT = 1_000_000  # bytes of a file that are read
 
-
-_AGED = ("Pillow", "pillow")  # packages whose later releases lack names that programs use
+_AGED = ("pillow",)  # packages whose later releases lack names that programs use
 
 
 def lists_of(
@@ -239,7 +238,7 @@ def asked_of_options(lists: Sequence[bytes], scripts: Sequence[bytes] = ()) -> t
     names = sorted({*_AGED, *(requirement.partition(">=")[0] for requirement in met)})
     found: set[tuple[str, str]] = set()
     # setup.cfg has sections of other tools, which list packages as well
-    lists = [_SECTION.sub(b"", data) for data in lists] if names else []
+    lists = [_SECTION.sub(b"", data).lower() for data in lists] if names else []
     for name in names:
         line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
         inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()

@@ -14,6 +14,7 @@ from porter.regex import lazy
 _TURNED = lazy(rb"\.t\(\)")
 _LARGEST = lazy(rb"=[ \t]*max\(\w+\)")  # maxk = max(topk)
 _NAMED = rb"\b(?:%s)\b[ \t]*(?:\(|as\b)"
+_HANDED = rb"partial\(\s*(?:\w+\.)*(?:%s)\b"  # what that gives is called by another name
 
 
 def single_rows(sources: Mapping[str, bytes], parse: Parse) -> tuple[str, ...]:
@@ -24,9 +25,13 @@ def single_rows(sources: Mapping[str, bytes], parse: Parse) -> tuple[str, ...]:
     found = {(path, made.name): place for path in turned for made, place in _takers(parse(sources[path]))}
     if not found:
         return ()
-    named = re.compile(_NAMED % b"|".join(sorted({re.escape(name.encode()) for _, name in found})))
-    callers = [data for _, data in sorted(sources.items()) if named.search(data)]
-    calls = [node for data in callers for node in _calls_or_aliases(parse(data), {name for _, name in found})]
+    names = {name for _, name in found}
+    saying = [data for _, data in sorted(sources.items()) if any(name.encode() in data for name in names)]
+    any_of = b"|".join(sorted(re.escape(name.encode()) for name in names))
+    if any(map(re.compile(_HANDED % any_of).search, saying)):
+        return ()
+    callers = filter(re.compile(_NAMED % any_of).search, saying)
+    calls = [node for data in callers for node in _calls_or_aliases(parse(data), names)]
     return tuple(f"{path}:{name}" for (path, name), place in found.items() if _all_single(calls, name, *place))
 
 
@@ -34,7 +39,8 @@ def _takers(tree: ast.Module | None) -> Iterator[tuple[ast.FunctionDef, tuple[in
     """Functions with the place and name of the parameter, and whether they ask for one row where it is not given."""
     for node in walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef):
-            parameters = [a.arg for a in node.args.args]
+            parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+            parameters = parameters[parameters[:1] in (["self"], ["cls"]) :]  # which no call of a method gives
             largest = {_largest_of(inner) for inner in walk(node)} & {*parameters}
             if len(largest) == 1:
                 (name,) = largest

@@ -186,10 +186,10 @@ class Uses:
         names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
         asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
         installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
-        texts = [self.text(path) for path in self._files if path.endswith((".md", ".rst"))]
-        if any(b"install" in text and installs.search(text) for text in texts):
-            return True
-        return any(map(_PUBLISHED.search, lists)) and not _is_of_another(lists, texts)
+        prose = [path for path in self._files if path.endswith((".md", ".rst"))]
+        if any(map(_PUBLISHED.search, lists)) and not _is_of_another(lists, map(self.text, prose)):
+            return True  # mostly without a look at the texts
+        return any(b"install" in text and installs.search(text) for text in map(self.text, prose))
 
     def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
         """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
@@ -268,11 +268,9 @@ class Uses:
 
 def _is_of_another(lists: Iterable[bytes], texts: Iterable[bytes]) -> bool:
     """Whether a package was copied with its description: that names a repository, and users clone another one."""
-    own, cloned = (
-        {name for text in several for name in pattern.findall(text)}
-        for several, pattern in ((lists, _URL), (texts, _CLONED))
-    )
-    return bool(own and cloned) and own.isdisjoint(cloned)
+    own = {name for text in lists for name in _URL.findall(text)}
+    cloned = {name for text in texts for name in _CLONED.findall(text)} if own else set()
+    return bool(cloned) and own.isdisjoint(cloned)
 
 
 def _says(text: bytes, words: Iterable[bytes]) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset({"iter", "enumerate", "zip", "map", "filter", "reversed"})
 
+_WITH_NEXT = frozenset({"tensorflow", "tensorflow_datasets", "nvidia", "mxnet"})  # libraries: nvidia.dali
+
 
 def is_iterator(scene: AnyScene, node: Node, link: Link) -> bool:
     """`iter(loader)`, or a name, an item of a list or an attribute of `self` that only such calls are kept in."""
@@ -40,8 +42,12 @@ def _class_around(link: Link) -> Node:
 
 def _all_hold(scene: AnyScene, bound: list[Link], kind: Any) -> bool:
     """Whether every value is of this kind, but for `it = None` before there is one."""
-    filled = [b for b in bound if getattr(_value(b), "value", b) is not None]
+    filled = [b for b in bound if not _is_none(_value(b))]
     return bool(filled) and all(_holds(scene, b, kind) for b in filled)
+
+
+def _is_none(node: Node) -> bool:
+    return node.__class__ is ast.Constant and node.value is None
 
 
 def _holds(scene: AnyScene, bound: Link, kind: Any) -> bool:
@@ -69,8 +75,14 @@ def _makes(scene: AnyScene, node: Node, link: Link) -> bool:
         return (scene.names.resolve(node.func, link) or "").startswith("itertools.") or _yields(scene, node.func, link)
     if scene.names.bound(node.func.id) or not node.args:
         return False
-    # where the project has iterators that do have a `next`, what is iterated must be known
-    return node.func.id != "iter" or not scene.file.facts.once.own_next or _is_loader(scene, node.args[0], link)
+    # where there are iterators that do have a `next`, what is iterated must be known
+    return node.func.id != "iter" or not _may_have_next(scene) or _is_loader(scene, node.args[0], link)
+
+
+def _may_have_next(scene: AnyScene) -> bool:
+    """Whether the project, or a library that the file imports, has iterators with a method `next`."""
+    targets = (target for bindings in scene.names.imports.values() for target, _ in bindings)
+    return bool(scene.file.facts.once.own_next) or any(target.partition(".")[0] in _WITH_NEXT for target in targets)
 
 
 def _yields(scene: AnyScene, function: Node, link: Link) -> bool:
@@ -92,8 +104,8 @@ def _makes_several(scene: AnyScene, node: Node, link: Link) -> bool:
     """`[iter(loader) for loader in loaders]`, `{"train": iter(loader)}`"""
     if node.__class__ in (ast.ListComp, ast.DictComp):
         return _makes(scene, node.elt if node.__class__ is ast.ListComp else node.value, link)
-    items = node.elts if node.__class__ in (ast.List, ast.Tuple) else getattr(node, "values", ())
-    return isinstance(items, list) and bool(items) and all(_makes(scene, item, link) for item in items)
+    items = node.values if node.__class__ is ast.Dict else getattr(node, "elts", ())
+    return bool(items) and all(_makes(scene, item, link) for item in items)
 
 
 def _is_loader(scene: AnyScene, node: Node, link: Link) -> bool:

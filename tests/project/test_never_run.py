@@ -205,6 +205,8 @@ def test_paths_that_are_never_dropped(tmp_path: Path, monkeypatch, more: dict[st
         (f"if {OLD}:\n    use_apex = True\nelse:\n    use_apex = True\n", True),
         (f"if {OLD.replace('1.6', '2.1')}:\n    use_apex = True\n", True),
         (f"if {OLD}:\n    use_apex = True\n\ndef switch():\n    global use_apex\n    use_apex = True\n", True),
+        (f"if {OLD}:\n    use_apex = True\nuse_apex, level = (True, 1)\n", True),
+        (f"if {OLD}:\n    use_apex = True\nuse_apex: bool = True\n", True),
     ],
 )
 def test_a_name_of_the_module_that_only_an_old_torch_sets(tmp_path: Path, monkeypatch, head: str, told: bool) -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 from rules_samples import API, RULE, VARIABLE
 
+from porter.checks.support.numpy_names import NumpyNames
 from porter.rulebook.errors import RuleError
 from porter.rulebook.gate import GATE, opening
 from porter.rulebook.opening import KINDS
@@ -120,3 +121,25 @@ def test_all_names_that_python_moved_open_the_gate(code):
     for name in hints("moved-to-collections-abc"):
         assert GATE.search(code.format(name).encode()), name
     assert not GATE.search(code.format("OrderedDict").encode())
+
+
+@pytest.mark.parametrize("name", sorted(NumpyNames.references))
+def test_all_names_that_numpy_removed_open_the_gate(name):
+    assert GATE.search(name.replace("numpy.", "np.").encode())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from transformers import {}AdamW\n",
+        "from transformers import (\n    {}AdamW,\n)\n",
+        "x = transformers.{}AdamW(x)\n",
+        "from torchvision.transforms import (\n    {}Scale,\n)\n",
+    ],
+)
+def test_an_old_name_opens_the_gate(code):
+    assert GATE.search(code.format("").encode()) and not GATE.search(code.format("My").encode())
+
+
+def test_an_optimizer_of_another_library_does_not_open_the_gate():
+    assert not GATE.search(b"optimizer = dict(type='AdamW')\n")

@@ -25,9 +25,8 @@ class ChannelsLast(Rule):
             return None  # a name of the program's own, ported where it is given its value
         values = (("old", file.text(original)),)
         test = self._chosen_by(original, file) if new is not None else None
-        if test is not None and _is_off(
-            test, file
-        ):  # the edit would leave two equal values, for an option that nobody sets
+        # the edit would leave two equal values, for an option that nobody sets
+        if test is not None and _is_off(test, file):
             return Hit(original, "chosen", values=values, severity="note")
         argument = file.around.argument(original)
         if argument is None:
@@ -52,15 +51,15 @@ class ChannelsLast(Rule):
 
     @staticmethod
     def _chosen_by(original: cst.Attribute | cst.Name, file: RuleFile) -> ast.expr | None:
-        """The condition of `torch.channels_last if self.channels_last else torch.contiguous_format`."""
+        """The condition of `torch.channels_last if self.channels_last else torch.contiguous_format`, which asks for this format."""
         link = file.link(original)
         while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
             link = link[1]
         choice: Node = link[1][0] if link is not None and link[1] is not None else None
-        if link is None or choice.__class__ is not ast.IfExp or link[0] is choice.test:
+        if link is None or choice.__class__ is not ast.IfExp or link[0] is not choice.body:
             return None
-        other = choice.orelse if link[0] is choice.body else choice.body
-        test: ast.expr | None = choice.test if file.names.resolve(other, link[1]) == f"torch.{CONTIGUOUS}" else None
+        is_other = file.names.resolve(choice.orelse, link[1]) == f"torch.{CONTIGUOUS}"
+        test: ast.expr | None = choice.test if is_other else None
         return test
 
     @staticmethod

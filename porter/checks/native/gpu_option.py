@@ -21,7 +21,7 @@ class GpuOption(Rule):
     text = (
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb", "tf32"),
         *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "dynamo_backend"),
-        "Reader",
+        r"Reader\((?:[^()]|\([^()]*\))*?\bgpu[ \t]*=",
     )
 
     def __init__(self, tables: Tables) -> None:

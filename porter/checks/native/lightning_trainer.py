@@ -70,7 +70,7 @@ def _started_on_gloo(strategy: cst.BaseExpression | None) -> list[Hit]:
 
 def _mixed(precision: cst.BaseExpression | None, file: RuleFile) -> list[Hit]:
     """`precision=16`, and `precision=args.precision`, which may be that."""
-    if precision is None:
+    if precision is None or file.text(precision) == "None":
         return []
     is_written = isinstance(precision, (cst.Integer, cst.SimpleString))
     if is_written and file.text(precision).strip("'\"") not in MIXED:

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from porter.checks.device.import_parts import Alias, renamed
-from porter.checks.support.fresh_environment import matters
+from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.checks.support.jitter import JITTER, is_called
-from porter.engine.nodes import chain, dotted
+from porter.engine.nodes import chain, dotted, imported
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -42,10 +42,14 @@ class ImageNames(Rule):
     ) -> Answer:
         if not matters(file) or file.source.says(_THOUGHT):
             return None
+        is_import = isinstance(original, (cst.Import, cst.ImportFrom))
+        place = original.func if isinstance(original, cst.Call) else original
+        if is_chosen(file.scene.link_to(file.statement) if is_import else file.link(place)):
+            return None
         if isinstance(original, cst.Call):
             return Hit(original.func, "jitter") if is_called(file, original) else None
         if isinstance(original, cst.Import):
-            gone = next((name for alias in original.names if (name := ".".join(chain(alias.name))) in _MODULES), None)
+            gone = next((name for name in imported(original) if name in _MODULES), None)
             return _module(original, None, gone, file) if gone and not file.imported.import_guard() else None
         if isinstance(original, cst.ImportFrom):
             return _statement(original, updated, file)
@@ -67,21 +71,21 @@ def _renamed(original: Any, new: Any, name: str, file: RuleFile) -> Hit:
     library = "Pillow 10" if is_filter else "torchvision 0.12"
     values = (("new", _NEW[name]), ("old", name.rpartition(".")[2]), ("version", library))
     # where the project holds on to an older Pillow, nothing stops
-    is_held = is_filter and (file.facts.lists.below("pillow>=10") or file.facts.lists.below("Pillow>=10"))
+    is_held = is_filter and file.facts.lists.below("pillow>=10")
     return Hit(original, "gone", new=new, safe=True, values=values, severity="note" if is_held else None)
 
 
 def _statement(original: cst.ImportFrom, updated: cst.ImportFrom, file: RuleFile) -> Hit | None:
-    if original.relative or original.module is None or isinstance(original.names, cst.ImportStar):
+    if original.relative or original.module is None:
         return None
-    module = ".".join(chain(original.module))
-    names = [f"{module}.{alias.name.value}" for alias in original.names]
+    module, is_star = ".".join(chain(original.module)), isinstance(original.names, cst.ImportStar)
+    names = [] if is_star else imported(original)
     gone = next((name for name in (module, *names) if name in _MODULES), None)
     if gone is None and not any(name in _NEW or name in _URLS for name in names) or file.imported.import_guard():
         return None
     if gone is not None:
         new, moved, _ = _MODULES[gone]
-        is_all = gone == module and moved.issuperset(str(alias.name.value) for alias in original.names)
+        is_all = gone == module and not is_star and moved.issuperset(name.rpartition(".")[2] for name in names)
         return _module(original, updated.with_changes(module=dotted(new)) if is_all else None, gone, file)
     if urls := next((name for name in names if name in _URLS), None):
         return Hit(original, "urls", values=(("old", urls), (TOGETHER, "urls")))

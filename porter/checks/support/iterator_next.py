@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any
 
-from porter.checks.support.fresh_environment import matters
+from porter.checks.support.fresh_environment import is_caught, matters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.index import ancestors
 from porter.regex import lazy
 from porter.training.iterators import is_iterator
 
@@ -25,12 +23,6 @@ def _is_asked(scene: Scene, link: Link) -> bool:
     return not call.args and not call.keywords and is_iterator(scene, link[0].value, link)
 
 
-def _is_caught(link: Link) -> bool:
-    """`try: it.next()`, `except AttributeError:`"""
-    handlers = [h for a in ancestors(link) if a[0].__class__ is ast.Try for h in a[0].handlers]
-    return any(h.type is not None and "AttributeError" in ast.unparse(h.type) for h in handlers)
-
-
 class IteratorNext(Rule):
     code = "PRT714"
     methods = {"next"}
@@ -45,8 +37,14 @@ class IteratorNext(Rule):
             or not isinstance(original.func, cst.Attribute)
         ):
             return None
-        if file.source.says(_ASKED) or _is_caught(link):
+        if file.source.says(_ASKED) or is_caught(link):
             return None
-        new = cst.Call(cst.Name("next"), [cst.Arg(updated.func.value)], lpar=updated.lpar, rpar=updated.rpar)
+        asked = updated.func.value
+        # `return(it).next()`: the parentheses stay where they are
+        lpar, rpar = [*updated.lpar, *asked.lpar], [*asked.rpar, *updated.rpar]
+        new = cst.Call(cst.Name("next"), [cst.Arg(asked.with_changes(lpar=[], rpar=[]))], lpar=lpar, rpar=rpar)
         values = (("name", file.text(original.func.value)),)
-        return Hit(original.func, "default", new=None if file.names.bound("next") else new, safe=True, values=values)
+        is_whole = "#" not in cst.Module([]).code_for_node(original.func.dot) and not file.names.bound(
+            "next"
+        )  # comments are for a person to keep
+        return Hit(original.func, "default", new=new if is_whole else None, safe=True, values=values)

@@ -48,27 +48,32 @@ class LoadingKeywords(Rule):
         # where the project holds on to an older transformers, nothing stops
         if release(file.session.catalogue.torch) < _TORCH or file.facts.lists.below("transformers>=5"):
             return None
-        for index, arg in enumerate(original.args):
-            word = arg.keyword.value if arg.keyword else ""
-            if word in _KEYWORDS and file.text(arg.value) != "True":  # what is True has to go for another reason
-                is_off = file.text(arg.value) == "False"
-                return self._told(arg, word, _without(updated, index) if is_off else None, is_off=is_off)
-            call: ast.Call = link[1][0]
-            stars = [k.value for k in call.keywords if k.arg is None] if arg.star == "**" else []
-            if words := [word for value in stars for word in _spread(scene, value, link)]:
-                return self._told(arg, words[0], None, is_off=False)
+        # what is True has to go for another reason
+        given = [a for a in original.args if _word(a) in _KEYWORDS and file.text(a.value) != "True"]
+        off = [a for a in given if file.text(a.value) == "False"]
+        new = _without(original, updated, off)
+        stars = [a for a in original.args if a.star == "**"]
+        spread = zip(stars, (k.value for k in link[1][0].keywords if k.arg is None), strict=True)
+        found = [(a, _word(a)) for a in given] + [
+            (a, words[0]) for a, v in spread if (words := _spread(scene, v, link))
+        ]
+        return [
+            Hit(a, "off", new=new, safe=True, values=(("name", word),))
+            if a in off
+            else Hit(a, "chosen", values=(("name", word),))
+            for a, word in found
+        ]
+
+
+def _word(arg: cst.Arg) -> str:
+    return arg.keyword.value if arg.keyword else ""
+
+
+def _without(original: cst.Call, updated: cst.Call, off: list[cst.Arg]) -> cst.Call | None:
+    """The call without these arguments; None where a comment goes with one, which is for a person to keep."""
+    if any("#" in cst.Module([]).code_for_node(arg) for arg in off):
         return None
-
-    @staticmethod
-    def _told(arg: cst.Arg, word: str, new: cst.Call | None, *, is_off: bool) -> Hit:
-        values = (("name", word),)
-        return Hit(arg, "off" if is_off else "chosen", new=new, safe=True, values=values)
-
-
-def _without(call: cst.Call, index: int) -> cst.Call | None:
-    if "#" in cst.Module([]).code_for_node(call.args[index]):
-        return None  # a comment is for a person to keep
-    args = [a for n, a in enumerate(call.args) if n != index]
-    if index == len(args) and args:
-        args[-1] = args[-1].with_changes(comma=call.args[index].comma)
-    return call.with_changes(args=args)
+    args = [new for new, arg in zip(updated.args, original.args, strict=True) if arg not in off]
+    if args and original.args[-1] in off:
+        args[-1] = args[-1].with_changes(comma=updated.args[-1].comma)
+    return updated.with_changes(args=args)

@@ -33,7 +33,7 @@ class ScalarIndexed(Rule):
                 return None
         elif not is_loss(file.text(value), name, file):
             return None
-        new = cst.Call(cst.Attribute(value, cst.Name("item")))
+        new = _item(value, original)
         values = (("new", f"{file.text(value)}.item()"), ("old", file.text(original)))
         return Hit(original, "found", new=new, values=values)
 
@@ -47,7 +47,11 @@ class ScalarIndexed(Rule):
             return None
         text = file.text(call.func)
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
-        return Hit(original, "found", new=cst.Call(cst.Attribute(call, cst.Name("item"))), values=values)
+        return Hit(original, "found", new=_item(call, original), values=values)
+
+
+def _item(value: cst.BaseExpression, original: cst.Subscript) -> cst.Call:
+    return cst.Call(cst.Attribute(value, cst.Name("item")), lpar=original.lpar, rpar=original.rpar)
 
 
 def _is_first(node: cst.Subscript) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.support.fresh_environment import matters
+from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -16,6 +16,8 @@ class TransformersNames(Rule):
     references = _GONE
     nodes = ("ImportFrom",)
     text = r"AdamW\b"
+    # most files import torch's
+    only = staticmethod(lambda _, link: (link[0].module or "").startswith("transformers"))
 
     def visit(
         self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: cst.CSTNode, file: RuleFile
@@ -25,7 +27,9 @@ class TransformersNames(Rule):
             return None
         if isinstance(original, cst.ImportFrom):
             is_gone = not _GONE.isdisjoint(imported(original)) and not file.imported.import_guard()
-            return Hit(original, "default") if is_gone else None
+            return Hit(original, "default") if is_gone and not is_chosen(file.scene.link_to(file.statement)) else None
         if isinstance(original, cst.Name) or not file.around.is_read(original) or file.imported.optional(original):
             return None  # the import answers for its names
+        if is_chosen(file.link(original)):
+            return None
         return Hit(original, "default")
