@@ -131,7 +131,7 @@ def _speaks(text: bytes) -> bool:
 
 def _is_of_others(text: bytes) -> bool:
     """Whether a file is of another framework."""
-    return _OTHERS.search(text) is not None and b"torch" not in text
+    return b"torch" not in text and _OTHERS.search(text) is not None
 
 
 def _shows(text: bytes) -> bool:
