@@ -34,10 +34,8 @@ def _listed(value: str | list[str]) -> list[str]:
 
 class _Joined:
     def __init__(self) -> None:
-        self.tables: dict[str, Any] = {
-            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options", "hints")
-        }
-        self.tables |= {"wheels": {}, "backports": {}}
+        by_name = "rules moves variables parameters packages options hints wheels backports"
+        self.tables: dict[str, Any] = {key: {} for key in by_name.split()}
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
             key: {}

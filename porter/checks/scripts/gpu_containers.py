@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from porter.engine.rule import Hit, TextRule
 from porter.regex import lazy
+from porter.spans import Span, outermost
 from porter.text.document import Document
 from porter.text.shells.images import is_cuda_image
 from porter.text.shells.programs import PROGRAM, WRAPPERS
@@ -69,11 +70,15 @@ class GpuContainers(TextRule):
         yield from _held(script)
 
 
-def gpu_containers(script: Script) -> Iterator[tuple[Command, Word | None]]:
-    """What starts a container that is given GPUs, or whose image is made for them, and the value of its `--gpus`."""
-    for container in filter(None, map(_container, script.commands)):
-        if container.is_given_gpus():
-            yield container.command, next((option.last for option in container.options("--gpus")), None)
+def gpu_containers(script: Script) -> tuple[list[Span], list[Span]]:
+    """Where containers are started that are given GPUs, or whose image is made for them, and the values of `--gpus`."""
+    found = [c for c in map(_container, script.commands) if c and c.is_given_gpus()]
+    values = (option.last for container in found for option in container.options("--gpus"))
+    return _spans(container.command for container in found), _spans(values)
+
+
+def _spans(parts: Iterable[Command | Word]) -> list[Span]:
+    return outermost((part.start, part.end - 1) for part in parts)
 
 
 def _container(command: Command) -> Container | None:

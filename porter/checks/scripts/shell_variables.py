@@ -17,7 +17,7 @@ from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.rulebook.table import Tables, Variable, hints
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
-from porter.spans import outermost, span_of
+from porter.spans import span_of
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
@@ -28,8 +28,7 @@ _GIVEN = lazy(r"=([\w.,:+-]*)(?![^\s\"';|&)])")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
-# they look for the name as a text, or show it
-QUIET = hints("says-a-text")
+QUIET = hints("says-a-text")  # they look for the name as a text, or show it
 _SHOWN = 8  # names in a message
 _SAYS, _CHOOSES = frozenset({"echo", "printf"}), frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
@@ -64,9 +63,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
-    alone, containers = gpus_alone(script), [*gpu_containers(script)]
-    commands = outermost((command.start, command.end - 1) for command, _ in containers)
-    cards = outermost((word.start, word.end - 1) for _, word in containers if word)
+    alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
     for name, places in sorted(by_name.items()):
@@ -96,10 +93,9 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 continue
             choice = next((p for p in places if span_of(p.start, cards)), None) if row.to in _CHOOSES else None
             if choice:
-                told = named(new=row.to, old=name)
-                yield Hit((choice.start, choice.end), "container", code="PRT801", values=told)
+                yield Hit((choice.start, choice.end), "container", code="PRT801", values=named(new=row.to, old=name))
                 continue
-            inside = name in written or any(span_of(p.start, commands) for p in places)
+            inside = name in written or any(span_of(p.start, containers) for p in places)
             hits = _renamed(name, row, places, safe and not inside)
             yield from _beside(script, hits, row, places) if document.session.target.style == "portable" else hits
     yield from _unknown(unknown)
