@@ -24,7 +24,7 @@ def chooser(tree: ast.Module | None, line: int, home: str, saying: Saying) -> st
     if files is None:
         return ""
     called = re.compile(
-        rb"(?<!def )\b%s\((?:[^()\n]|\([^()\n]*\)|\n[ \t]*)*\)((?:[^\n]*\n){1,%d})"
+        rb"(?<!def )\b%s\((?:[^()]|\([^()\n]*\))*\)((?:[^\n]*\n){1,%d})"
         % (re.escape(around[0].name.encode()), _NEAR + 1)
     )
     first, named = "", re.compile(rb"(?<!def )\b%s\(" % re.escape(around[0].name.encode()))
