@@ -1,4 +1,4 @@
-"""Runs of lines of a file, none inside another: in which of them does a line stand?"""
+"""Runs of lines of a file, or of its characters, none inside another: in which of them does one stand?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-Span = tuple[int, int]  # the first and the last line
+Span = tuple[int, int]  # the first and the last one
 _first = itemgetter(0)
 
 

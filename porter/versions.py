@@ -108,6 +108,13 @@ def reaches(spec: str, least: str) -> bool:
     return any(allows(spec, text) for text in (least, _LATEST, *(".".join(map(str, numbers)) for numbers in later)))
 
 
+def reaches_below(spec: str, end: str) -> bool:
+    """Whether a requirement takes a version before this one."""
+    bounds = [(0, 0, 0), *((*numbers, 0, 0)[:3] for _, numbers in limits(spec))]
+    later = [(major, minor, patch + more) for major, minor, patch in bounds for more in (0, 1)]
+    return any(numbers < release(end, 3) and allows(spec, ".".join(map(str, numbers))) for numbers in later)
+
+
 @lru_cache(maxsize=4)
 def _specifiers(spec: str) -> SpecifierSet:
     from packaging.specifiers import SpecifierSet

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from porter.versions import allows, base, begins, limits, parse, pinned, reaches, release
+from porter.versions import allows, base, begins, limits, parse, pinned, reaches, reaches_below, release
 
 NONE = ["", " ", "newest", "torch2.7", "*", ".", "1..2", "2.7..1", "-1", "²", "٣.1", "\x00", "\ud800", "v", "rc1"]
 READ = {
@@ -156,3 +156,21 @@ def test_packaging_is_imported_where_there_is_a_version_to_read():
         "assert 'packaging.version' in sys.modules and 'packaging.specifiers' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "below"),
+    [
+        ("==0.8", False),
+        (">=0.7", False),
+        ("~=0.7", False),
+        ("==0.6", True),
+        (">=0.6", True),
+        (">0.6,<0.8", True),
+        ("<1", True),
+        ("!=0.8", True),
+        ("==1.0,<0.5", False),
+    ],
+)
+def test_below(spec, below):
+    assert reaches_below(spec, "0.7") is below

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError, check_choice
@@ -20,7 +21,8 @@ def report(
 ) -> int:
     outputs = _outputs(output, file)
     check_choice("--format", format or None, KINDS)
-    document = spoken(read(file), lang)
+    with _intact(file):
+        document = spoken(read(file), lang)
     if verified:
         if "html" not in (format, *(kind for _, kind in outputs)):
             raise UserError(
@@ -31,20 +33,27 @@ def report(
         from porter.verify.result import read as read_run
 
         run = read_run(verified)
-    try:
+    with _intact(file):
         page = joined(document, run) if verified else document
         texts = [(name, render_document(page if kind == "html" else document, kind)) for name, kind in outputs]
         if format or not outputs:
             show_bytes(render_document(page if format == "html" else document, format or "markdown"))
+    for name, text in texts:
+        write_text(name, text)
+    return OK
+
+
+@contextmanager
+def _intact(file: str) -> Iterator[None]:
+    """Says of a report that lacks something that it does, instead of an error inside porter."""
+    try:
+        yield
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         raise UserError(
             f"{file}: damaged, or of another version ({why}); write it anew",
             f"{file}：文件损坏或版本不同（{why}）；请重新生成",
         ) from None
-    for name, text in texts:
-        write_text(name, text)
-    return OK
 
 
 def _outputs(output: Sequence[str] | None, file: str) -> list[tuple[str, str]]:
@@ -72,7 +81,11 @@ def diff(before: str, after: str, output: Sequence[str] | None, format: str | No
     check_choice("--format", format, ("text", "json"))
     outputs = _outputs(output, after)
     second = read(after)
-    first, second = (spoken(document, lang or second["language"]) for document in (read(before), second))
+    lang = lang or second["language"]
+    with _intact(before):
+        first = spoken(read(before), lang)
+    with _intact(after):
+        second = spoken(second, lang)
     show_bytes(render(compare(first, second), second["language"], format or "text"))
     if outputs:
         made = of_documents(first, os.path.basename(before), second)

@@ -11,7 +11,6 @@ _TESTS = lazy(r"tests?(?:[_-]|$)")
 _HAS_TESTS = lazy(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test|TestCase|\b(?:unittest|pytest|doctest)\b")
 # of a program with options, which calls what evaluates a model `test(args)`
 _HAS_PLAIN_TESTS = lazy(rb"(?m)^[ \t]*def[ \t]+test\w*\([ \t]*\)|TestCase|\b(?:unittest|pytest|doctest)\b")
-_OPTIONS = lazy(rb"\bArgumentParser\(")
 SIDE = lazy(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
 
 
@@ -24,7 +23,7 @@ def is_tested(path: str, text: bytes) -> bool:
     """The same, with the text: what is only called so and is a program without tests, `net_test.py`, evaluates a model."""
     if not is_test(path):
         return False
-    has_options = _OPTIONS.search(text) is not None
+    has_options = b"ArgumentParser(" in text
     is_called_so = not any(map(_TESTS.match, path.split("/")[:-1])) and (has_options or b"__main__" in text)
     return not is_called_so or (_HAS_PLAIN_TESTS if has_options else _HAS_TESTS).search(text) is not None
 

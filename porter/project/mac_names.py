@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
-_MPS = (
-    "Event device_count empty_cache get_rng_state is_available manual_seed seed set_per_process_memory_fraction"
-    " set_rng_state synchronize"
-)
-_ELSEWHERE = "current_device current_stream nvtx set_device set_stream"  # which the style does not ask of a module
+_ELSEWHERE = "current_device|current_stream|nvtx|set_device|set_stream"  # which the style does not ask of a module
 _USED = lazy(
     rb"(?m)^[^#\n]*?\b(?:from[ \t]+torch\.cuda[ \t]+import\b|(?:torch\.cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
-    % b"|".join(f"{_MPS} {_ELSEWHERE}".encode().split())
+    % f"{any_of('of-macs')}|{_ELSEWHERE}".encode()
 )
 
 

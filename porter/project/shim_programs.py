@@ -96,7 +96,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     called = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
     apart = [path for path in speaking - under - beside if not _is_of_others(own[path])]
     unnamed = (path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called)
-    alone = sorted(path for path in unnamed if not reached([path], project.files).isdisjoint(loading))
+    alone = sorted(p for p in unnamed if p in loading or not reached([p], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
     reach |= {path: reached([path], project.files) for path in workers}
@@ -131,7 +131,7 @@ def _speaks(text: bytes) -> bool:
 
 def _is_of_others(text: bytes) -> bool:
     """Whether a file is of another framework."""
-    return _OTHERS.search(text) is not None and b"torch" not in text
+    return b"torch" not in text and _OTHERS.search(text) is not None
 
 
 def _shows(text: bytes) -> bool:

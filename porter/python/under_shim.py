@@ -18,6 +18,7 @@ import libcst as cst
 
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, named
+from porter.python.blocks import once_for_file
 from porter.python.compared import both_sides, is_compared, is_key, is_torchs
 from porter.python.evidence import call_name
 from porter.python.index import Link
@@ -37,7 +38,7 @@ _ASIDE = ("tested", "refused")  # what they say of a place holds whatever ports 
 
 def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
     """What the style shim makes of the answer of a rule."""
-    if hit.code in (COVERED, GAP) or hit.optional or file.path in file.facts.accelerators.shimmed.outside:
+    if hit.code in (COVERED, GAP) or hit.optional or _is_outside(file):
         return hit
     edits = hit.new is not None or bool(hit.after or hit.more)
     literal = file.literal(hit.at) if isinstance(hit.at, _TEXTS) else None
@@ -54,6 +55,11 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
     if isinstance(original, cst.FunctionDef) and original.name.value in ("cuda", "is_cuda"):
         return _covered(hit, "own", name=original.name.value)
     return hit
+
+
+@once_for_file
+def _is_outside(file: File) -> bool:
+    return file.path in file.facts.accelerators.shimmed.outside
 
 
 def _covered(hit: Hit, why: str, **values: str) -> Hit:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from porter.rulebook.effort import NAMES, wrong_amount
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
-from porter.rulebook.schema_versions import pythons
+from porter.rulebook.schema_versions import pythons, version
 from porter.target import SOCS
 
 _GRADES = ("V", "E")  # the vendor says so | seen in public work: what is only inferred is no ground for a page
@@ -76,6 +76,10 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         ),
         "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
+        "backport": (
+            ("name", "since", "last", "evidence"),
+            {"name": text, "since": version, "last": version, "evidence": text},
+        ),
         "wheels": (("name", "first", "evidence"), {"name": list_of(text), "first": pythons, "evidence": text}),
         "release": (
             ("name", "torch", "cann", "evidence"),

@@ -169,6 +169,8 @@ class Tables(NamedTuple):
     roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
     wheels: dict[str, Wheels]  # by the name that is installed
     hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
+    # parts of Python that were packages before: the version from which on they refuse a Python after the second
+    backports: dict[str, tuple[str, str]]
 
     def kernel(self, *names: str) -> Kernel | None:
         """The first that goes by one of these names."""
@@ -202,6 +204,7 @@ def load(directory: Path | None = None) -> Tables:
         tuple(data["roads"]),
         {name: tuple(map(tuple, rows)) for name, rows in data["wheels"].items()},
         {kind: tuple(words) for kind, words in data["hints"].items()},
+        {name: (since, last) for name, (since, last) in data["backports"].items()},
     )
 
 

@@ -34,9 +34,8 @@ def _listed(value: str | list[str]) -> list[str]:
 
 class _Joined:
     def __init__(self) -> None:
-        self.tables: dict[str, Any] = {
-            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options", "hints", "wheels")
-        }
+        by_name = "rules moves variables parameters packages options hints wheels backports"
+        self.tables: dict[str, Any] = {key: {} for key in by_name.split()}
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
             key: {}
@@ -66,6 +65,7 @@ class _Joined:
             "road": self._road,
             "hint": self._hint,
             "wheels": self._wheels,
+            "backport": lambda where, s: self._put("backports", where, canonical(s["name"]), (s["since"], s["last"])),
             "cause": self._cause,
             "limit": self._limit,
             "npu_variable": self._npu_variable,

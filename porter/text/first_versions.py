@@ -34,8 +34,10 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
         if "." in imported and not users:
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
+        changed_at, wants, _ = row.raised
         if want.spec and not reaches(want.spec, first):
-            far = row.raised[1] if _is_far(document, want, row) else ""
+            is_far = _is_far(document, want, changed_at)
+            far = wants if is_far else ""
             held = [*_held(document, row, together)]
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
             why = "since-held" if held else "since-changed" if far and why == "since" else why
@@ -45,7 +47,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
             shown = (*values, *more, *(named(users=users) if "." in imported else ()))
             severity = None if row.why or other else row.severity
-            edits = () if held else _edits(document, want, together, row, first)
+            edits = () if held or is_far or row.status != "native" else _edits(want, together, first)
             return Hit((want.start, want.end), why, code="PRT843", values=shown, severity=severity, edits=edits)
     return None
 
@@ -69,31 +71,27 @@ def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
 
 def _held(document: Document, row: Package, together: Sequence[Asked]) -> Iterator[tuple[Asked, str]]:
     """What is installed with it in a version that its first one cannot be installed with, and the least that it asks for."""
-    leasts = dict(row.raised[2])
+    _, _, asks = row.raised
+    leasts = dict(asks)
     for asked in together:
         least = leasts.get(asked.name)
         if least and asked.spec and not reaches(asked.spec, least):
-            raised = too_old(document, asked, together)
-            if not (raised and raised.edits and sure(raised.edits[0][2]) >= sure(least)):
+            hit = too_old(document, asked, together)
+            if not (hit and hit.edits and sure(hit.edits[0][2]) >= sure(least)):
                 yield asked, least
 
 
-def _is_far(document: Document, want: Asked, row: Package) -> bool:
+def _is_far(document: Document, want: Asked, changed_at: str) -> bool:
     """Whether what is written for the exact version that is asked for may have to be changed for the first one on NPUs."""
-    changed_at = row.raised[0]
     if not changed_at or want.version is None:
         return False
     pin = parse(document.text[slice(*want.version)])
     return pin is not None and pin < sure(changed_at)
 
 
-def _edits(
-    document: Document, want: Asked, together: Sequence[Asked], row: Package, first: str
-) -> tuple[tuple[int, int, str], ...]:
+def _edits(want: Asked, together: Sequence[Asked], first: str) -> tuple[tuple[int, int, str], ...]:
     """The first version in the place of an exact one, where nothing else stands in its way."""
     others = (asked for asked in together if asked.name == want.name and asked.version is None)
-    if _is_far(document, want, row):
-        return ()
-    if want.version is None or want.locked or want.kind == "conda" or row.status != "native":
+    if want.version is None or want.locked or want.kind == "conda":
         return ()
     return ((*want.version, first),) if all(allows(asked.spec, first) for asked in others) else ()

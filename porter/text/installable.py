@@ -10,8 +10,8 @@ from typing import Protocol
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
-from porter.rulebook.table import Wheels
-from porter.versions import allows, reaches, release
+from porter.rulebook.table import Wheels, load
+from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
 _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
@@ -21,8 +21,6 @@ _FROZEN = lazy(r"=([\d.]+)=")
 _ANY = ((0, 0), (99, 0))
 # packages that ask for one torch: from which version on, and before which
 _OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
-# parts of Python that were packages before: from this version on, they refuse a Python after that one
-_OLDER_PYTHONS = {"dataclasses": ("0.7", "3.6")}
 _NEWEST = 15  # Python 3.x
 
 
@@ -124,14 +122,10 @@ def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], lo
     if not _lists_torch(requirements) and not _holds_torch(path, loads):
         return
     for want in requirements:
-        first, last = _OLDER_PYTHONS.get(want.name, ("", ""))
-        if (
-            not first
-            or want.kind == "conda"
-            or "python" in want.marker
-            or not want.spec
-            or _reaches_below(want.spec, first)
-        ):
+        first, last = load().backports.get(want.name, ("", ""))
+        if not first or want.kind == "conda" or "python" in want.marker:
+            continue
+        if not want.spec or reaches_below(want.spec, first):
             continue
         values = named(
             name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(_first_python(torch))
@@ -143,12 +137,8 @@ def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], lo
 
 def older_python(name: str) -> str:
     """The marker for the Pythons that a part of Python is installed on; "" of anything else."""
-    return f'; python_version <= "{_OLDER_PYTHONS[name][1]}"' if name in _OLDER_PYTHONS else ""
-
-
-def _reaches_below(spec: str, end: str) -> bool:
-    """Whether a requirement takes a version before this one, of a package whose versions are 0.1, 0.2 and so on."""
-    return any(allows(spec, f"0.{minor}") for minor in range(release(end, 2)[1]))
+    found = load().backports.get(name)
+    return f'; python_version <= "{found[1]}"' if found else ""
 
 
 def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:

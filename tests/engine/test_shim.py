@@ -347,6 +347,7 @@ def test_a_program_in_which_another_library_has_the_device_needs_none(tmp_path: 
     ("cell", "edited"),
     [
         ("net(1)", True),
+        ("net(torch.load('a.pth', map_location='cpu'))", True),
         ("device = 'cpu'\nnet(1)", False),
         ("# device = 'cuda'\ndevice = torch.device('cpu')\nnet(1)", False),
     ],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from porter.project.mac_names import _MPS, lacks_names_on_macs
+from porter.project.mac_names import lacks_names_on_macs
+from porter.rulebook.table import hints
 
 
 @pytest.mark.parametrize(
@@ -32,5 +33,5 @@ def test_a_line(line: bytes, lacks: bool) -> None:
 def test_what_it_has() -> None:
     import torch
 
-    assert [name for name in _MPS.split() if not hasattr(torch.mps, name)] == []
+    assert [name for name in sorted(hints("of-macs")) if not hasattr(torch.mps, name)] == []
     assert [name for name in ("manual_seed_all", "amp", "max_memory_allocated") if hasattr(torch.mps, name)] == []

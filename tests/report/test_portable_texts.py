@@ -51,3 +51,16 @@ def test_a_report_in_another_language_says_the_same(porter: Porter, tmp_path: Pa
     again = porter("report", str(tmp_path / "en.json"), "--format", "json", "--lang", "zh")
     findings = json.loads(again.text)["findings"]
     assert [f["details"] for f in findings] == [f["details"] for f in answers[1]["findings"]]
+
+
+@pytest.mark.parametrize("command", ["report", "diff"])
+def test_a_report_that_lacks_what_the_other_language_asks_is_said_to_be_damaged(
+    porter: Porter, tmp_path: Path, command: str
+) -> None:
+    whole = json.loads(porter("analyze", ".", "--style", "portable", "--format", "json", "--no-cache").text)
+    paths = [tmp_path / "whole.json", tmp_path / "damaged.json"]
+    paths[0].write_text(json.dumps(whole))
+    paths[1].write_text(json.dumps({**whole, "target": {}}))
+    files = map(str, paths if command == "diff" else paths[1:])
+    answer = porter(command, *files, "--lang", "zh")
+    assert answer.code == 2 and "damaged.json" in answer.err and "损坏" in answer.err

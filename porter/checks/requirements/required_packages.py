@@ -10,7 +10,7 @@ from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
-_PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*==\d[\w.+!-]*(?!\S)")
+_PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*={2,3}\d[\w.+!-]*(?!\S)")
 _OPTION = lazy(r"[ \t]-")
 _LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 

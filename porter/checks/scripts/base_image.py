@@ -9,7 +9,7 @@ from porter.engine.rule import Hit, TextRule, named
 from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
-from porter.text.shells.images import brings_cuda
+from porter.text.shells.images import is_cuda_image
 from porter.text.shells.script import Script
 
 _RUNS = lazy(
@@ -18,7 +18,7 @@ _RUNS = lazy(
     r"^[ \t]*(?:COPY|ADD|ENTRYPOINT|CMD)\b|\.sh\b|pip3?[ \t]+install[ \t]+(?:-e|\.)|git\+",
     re.MULTILINE,
 )
-_NAMED = lazy(r"(?i)ima?ge?|base|from")
+_NAMED = lazy(r"(?i)ima?ge?|(?:^|_)(?:base|from)(?:_|$)")
 
 
 class BaseImage(TextRule):
@@ -38,7 +38,6 @@ def _handed(script: Script) -> Iterator[Hit]:
     """`BASE_IMAGE=nvidia/cuda:12.1.0-runtime`: a script says on what an image is built, or in what it starts a program."""
     for name in script.names:
         if name.role == "set" and name.value and _NAMED.search(name.name):
-            image = name.value.text.strip("\"'")
-            # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
-            if "/" in image and image[0] not in "/." and ":" in image and brings_cuda(image):
+            if is_cuda_image(name.value.text):  # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
+                image = name.value.text.strip("\"'")
                 yield Hit((name.value.start, name.value.end), "handed", values=named(image=image, name=name.name))

@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from porter.engine.rule import Hit, TextRule
 from porter.regex import lazy
+from porter.spans import Span, outermost
 from porter.text.document import Document
-from porter.text.shells.programs import PROGRAM
+from porter.text.shells.images import is_cuda_image
+from porter.text.shells.programs import PROGRAM, WRAPPERS
 from porter.text.shells.script import Command, Script, Word
 
 _DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
-_STARTERS = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman", "srun"})
 _ENGINES = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman"})
-_GIVES_GPUS = lazy(r"(?:nvcr\.io|nvidia)/[\w.-]|--runtime=nvidia$|[\w./-]+:[\w.-]*cuda[\w.-]*$")
-_SERVER = lazy(r"nvcr\.io[/#]nvidia/tritonserver:[\w.-]*?(?P<client>-sdk)?$")
+_CALLS = frozenset({"--entrypoint", "--name"})  # options whose value may be called like a program, and starts none here
+_SERVER = lazy(r"[\"']?nvcr\.io[/#]nvidia/tritonserver:(?![\w.-]*-sdk[\"']?$)[\w.-]*[\"']?$")
 _RUNTIME = lazy(r"--runtime[= ](nvidia)\b")
+
+
+class Option(NamedTuple):
+    """`--gpus=all` or `--gpus all`."""
+
+    name: str
+    value: str
+    first: Word
+    last: Word
+
+
+class Container(NamedTuple):
+    """A command that starts a container."""
+
+    command: Command
+    engine: Word
+    words: tuple[Word, ...]  # what stands behind it, up to the program that runs in the container
+
+    def options(self, *names: str) -> Iterator[Option]:
+        for word, following in zip(self.words, (*self.words[1:], None)):
+            name, equals, value = word.text.partition("=")
+            if name in names and equals:
+                yield Option(name, value, word, word)
+            elif name in names and following:
+                yield Option(name, following.text, word, following)
+
+    def is_given_gpus(self) -> bool:
+        """Whether it gets GPUs, or its image is made for them."""
+        given = any(o.name == "--gpus" or o.value.strip("\"'") == "nvidia" for o in self.options("--gpus", "--runtime"))
+        return given or self.engine.name.startswith("nvidia-") or any(is_cuda_image(word.text) for word in self.words)
 
 
 class GpuContainers(TextRule):
@@ -25,44 +57,53 @@ class GpuContainers(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for command in script.commands:
-            name = command.words[0].name
-            if server := _triton(command, name):
+            name, container = command.words[0].name, _container(command)
+            words = container.words if container else command.words
+            if (container or name == "srun") and (server := _triton(words, container is not None)):
                 yield server
-            elif name in _ENGINES:
-                yield from _container(command)
+            elif container:
+                yield from _given(container)
             elif name in ("singularity", "apptainer"):
-                for word in command.words:
+                for word in words:
                     if word.value in ("--nv", "--nvccli"):
                         yield Hit((word.start, word.end), "singularity")
         yield from _held(script)
 
 
-def gpu_containers(script: Script) -> Iterator[tuple[Command, Word | None]]:
-    """What starts a container that is given GPUs, or whose image is made for them, and the value of its `--gpus`."""
-    for command in script.commands:
-        index = next((n for n, word in enumerate(command.words[:3]) if word.name in _ENGINES), None)
-        if index is None or not any(word.value in ("run", "create") for word in command.words[index + 1 : index + 3]):
-            continue
-        words = command.words[index + 1 :]
-        runs = (n for n, word in enumerate(words) if PROGRAM.match(word.name) or word.name in ("bash", "sh"))
-        words = words[: next(runs, len(words))]
-        option = next((n for n, word in enumerate(words) if word.text.partition("=")[0] == "--gpus"), None)
-        if option is not None:
-            yield command, words[option] if "=" in words[option].text else (*words, None)[option + 1]
-        elif command.words[index].name.startswith("nvidia-") or any(_GIVES_GPUS.match(word.text) for word in words):
-            yield command, None
+def gpu_containers(script: Script) -> tuple[list[Span], list[Span]]:
+    """Where containers are started that are given GPUs, or whose image is made for them, and the values of `--gpus`."""
+    found = [c for c in map(_container, script.commands) if c and c.is_given_gpus()]
+    values = (option.last for container in found for option in container.options("--gpus"))
+    return _spans(container.command for container in found), _spans(values)
 
 
-def _triton(command: Command, name: str) -> Hit | None:
-    """NVIDIA's server of models in a container, started with docker, or with Slurm's `srun --container-image`."""
-    if name not in _STARTERS or not any(
-        word.value in ("run", "create") or name == "srun" for word in command.words[1:3]
-    ):
+def _spans(parts: Iterable[Command | Word]) -> list[Span]:
+    return outermost((part.start, part.end - 1) for part in parts)
+
+
+def _container(command: Command) -> Container | None:
+    words = command.words
+    index = next((n for n, word in enumerate(words[:3]) if word.name in _ENGINES), None)
+    if index is None or index and words[0].name not in WRAPPERS:
         return None
-    for word in command.words[1:]:
-        image = word.text.rpartition("=")[2].strip("\"'")
-        if (server := _SERVER.match(image)) and not server["client"]:
-            return Hit((word.start, word.end), "triton", values=(("image", image),))
+    if not any(word.value in ("run", "create") for word in words[index + 1 : index + 3]):
+        return None
+    behind = range(index + 1, len(words))
+    runs = (n for n in behind if _is_program(words[n]) and words[n - 1].text not in _CALLS)
+    return Container(command, words[index], words[index + 1 : next(runs, len(words))])
+
+
+def _is_program(word: Word) -> bool:
+    return PROGRAM.match(word.name) is not None or word.name in ("bash", "sh")
+
+
+def _triton(words: tuple[Word, ...], is_container: bool) -> Hit | None:
+    """NVIDIA's server of models in a container, started with docker, or with Slurm's `srun --container-image`."""
+    for before, word in zip(("", *(word.text for word in words)), words):
+        name, _, value = word.text.rpartition("=")
+        is_image = not name if is_container else "--container-image" in (name, before)
+        if is_image and _SERVER.match(value):
+            return Hit((word.start, word.end), "triton", values=(("image", value.strip("\"'")),))
     return None
 
 
@@ -77,40 +118,19 @@ def _held(script: Script) -> Iterator[Hit]:
             yield Hit((value.start + asks.start(), end), "runtime", edits=((start, end, "ascend"),))
 
 
-def _container(command: Command) -> Iterator[Hit]:
-    words, name = command.words, command.words[0]
-    if not any(word.value in ("run", "create") for word in words[1:3]):
-        return
-    if name.name.startswith("nvidia-docker"):
-        yield Hit((name.start, name.end), "wrapper")
-    for index, word in enumerate(words[1:], 1):
-        option, equals, value = word.text.partition("=")
-        if PROGRAM.match(word.name) or word.name in ("bash", "sh"):
-            return  # what the container runs
-        if option not in ("--gpus", "--runtime"):
-            continue
-        if not equals:
-            if index + 1 == len(words):
-                return
-            value = words[index + 1].text
-        end = word.end if equals else words[index + 1].end
-        if option == "--runtime":
+def _given(container: Container) -> Iterator[Hit]:
+    if container.engine.name.startswith("nvidia-docker"):
+        yield Hit((container.engine.start, container.engine.end), "wrapper")
+    for name, value, first, last in container.options("--gpus", "--runtime"):
+        start, end = first.start, last.end
+        if name == "--runtime":
             if value.strip("\"'") == "nvidia":
-                start = end - len(value)
-                yield Hit((word.start, end), "runtime", edits=((start, end, "ascend"),))
+                yield Hit((start, end), "runtime", edits=((end - len(value), end, "ascend"),))
             continue
+        old = first.text if first == last else f"{first.text} {value}"
         cards = re.sub(r"[\"']|device=", "", value)
         if not re.fullmatch(r"all|\d+(?:,\d+)*", cards) or cards.isdecimal() and "device" not in value:
-            yield Hit((word.start, end), "cards", values=(("old", _as_written(word, value)),))
+            yield Hit((start, end), "cards", values=(("old", old),))
             continue
         new = f"--runtime=ascend -e ASCEND_VISIBLE_DEVICES={'0-7' if cards == 'all' else cards}"
-        yield Hit(
-            (word.start, end),
-            "gpus",
-            values=(("new", new), ("old", _as_written(word, value))),
-            edits=((word.start, end, new),),
-        )
-
-
-def _as_written(word: Word, value: str) -> str:
-    return word.text if "=" in word.text else f"{word.text} {value}"
+        yield Hit((start, end), "gpus", values=(("new", new), ("old", old)), edits=((start, end, new),))

@@ -17,6 +17,7 @@ from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.rulebook.table import Tables, Variable, hints
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
+from porter.spans import span_of
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
@@ -27,8 +28,7 @@ _GIVEN = lazy(r"=([\w.,:+-]*)(?![^\s\"';|&)])")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
-# they look for the name as a text, or show it
-QUIET = hints("says-a-text")
+QUIET = hints("says-a-text")  # they look for the name as a text, or show it
 _SHOWN = 8  # names in a message
 _SAYS, _CHOOSES = frozenset({"echo", "printf"}), frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
@@ -63,7 +63,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
-    alone, containers = gpus_alone(script), list(gpu_containers(script))
+    alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
     for name, places in sorted(by_name.items()):
@@ -91,12 +91,11 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 told = named(line=str(document.place(offset)[0]), new=row.to, old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=told)
                 continue
-            given = [p for p in places for _, cards in containers if cards and cards.start <= p.start < cards.end]
-            if given and row.to in _CHOOSES:
-                told = named(new=row.to, old=name)
-                yield Hit((given[0].start, given[0].end), "container", code="PRT801", values=told)
+            choice = next((p for p in places if span_of(p.start, cards)), None) if row.to in _CHOOSES else None
+            if choice:
+                yield Hit((choice.start, choice.end), "container", code="PRT801", values=named(new=row.to, old=name))
                 continue
-            inside = name in written or any(c.start <= p.start < c.end for p in places for c, _ in containers)
+            inside = name in written or any(span_of(p.start, containers) for p in places)
             hits = _renamed(name, row, places, safe and not inside)
             yield from _beside(script, hits, row, places) if document.session.target.style == "portable" else hits
     yield from _unknown(unknown)
@@ -203,8 +202,9 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
 
 def _beside(script: Script, hits: Iterable[Hit], row: Variable, places: list[Place]) -> Iterator[Hit]:
     """Where the variable is set, the other one behind it, with the same value: both kinds of device find theirs."""
+    by_start = {place.start: place for place in reversed(places)}
     for hit in hits:
-        place = next(p for p in places if p.start == hit.at[0])
+        place = by_start[hit.at[0]]
         if place.role == "read":
             continue  # it has the same value
         value = place.value if place.role == "set" and hit.edits and row.value != "bytes-to-mb" else None

@@ -13,3 +13,10 @@ _CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and
 
 def brings_cuda(image: str) -> bool:
     return bool(_IMAGE.fullmatch(image)) and "ascend" not in image.lower() and not _CLIENT.search(image)
+
+
+def is_cuda_image(text: str) -> bool:
+    """Whether a text that may be a path or a value as well is the name of one: with a folder, a tag, and no folder behind that."""
+    image = text.strip("\"'")
+    folder, _, tag = image.rpartition(":")
+    return "/" in folder and "/" not in tag and image[0] not in "/.-" and brings_cuda(image)
