@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python import branches
+from porter.python import branches, opened
 from porter.python.blocks import BODIES, once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
@@ -110,33 +110,16 @@ def _questions(file: File) -> Iterator[tuple[Link, Link]]:
 
 def _parts(asked: Link, yes: bool) -> set[_Part]:
     """What runs only where a condition has a value."""
-    child = asked[0]
-    for up in ancestors(asked):
-        above = up[0]
-        if above.__class__ is ast.UnaryOp and isinstance(above.op, ast.Not):
-            yes = not yes
-        elif above.__class__ is ast.BoolOp:
-            if isinstance(above.op, ast.And) is not yes:  # a part of it does not decide alone
-                return set()
-        elif above.__class__ in (ast.If, ast.IfExp) and child is above.test:
-            return _of_choice(up, yes)
-        else:
-            return set()
-        child = above
-    return set()
-
-
-def _of_choice(link: Link, yes: bool) -> set[_Part]:
+    found = opened.choice(asked, yes)
+    if found is None:
+        return set()
+    link, yes = found
     node = link[0]
-    if node.__class__ is ast.IfExp:
-        return {_part(node.body if yes else node.orelse)}
-    block = node.body if yes else node.orelse
-    found = {_part(block[0], block[-1])} if block else set()
-    if not yes and node.body[-1].__class__ in _LEAVES and link[1] is not None:
+    blocks = [opened.branch(node, yes)]
+    if node.__class__ is ast.If and not yes and node.body[-1].__class__ in _LEAVES and link[1] is not None:
         field, index = place(link[1][0], node)
-        rest = getattr(link[1][0], field)[index + 1 :] if field in BODIES else ()
-        found |= {_part(rest[0], rest[-1])} if rest else set()
-    return found
+        blocks += [getattr(link[1][0], field)[index + 1 :]] if field in BODIES else []
+    return {_part(block[0], block[-1]) for block in blocks if block}
 
 
 def _compiling(file: File) -> set[_Part]:
