@@ -263,6 +263,7 @@ class Roads:
     outside: tuple[tuple[str, str], ...] = ()  # (program, folder beside the project that it imports from)
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
     host: tuple[str, ...] = ()  # its programs that use none, where others may
+    borrowed: tuple[str, ...] = ()  # names with an underscore that a file imports: `from ops import _blur`
 
 
 @dataclass(frozen=True)

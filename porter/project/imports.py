@@ -65,6 +65,12 @@ def imports_name(data: bytes, path: str, name: str) -> bool:
     return False
 
 
+def borrowed(files: Iterable[Iterable[Import]]) -> tuple[str, ...]:
+    """Names with an underscore that files import: such a name is not the matter of its own file alone."""
+    names = {name for file in files for statement in file for name, _ in statement.names}
+    return tuple(sorted(name for name in names if name.startswith("_") and not name.startswith("__")))
+
+
 def lines_of_cells(notebook: bytes, end: bytes = b"\n") -> bytes:
     """The bytes of a notebook with each line of a cell in a line of its own, so that `imports` finds imports in it, however the
     JSON is laid out. `end`: what is written behind a line that the file does not have."""

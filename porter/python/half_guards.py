@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
+from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     if link is None or file.style.one_world or not file.facts.own.cuda:
         return None
     call = link[1]
-    above = call[1] if call is not None and call[0].__class__ is ast.Call else None
-    if above is None or above[0].__class__ is not ast.If or above[0].test is not call[0]:
+    found = choice(call) if call is not None and call[0].__class__ is ast.Call else None
+    if found is None:
         return None
-    moves = (node for statement in above[0].body for node in ast.walk(statement) if _moves(node))
+    inside = branch(found[0][0], found[1])
+    moves = (node for part in inside for node in walk(part) if _moves(node))
     return next((("half", ast.unparse(node)) for node in moves if _is_left(node, file)), None)
 
 

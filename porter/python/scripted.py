@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.index import FUNCTIONS, Link, Node, walk
@@ -15,6 +16,10 @@ _SCRIPT = frozenset(  # names in code that TorchScript compiles
     for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
 )
 _KEPT_OUT = frozenset({"torch.jit.ignore", "torch.jit.unused"})  # decorators of functions that it leaves to Python
+_MARKS = frozenset(  # decorators of functions that it compiles
+    f"torch.jit.{name}" for name in ("script", "script_method", "script_if_tracing", "export")
+)
+_WITHIN = frozenset({"torch.jit.is_scripting", "torch.jit.annotate"})  # what only functions say that it compiles
 _MAKERS = frozenset(  # functions that make or load scripts; the function that calls one is no script itself
     {"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module", "torch.jit.save", "torch.jit.load"}
 )
@@ -26,8 +31,8 @@ _COLLECTIVES = "torch.distributed."
 
 
 def is_scripted(file: File, statement: Node) -> bool:
-    """It does not compile code at the top level or in `__init__`, nor functions that make scripts themselves, that are kept
-    out of scripts, or that call what no script knows."""
+    """It does not compile code at the top level or in `__init__`, nor functions that make scripts themselves or are kept out of
+    scripts, nor those that call what no script knows; one that asks `is_scripting()` calls it beside the script."""
     if not file.meaning.mentions.of(_SCRIPT):
         return False
     around = _function(file, statement)
@@ -36,11 +41,12 @@ def is_scripted(file: File, statement: Node) -> bool:
     function = around[0]
     known: dict[Node, bool] = file.answers["scripted"]
     if function not in known:
-        known[function] = not (
-            _makes(file, function)
-            or _is_refused(function)
-            or _is_kept_out(file, around)
-            or _calls_unknown(file, around)
+        decorators = set(_decorators(file, around))
+        known[function] = not decorators.isdisjoint(_MARKS) or not (
+            _says(file, function, _MAKERS)
+            or not decorators.isdisjoint(_KEPT_OUT)
+            or not _says(file, function, _WITHIN)
+            and (_is_refused(function) or _calls_unknown(file, around))
         )
     return known[function]
 
@@ -53,8 +59,8 @@ def _function(file: File, statement: Node) -> Link | None:
     return max(around, key=lambda link: link[0].lineno, default=None)
 
 
-def _makes(file: File, function: Node) -> bool:
-    return any(function.lineno < m[0].lineno <= function.end_lineno for m in file.meaning.mentions.of(_MAKERS))
+def _says(file: File, function: Node, names: frozenset[str]) -> bool:
+    return any(function.lineno < m[0].lineno <= function.end_lineno for m in file.meaning.mentions.of(names))
 
 
 def _is_refused(function: Node) -> bool:
@@ -64,8 +70,9 @@ def _is_refused(function: Node) -> bool:
     return any(node.__class__ in _UNCOMPILED for statement in function.body for node in walk(statement))
 
 
-def _is_kept_out(file: File, around: Link) -> bool:
-    return any(file.names.resolve(decorator, around) in _KEPT_OUT for decorator in around[0].decorator_list)
+def _decorators(file: File, around: Link) -> Iterator[str]:
+    for decorator in around[0].decorator_list:  # `@torch.jit.ignore(drop=True)`
+        yield file.names.resolve(getattr(decorator, "func", decorator), around) or ""
 
 
 def _calls_unknown(file: File, around: Link) -> bool:

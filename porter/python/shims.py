@@ -21,7 +21,8 @@ CODE = "PRT152"
 ASKED_SINCE, ANSWER = (2, 12), "TORCH_NPU_DEVICE_CAPABILITY"
 _ANSWERS = f'os.environ.setdefault("{ANSWER}", "8.0")  # torch.distributed.broadcast compares it'
 _STARTS = lazy(rb"(?m)^(?:import|from)[ \t]")
-_ON_CPU = lazy(rb"(?m)^[^#\n]*(?<!map_location)=[ \t]*(?:torch\.device\([\"']cpu[\"']\)|[\"']cpu[\"'])")
+# a statement, or a keyword `device`: neither `map_location="cpu"` nor `if device == "cpu"`
+_ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\([\"']cpu[\"']\)|[\"']cpu[\"'])")
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
 

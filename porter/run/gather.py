@@ -21,6 +21,7 @@ from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
+from porter.project.imports import borrowed
 from porter.project.mac_names import lacks_names_on_macs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
@@ -174,7 +175,7 @@ def _gather(
             keys_on_host(gathered.texts, parse, files),
             shipped_objects(root, gathered.texts, files),
         ),
-        roads=replace(roads, installed=tuple(sorted(beside))),
+        roads=replace(roads, installed=tuple(sorted(beside)), borrowed=borrowed(map(survey.read, survey.texts))),
     )
     return facts, survey
 

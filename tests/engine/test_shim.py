@@ -350,6 +350,9 @@ def test_a_program_in_which_another_library_has_the_device_needs_none(tmp_path: 
         ("net(torch.load('a.pth', map_location='cpu'))", True),
         ("device = 'cpu'\nnet(1)", False),
         ("# device = 'cuda'\ndevice = torch.device('cpu')\nnet(1)", False),
+        ("net(torch.zeros(1, device='cpu'))", False),
+        ("net(torch.load('a.pt', map_location='cpu'))", True),
+        ("if net.device == 'cpu':\n    net(1)", True),
     ],
 )
 def test_a_notebook_whose_imports_lead_to_cuda_is_a_program(tmp_path: Path, cell: str, edited: bool) -> None:

@@ -6,15 +6,18 @@ import ast
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, parents
 
 _SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
 _DEVICE = 3  # summary(model, input_size, batch_size, device)
 
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
 def is_summarised(file: RuleFile, link: Link | None) -> bool:
-    """Whether a place stands in a function, or beside all functions, that has a model summed up and where nothing trains.
+    """Whether a place stands in a function, or beside all functions, that has a model summed up and does nothing more with it.
     Under transfer_to_npu torchsummary's question for CUDA is answered by the NPU."""
     if b"torchsummary" not in file.source.words or file.session.target.style == "shim":
         return False
@@ -26,7 +29,8 @@ def _scopes(file: RuleFile) -> frozenset[Node | None]:
     if b"backward" in file.source.words:
         return frozenset()  # the summary is to go, and the training to run on the accelerator
     calls = [link[1] for link in file.meaning.mentions.of(_SUMMARIES) if getattr(link[1][0], "func", None) is link[0]]
-    return frozenset(_scope(call) for call in calls if not _is_on_host(call[0]))
+    at_work = {_scope(call) for call in calls if _is_at_work(file, call)}
+    return frozenset(_scope(call) for call in calls if not _is_on_host(call[0])) - at_work
 
 
 def _is_on_host(call: Node) -> bool:
@@ -35,6 +39,25 @@ def _is_on_host(call: Node) -> bool:
         _DEVICE:
     ]
     return bool(given) and constant(given[0]) == "cpu"
+
+
+def _is_at_work(file: RuleFile, call: Link) -> bool:
+    """Whether a program goes on with the model: it is returned, handed to `train(model)`, or called for each batch."""
+    model = next(
+        iter((*call[0].args, *(keyword.value for keyword in call[0].keywords if keyword.arg == "model"))), None
+    )
+    if not isinstance(model, ast.Name):
+        return isinstance(model, ast.Attribute)  # `self.model`, which belongs to more than this function
+    uses = (use for use in file.names.uses if use[0].id == model.id and isinstance(use[0].ctx, ast.Load))
+    return any(_works(use, call[0]) for use in uses if _scope(use) is _scope(call))
+
+
+def _works(use: Link, summary: Node) -> bool:
+    above = use[1][1] if isinstance(use[1][0], ast.keyword) else use[1]
+    if above[0].__class__ is ast.Call and above[0].func is use[0]:
+        return any(isinstance(up, _LOOPS) for up in parents(above))
+    shown = above[0] is summary or above[0].__class__ is ast.Call and call_name(above[0].func) == "print"
+    return not shown and above[0].__class__ is not ast.Attribute
 
 
 def _scope(link: Link) -> Node | None:

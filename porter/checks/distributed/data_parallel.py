@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 
 CLASSES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel")
 FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel")
@@ -33,7 +33,12 @@ class DataParallel(Rule):
         if isinstance(original, cst.ClassDef):
             base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
             return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
-        if file.name(original.func) in PARTS and not file.meaning.mentions.is_first(original.func, PARTS):
+        if file.name(original.func) in PARTS and file.scene.link(original) != _first_call(file):
             return None  # the first of them speaks for the others
         severity = "note" if file.tested else None  # it stops no training
         return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),), severity=severity)
+
+
+def _first_call(file: RuleFile) -> Link | None:
+    mentions = file.meaning.mentions.of(PARTS)
+    return next((link for link in mentions if getattr(link[1][0], "func", None) is link[0]), None)
