@@ -24,17 +24,13 @@ def chooser(tree: ast.Module | None, line: int, home: str, saying: Saying) -> st
     if files is None:
         return ""
     called = re.compile(
-        rb"(?<!def )\b%s\((?:[^()\n]|\([^()\n]*\)|\n[ \t]*)*\)((?:[^\n]*\n){1,%d})"
+        rb"(?<!def )\b%s\((?:[^()]|\([^()\n]*\))*\)((?:[^\n]*\n){1,%d})"
         % (re.escape(around[0].name.encode()), _NEAR + 1)
     )
     first, named = "", re.compile(rb"(?<!def )\b%s\(" % re.escape(around[0].name.encode()))
-    for path, text in files:
-        calls = [match[1] for match in called.finditer(text)] if kind_of(path) == PYTHON else []
-        if (
-            kind_of(path) == PYTHON
-            and len(calls) < len(named.findall(text))
-            or not all(b"set_device(" in c for c in calls)
-        ):
+    for path, text in (row for row in files if kind_of(row[0]) == PYTHON):
+        calls = [match[1] for match in called.finditer(text)]
+        if len(calls) < len(named.findall(text)) or not all(b"set_device(" in c for c in calls):
             return ""
         first = first or (path if calls and path != home else "")
     return first

@@ -10,7 +10,7 @@ from porter.regex import lazy
 from porter.rulebook.table import any_of
 
 _SPEAKS = lazy(b"(?i)" + any_of("speaks-of-devices").encode())
-_OFFERS = lazy(rb"\.add_argument\(\s*[\"']--device[\"'](?:[^()\n]|\([^()\n]*\)|\n[ \t]*)*\)")
+_OFFERS = lazy(rb"\.add_argument\(\s*[\"']--device[\"'](?:[^()]|\([^()\n]*\))*\)")
 _HELPS = lazy(rb"\bhelp=[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*')")
 # what prints runs nothing on a device but what it moves there itself
 _PRINTS = lazy(rb"(?m)^[ \t]*print\((?![^\n]*(?:\.to\(|cuda))[^\n]*\)[ \t]*\r?$")

@@ -18,6 +18,7 @@ from porter.engine.together import by_file
 from porter.project.imports import imports
 from porter.project.loads_torch import loads
 from porter.project.roads import leads
+from porter.project.said_devices import speaks_of_devices
 from porter.python.trees import parse
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
@@ -517,3 +518,11 @@ def test_an_option_for_a_device_that_is_only_printed_moves_nothing(tmp_path):
     told = {(f.code, f.why) for r in analysed(project(tmp_path / "b", moved)).values() for f in r.findings}
     assert ("PRT123", "choices") in told
     assert "PRT840" in {code for code, _ in told}
+
+
+@pytest.mark.parametrize(
+    ("ends", "speaks"), [("type=str)", False), ("default=str(1))", False), ("default=str(max(1, 2)))", True)]
+)
+def test_an_option_over_many_lines_is_read_to_its_end_or_not_at_all(ends, speaks):
+    text = 'p.add_argument("--device",' + '\n        help="cuda",' * 99 + f" {ends}\n"
+    assert speaks_of_devices(text.encode()) is speaks
