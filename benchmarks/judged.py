@@ -1,5 +1,5 @@
 """How many edits were right, by the judgements in ledgers/edits.jsonl, and how many findings without an edit were worth
-reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repositories.
+reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repositories. At the end, what readers found missing.
 
     python benchmarks/judged.py
 
@@ -13,6 +13,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
@@ -48,6 +49,9 @@ def main() -> int:
         if verdicts:
             counted = (verdicts[verdict] for verdict in ("useful", "useless", "false"))
             print(line(commit, f"{verdicts.total():,}", *(f"{n:,}" for n in counted)))
+    misses = _rows("misses.jsonl")
+    told = sum(row["told_now"] for row in misses)
+    print(f"\nfound missing by readers: {len(misses)} places, of which {told} have a finding now")
     return 0
 
 
@@ -69,8 +73,8 @@ def _styles(edits: list[dict[str, str]], draws: dict[str, list[str]]) -> None:
     titles = ("porter at", "style", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
     for text in table(titles):
         print(text)
-    of_draws = {repository for repositories in draws.values() for repository in repositories}
-    for commit, repositories in [*draws.items(), ("no draw", None)]:
+    of_draws = [repository for repositories in draws.values() for repository in repositories]
+    for commit, repositories in [*draws.items(), ("all draws", of_draws), ("no draw", None)]:
         for style in ("portable", "shim"):
             rows = [row for row in edits if row.get("style") == style]
             if repositories is None:
@@ -88,7 +92,7 @@ def _styles(edits: list[dict[str, str]], draws: dict[str, list[str]]) -> None:
     print()
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def _rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(row) for row in (LEDGERS / name).read_text(encoding="utf-8").splitlines()]
 
 

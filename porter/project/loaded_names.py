@@ -23,7 +23,7 @@ _LOADS = (b"import_module", b"__import__")  # searched for before the patterns, 
 class _Load(NamedTuple):
     file: str
     prefix: str  # ".models.archs."; "" where it is not known
-    suffix: str  # with which the names of the files end
+    suffix: str  # with which the names of the files end, where the prefix is known
 
 
 class LoadedNames:
@@ -54,4 +54,4 @@ def _loads(path: str, text: bytes) -> Iterable[_Load]:
     suffix = suffixes.pop() if len(suffixes) == 1 else ""
     for match in _LOADED.finditer(text):
         prefix = _PREFIX.match(text, match.end())
-        yield _Load(path, f".{prefix[1].decode()}." if prefix else "", suffix if prefix else "")
+        yield _Load(path, f".{prefix[1].decode()}." if prefix else "", suffix)

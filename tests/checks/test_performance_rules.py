@@ -298,3 +298,21 @@ def test_a_long_row_of_sums_is_kept_on_the_device():
     )
     findings = analyse("train.py", f"import torch\n\n\n{text}\n".encode(), SESSION).findings
     assert [(f.code, f.why, f.status) for f in findings] == [("PRT630", "kept", "review")] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("makes", "reads", "why"),
+    [
+        ("loss, hits = criterion(model(batch))", "total += hits.item()", "kept"),
+        ("loss, hits = model(batch).mean(), model(batch).max()", "total += hits.item()", "summed"),
+        ("out = loss = model(batch)", "total += loss.item()\n        holder.data = out.cpu()", "kept"),
+        ("out = loss = model(batch)", "total += loss.item()\n        shown = out.cpu()", "summed"),
+    ],
+)
+def test_what_comes_with_a_loss_and_what_is_read_below_a_sum(makes: str, reads: str, why: str) -> None:
+    text = (
+        "import torch\n\n\ndef train(model, loader, optimizer, criterion, holder):\n    total = 0.0\n    for batch in loader:\n"
+        f"        {makes}\n        loss.backward()\n        optimizer.step()\n        {reads}\n    return total\n"
+    )
+    found = [f.why for f in analyse("train.py", text.encode(), SESSION).findings if f.code == "PRT630"]
+    assert found == [why]

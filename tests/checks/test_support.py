@@ -10,6 +10,7 @@ from porter.catalog.read import documents
 from porter.catalog.read.documents import Documents
 from porter.catalog.read.load import load
 from porter.catalog.read.verdict import KINDS, SEVERITY, Support
+from porter.engine.facts import Facts, Roads
 from porter.engine.session import Quiet
 from porter.rulebook.words import words
 from porter.target import Target
@@ -164,3 +165,30 @@ def test_a_program_that_is_only_called_a_test_is_none(path, found, run):
     assert ("PRT702" in {f.code for f in analyse(path, with_a_model.encode(), SESSION).findings}) is is_one
     with_a_test = text + "\ndef test_f():\n    pass\n"
     assert "PRT702" not in {f.code for f in analyse(path, with_a_test.encode(), SESSION).findings}
+
+
+@pytest.mark.parametrize("loads", [False, True])
+@pytest.mark.parametrize(
+    ("head", "alone", "loaded"),
+    [
+        ("", False, True),
+        ("import torch\n", True, True),
+        ("import tensorflow\n", False, False),
+        ("import tensorflow\nimport torch\n", True, True),
+    ],
+)
+def test_old_names_matter_where_something_computes_with_torch(head, alone, loaded, loads):
+    about = open_session(facts=Facts(roads=Roads(loads=loads)))
+    found = analyse("a.py", f"{head}from collections import Mapping\n".encode(), about).findings
+    assert ("PRT713" in {f.code for f in found}) is (loaded if loads else alone)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    from collections import Mapping\nexcept ImportError:\n    from collections.abc import Mapping\n",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from collections import Mapping\n",
+    ],
+)
+def test_an_old_name_without_which_the_program_goes_on_stays(text):
+    assert not analyse("a.py", f"import torch\n{text}".encode(), SESSION).findings

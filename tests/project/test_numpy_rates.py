@@ -48,6 +48,8 @@ def test_what_is_set(rate, found):
         ("rates = np.linspace(0, 1, 9).tolist()", False),
         ("rates = np.ones(9)\n    rates = rates.tolist()", False),
         ("rates = [0.1, 0.2]", False),
+        ("_, rates = 0.1, np.linspace(0, 1, 9)", True),
+        ("*_, rates = 0.1, np.linspace(0, 1, 9), [0.3]", False),
     ],
 )
 def test_what_is_handed_on(rates, found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from porter.project.numpy_rates import numpy_rates
 from porter.project.numpy_scores import numpy_scores
 from porter.project.numpy_values import NumpyValues
 from porter.project.saved_objects import saved_objects
@@ -122,3 +123,9 @@ def test_many_elements_of_themselves_end():
     steps = "".join(f"    x = x[{index}]\n" for index in range(40))
     text = f"import numpy as np\ndef f(x):\n{steps}    torch.save({{'best': x, 'a': 1}})\n"
     assert not held({"a.py": text.encode()})
+
+
+def test_files_that_do_not_parse_hold_no_scores_and_no_rates():
+    text = b"import numpy as np\ndef (:\n    save({'best': np.mean(x)})\n    group['lr'] = np.cos(3)\n"
+    values = NumpyValues({"a.py": text}, parse)
+    assert (numpy_scores(values, ["a.py"]), numpy_rates(values)) == ({}, frozenset())

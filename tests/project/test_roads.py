@@ -520,7 +520,23 @@ def test_an_option_for_a_device_that_is_only_printed_moves_nothing(tmp_path):
     assert "PRT840" in {code for code, _ in told}
 
 
-@pytest.mark.slow
-def test_an_option_with_calls_in_calls_costs_no_time():
-    lines = b"        help=1,\n" * 4000
-    assert speaks_of_devices(b'p.add_argument("--device",\n' + lines + b"        default=f(g(1)))\nx.cuda()\n")
+@pytest.mark.parametrize(
+    ("ends", "speaks"), [("type=str)", False), ("default=str(1))", False), ("default=str(max(1, 2)))", True)]
+)
+def test_an_option_over_many_lines_is_read_to_its_end_or_not_at_all(ends, speaks):
+    text = 'p.add_argument("--device",' + '\n        help="cuda",' * 99 + f" {ends}\n"
+    assert speaks_of_devices(text.encode()) is speaks
+
+
+@pytest.mark.parametrize(
+    ("text", "speaks"),
+    [
+        (b'p.add_argument("--where", help="cuda or cpu")\n', False),
+        (b'p.add_argument("--where", help="cuda or cpu")\nx = x.cuda()\n', True),
+        (b'p.add_argument("--device")\nprint(args.device)\n', False),
+        (b'p.add_argument("--device")\nprint(x.to(args.device))\n', True),
+        (b"x = 1\n", False),
+    ],
+)
+def test_what_is_only_offered_explained_and_printed(text, speaks):
+    assert speaks_of_devices(text) is speaks

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import pickle
 import zipfile
 from collections import OrderedDict
 
 import pytest
 
+from porter.files.read import LIMIT
 from porter.project.shipped_files import shipped_objects
 
 HELD = argparse.Namespace(kind="small")
@@ -46,9 +48,19 @@ def test_what_a_file_holds(tmp_path, data, held):
     (tmp_path / "configs/pairs.th").write_bytes(data)
     texts = {"a.py": b"pairs = torch.load('configs/pairs.th')\n"}
     found = shipped_objects(
-        tmp_path, texts, ["a.py", "own/nets.py", "own/collections.py", "torch/_utils.py", "configs/pairs.th"]
+        tmp_path,
+        texts,
+        ["a.py", "own/nets.py", "own/collections.py", "other/nets", "torch/_utils.py", "configs/pairs.th"],
     )
     assert found == ((("configs/pairs.th", held),) if held else ())
+
+
+def test_a_file_beyond_the_limit_is_not_looked_into(tmp_path):
+    file, texts = tmp_path / "pairs.th", {"a.py": b"pairs = torch.load('pairs.th')\n"}
+    file.write_bytes(pickle.dumps(HELD, 2))
+    for size, found in ((LIMIT, (("pairs.th", "argparse.Namespace"),)), (LIMIT + 1, ())):
+        os.truncate(file, size)
+        assert shipped_objects(tmp_path, texts, ["pairs.th"]) == found
 
 
 def test_which_file_is_meant(tmp_path):

@@ -39,7 +39,7 @@ def test_advice_of_a_portable_port_fits_every_device(porter: Porter, lang: str, 
     usual, portable = said["rename"], said["portable"]
     assert 'GradScaler("npu")' in usual["PRT350"][0] and alone not in usual["PRT610"][1]
     assert '("npu"' not in "".join(portable["PRT350"]) and "GradScaler(accelerator_type)" in portable["PRT350"][0]
-    assert alone in portable["PRT610"][1]
+    assert alone in portable["PRT610"][1] and alone not in "".join(portable["PRT350"] + portable["PRT355"])
 
 
 def test_a_report_in_another_language_says_the_same(porter: Porter, tmp_path: Path) -> None:

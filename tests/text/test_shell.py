@@ -17,6 +17,7 @@ from porter.finding import apply
 from porter.rulebook.texts import Texts
 from porter.run.gather import gather
 from porter.target import Target
+from porter.text.shells.images import brings_cuda
 
 ABOUT = open_session(
     facts=Facts(launch=Launch(options=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
@@ -330,3 +331,20 @@ def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
     assert codes(b"pip install ./submodules/simple-knn\n") == ["PRT401"]
     assert codes(b"pip install submodules/diff-gaussian-rasterization/ plyfile\n") == ["PRT401"]
     assert codes(b"pip install ./submodules/tools third_party/plyfile .\n") == []
+
+
+@pytest.mark.parametrize(
+    ("image", "brings"),
+    [
+        ("nvcr.io/nvidia/pytorch:24.01-py3", True),
+        ("pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", True),
+        ("someone/torch:2.1-cu121", True),
+        ("someone/torch:2.1-gpu", True),
+        ("someone/torch:2.1", False),
+        ("quay.io/ascend/vllm-ascend:v0.9-cuda", False),
+        ("nvcr.io/nvidia/tritonserver:23.01-py3", True),
+        ("nvcr.io/nvidia/tritonserver:23.01-py3-sdk", False),
+    ],
+)
+def test_which_images_bring_cuda(image, brings):
+    assert brings_cuda(image) is brings

@@ -31,7 +31,7 @@ def _may_give(scene: Scene, link: Link) -> bool:
 def _spread(scene: Any, value: ast.expr, link: Link) -> list[str]:
     """Which of them a dictionary of this function holds, whatever their value."""
     held = values_of(scene.names, value, link) if isinstance(value, ast.Name) else []
-    keys = [constant(key) for node in held if isinstance(node, ast.Dict) for key in node.keys if key is not None]
+    keys = [constant(key) for node in held if isinstance(node, ast.Dict) for key in node.keys]
     return [key for key in keys if key in _KEYWORDS]
 
 
