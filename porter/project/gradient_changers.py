@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from porter.files.paths import is_test
 from porter.regex import lazy
 
-_MARKS = (b".grad", b"requires_grad")
+_LINES = lazy(rb"grad[^\n]*")  # the ends of the lines with the word, which alone are searched for a change
 _CHANGES = lazy(
     rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad_\((?![ \t]*(?:True|\)))"
     rb"|\b(?:p|v|w|\w*param\w*|weight|bias)\.requires_grad[ \t]*=[ \t]*(?:False|[a-z])"
@@ -23,13 +23,14 @@ def gradient_changers(texts: Mapping[str, bytes]) -> tuple[str, ...]:
     """The names of these functions and methods."""
     names: set[str] = set()
     for path, text in texts.items():
-        if any(mark in text for mark in _MARKS) and not is_test(path):
-            names.update(_around(text, [match.start() for match in _CHANGES.finditer(text)]))
+        if b"grad" in text and not is_test(path):
+            lines = ((text.rfind(b"\n", 0, match.start()) + 1, match.end()) for match in _LINES.finditer(text))
+            names.update(_around(text, [start for start, end in lines if _CHANGES.search(text, start, end)]))
     return tuple(sorted(name for name in names if name not in _PLAIN and not name.startswith("__")))
 
 
 def _around(text: bytes, places: list[int]) -> Iterator[str]:
-    """The names of the innermost functions around places, which are sorted. Outside of functions there is none."""
+    """The names of the innermost functions around the starts of lines, which are sorted. Outside of functions there is none."""
     blocks: list[
         tuple[int, str]
     ] = []  # around a line, from the outside: how far each is indented, and a function's name

@@ -12,15 +12,14 @@ from porter.project.imports import imports_name
 from porter.project.numpy_values import NumpyValues, Place
 from porter.regex import lazy
 
-_SETS = lazy(rb"\[[\"']lr[\"']\][ \t]*[*]?=(?!=)|\bLambdaLR\(|\.update\([ \t]*lr[ \t]*=")
-_WORDS = (b'"lr"]', b"'lr']", b"LambdaLR(", b".update(")  # one of these is in all that matches
+_SETS = lazy(rb"\[[\"']lr[\"']\][ \t]*[*]?=(?!=)|\.update\([ \t]*lr[ \t]*=")
 
 
 def numpy_rates(values: NumpyValues) -> frozenset[Place]:
     """Where the rates of the project that numpy computes are computed."""
-    texts = values.texts.items()
-    setting = [path for path, data in texts if any(word in data for word in _WORDS) and _SETS.search(data)]
-    modules = filter(None, map(values.module, setting if values.is_used() else ()))
+    texts = values.texts.items() if values.is_used() else ()
+    setting = [path for path, data in texts if b"LambdaLR(" in data or b"param_groups" in data and _SETS.search(data)]
+    modules = filter(None, map(values.module, setting))
     return frozenset(p for module in modules for rates in module.rates.values() for p in values.places(rates))
 
 
