@@ -523,7 +523,10 @@ MANY = "\n        rank," * 99
         ("    print(local)\n", True),
         ("    torch.cuda.set_device(local)\n    lib.groups.setup(\n        rank, 3)\n    print(local)\n", True),
         # a call that no pattern reads to its end, over so many lines that none may try all ways to read it
-        (f"    torch.cuda.set_device(local)\n    lib.groups.setup({MANY} max(2, min(3, local)))\n    print(local)\n", True),
+        (
+            f"    torch.cuda.set_device(local)\n    lib.groups.setup({MANY} max(2, min(3, local)))\n    print(local)\n",
+            True,
+        ),
     ],
 )
 def test_a_group_whose_callers_choose_the_device(tmp_path: Path, monkeypatch, after: str, told: bool) -> None:

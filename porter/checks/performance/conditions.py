@@ -86,4 +86,8 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
 def _compares_loss(test: ast.Compare, scene: Scene, link: Link) -> bool:
     """`loss > 3`, of what the step takes gradients of."""
     ordered = len(test.ops) == 1 and test.ops[0].__class__ in (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-    return ordered and value_uses.bare(test.left, scene.losses(link) - {"self"}) and scene.natures.of(test.left, link) != NUMBER
+    return (
+        ordered
+        and value_uses.bare(test.left, scene.losses(link) - {"self"})
+        and scene.natures.of(test.left, link) != NUMBER
+    )
