@@ -51,7 +51,7 @@ def imports(text: bytes) -> Iterator[Import]:
 def imports_name(data: bytes, path: str, name: str) -> bool:
     """Whether a text imports a name of the file at a path, or the file itself and names it there."""
     stem = path.removesuffix(".py")
-    if name.encode() not in data:
+    if name.encode() not in data or stem.rpartition("/")[2].encode() not in data:
         return False
     for found in imports(data):
         module = found.module.lstrip(".").replace(".", "/")

@@ -44,7 +44,7 @@ _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 _DROP_PATH = "PRT617"
 _SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
 _SPARSE = lazy(
-    rb"(?<![\w.])sparse[\"']?[ \t]*(?::[ \t]*bool[ \t]*)?[=:](?!=|[ \t]*(?:False|false|None|bool)\b)|--sparse"
+    rb"sparse(?:(?<=--sparse)|(?<![\w.]sparse)[\"']?[ \t]*(?::[ \t]*bool[ \t]*)?[=:](?!=|[ \t]*(?:False|false|None|bool)\b))"
 )
 # a drop rate above 0
 _DROPS = lazy(

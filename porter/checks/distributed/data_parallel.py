@@ -27,7 +27,7 @@ class DataParallel(Rule):
     edits = False
     calls = {*CLASSES, *FUNCTIONS, *CALLBACKS, *PARTS}
     nodes = ("ClassDef",)
-    text = r"DataParallel\b|parallel_apply\b|replicate\b"
+    text = (r"DataParallel\b", r"parallel_apply\b", r"replicate\b")
 
     def visit(self, original: cst.Call | cst.ClassDef, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ClassDef):
