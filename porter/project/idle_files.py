@@ -156,10 +156,11 @@ class IdleFiles:
         plain = stem.encode("utf-8", "surrogateescape")
         word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
-        spelled = re.compile(rb"[./]%s\b|\b%s\.py\b|\b%s[.:/]\w" % (word, word, word))
-        whole = re.compile(rb"\b%s\b" % word)
+        # letters come first: a text is searched for these in a tenth of the time
+        spelled = re.compile(rb"%s(?:(?<=[./]%s)\b|(?<=\b%s)(?:\.py\b|[.:/]\w))" % (word, word, word))
+        whole = re.compile(rb"%s(?<=\b%s)\b" % (word, word))
         # what else a list of a package has is built, and run by nobody
-        started = re.compile(rb"\b%s(?:\.py\b|:\w)" % word)
+        started = re.compile(rb"%s(?<=\b%s)(?:\.py\b|:\w)" % (word, word))
 
         def names(path: str) -> bool:
             if path in leading or not self._may_say(path, plain):
