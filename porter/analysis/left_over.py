@@ -71,9 +71,27 @@ def _in_command(file: File, link: Link) -> tuple[str, str]:
 
 
 def _is_word(link: Link) -> bool:
-    """Whether a string is part of a text for people or of a path, or names an attribute."""
+    """Whether a string is part of a text for people or of a path, or names an attribute or a flag."""
     above = link[1][0]
-    return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS
+    if above.__class__ is ast.keyword and above.arg == "dest":  # of `add_argument`
+        return True
+    return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS or _is_flag(link)
+
+
+def _is_flag(link: Link) -> bool:
+    """`"cuda"` of `if opt["cuda"]:` and of `opt["cuda"] = args.cuda`."""
+    key, (above, up) = link[0], link[1]
+    if above.__class__ is not ast.Subscript or above.slice is not key or not up:
+        return False
+    user = up[0]
+    if user.__class__ is ast.Assign:
+        return above in user.targets and getattr(user.value, "attr", "") == key.value
+    asked, around = above, iter([up, *ancestors(up)])
+    asker = next(around)[0]
+    while asker.__class__ is ast.BoolOp:
+        asked, asker = asker, next(around)[0]
+    negated = asker.__class__ is ast.UnaryOp and asker.op.__class__ is ast.Not
+    return negated or getattr(asker, "test", None) is asked
 
 
 def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:

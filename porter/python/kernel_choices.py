@@ -132,7 +132,7 @@ def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
     return ("raises", name) if name else None
 
 
-def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
+def _parallel(file: File | RuleFile, node: ast.If, link: Link) -> Choice | None:
     """The choice of a branch that wraps a model in DataParallel and does nothing else. Without it, one device trains."""
     name = ""
     for statement in node.body:
@@ -170,7 +170,7 @@ def _kept_for_parallel(file: File, link: Link, child: Node | None) -> Choice | N
     return choice if told else None
 
 
-def one_device(file: RuleFile, link: Link | None) -> str | None:
+def one_device(file: File | RuleFile, link: Link | None) -> str | None:
     """The DataParallel of a branch that a comparison with a device leads to, if the branch does nothing else."""
     child = link[0] if link else None
     for up in ancestors(link):

@@ -787,3 +787,10 @@ def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
 
 def test_a_package_that_only_has_to_be_told_its_device_may_be_installed() -> None:
     assert codes("requirements.txt", "openai-whisper\nopenai-clip\nclean-fid\nresemblyzer\ndescript-audiotools\n") == []
+
+
+@pytest.mark.parametrize("folder", ["data/pretrained/bert-base", "pretrained_models/bert", "tests/data"])
+def test_sizes_of_published_weights_are_nobodys_to_change(folder: str) -> None:
+    text = '{"vocab_size": 30522, "hidden_size": 768}'
+    assert codes("models/bert/bert_config.json", text) == ["PRT640 review"]
+    assert codes(f"{folder}/bert_config.json", text) == []

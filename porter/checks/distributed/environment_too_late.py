@@ -34,7 +34,7 @@ class EnvironmentTooLate(Rule):
         literal = file.literal(original)
         if literal is None or literal.kind != "variable" or literal.name not in READ_ONCE or not literal.set:
             return None
-        if _is_of_a_child(literal.link, file):
+        if literal.role == "command" or _is_of_a_child(literal.link, file):
             return None
         touched = file.tensors.touched_before(literal.link)
         if touched is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
 from porter.regex import lazy
 from porter.training import transfers
 
@@ -50,7 +50,7 @@ class DeviceInDataset(Rule):
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
         function: Node = (file.scene.function(link) or (None, None))[0]
-        if file.source.says(COLLECTIVES, function):
+        if file.source.says(COLLECTIVES, function) or owner is not None and _is_for_others(owner, function):
             return True
         return file.source.says(b"record_stream", function) or function.name in MOVES or transfers.follows_data(link)
 
@@ -59,6 +59,14 @@ class DeviceInDataset(Rule):
         """`device=device` of a function that joins tensors, wherever they are."""
         given = next((k.value for k in link[1][0].keywords if k.arg == "device"), None)
         return hasattr(given, "id") and not file.scene.function_name(link).startswith("__")
+
+
+def _is_for_others(owner: Node, function: Node) -> bool:
+    """A method that its class never calls, and no name of a worker's work: `Collater.to_device(batch)` of a training loop."""
+    name = getattr(function, "name", "__call__")
+    if name.startswith("__") or WORKERS.search(name):
+        return False
+    return all(getattr(node, "attr", getattr(node, "id", "")) != name for node in walk(owner))
 
 
 def _loads_itself(file: RuleFile) -> bool:

@@ -87,13 +87,20 @@ def _is_no_wait(_: Node, scene: Scene, link: Link) -> bool:
 def first_wait(scene: Scene, link: Link) -> bool:
     """Whether nothing in the same statement, or the one right above, waits for the device before. A sum that can be kept
     on the device is no wait: once it is, the next line would be the first."""
-    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    statement = _statement(link)
     if statement is None:
         return True
     if value_uses.first_wait(statement[0]) is not link[0]:
         return False
-    before = value_uses.wait_above(statement)
-    return before is None or can_be_kept(scene, scene.link_to(before))
+    while statement and (before := scene.link_to(value_uses.wait_above(statement))) is not None:
+        if not value_uses.lies_on_host(before):
+            return can_be_kept(scene, before)
+        statement = _statement(before)
+    return True
+
+
+def _statement(link: Link) -> Link | None:
+    return next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
 
 
 def can_be_kept(scene: Scene, link: Link | None) -> bool:

@@ -11,7 +11,8 @@ from porter.text.settings.entries import Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 from porter.values.shapes import misfits
 
-_APART = lazy(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?)/|(?:^|/)test_")
+# what does not train here, or belongs to weights that are published already and have these sizes
+_APART = lazy(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?|pre-?trained(?:[_-]\w+)?)/|(?:^|/)test_")
 
 _HEAD = lazy(r"LM|Head|For[A-Z]")
 _PADS = "pad_vocab_size_multiple"

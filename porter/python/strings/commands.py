@@ -33,8 +33,9 @@ def commands(file: Parsed) -> dict[int, Variable]:
     found: dict[int, Variable] = {}
     for part in strings(file.tree, lines, _named(names)) if lines else ():
         link: Link = part[1] if part[1] and part[1][0].__class__ is ast.JoinedStr else part
-        match = _command(names).search(_text(link[0])) or _word(names, link)
-        if match and not logged(link) and not _is_prose(link):
+        text = _text(link[0])
+        match = _command(names).search(text + _added(link)) or _word(names, link)
+        if match and match.start(1) < len(text) and not logged(link) and not _is_prose(link):
             value = None if _COMPUTED.search(match[2]) else match[2]
             offset = file.source.span(link[0])[0]
             found[offset] = Variable(link, "variable", "command", _is_run(file, link), match[1], True, value)
@@ -79,6 +80,19 @@ def _text(node: Node) -> str:
     if node.__class__ is ast.JoinedStr:
         return "".join(str(p.value) if p.__class__ is ast.Constant else _PUT_IN for p in node.values)
     return str(node.value)
+
+
+def _added(link: Link) -> str:
+    """What is put behind a string: `cmd` of `"CUDA_VISIBLE_DEVICES=%d " % gpu + cmd`."""
+    added, node = "", link[0]
+    for above, _ in ancestors(link):
+        if above.__class__ is not ast.BinOp or above.left is not node or above.op.__class__ not in (ast.Add, ast.Mod):
+            break
+        if above.op.__class__ is ast.Add:
+            right = above.right
+            added += _text(right) if right.__class__ in (ast.Constant, ast.JoinedStr) else _PUT_IN
+        node = above
+    return added
 
 
 def _is_prose(link: Link) -> bool:

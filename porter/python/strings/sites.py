@@ -18,6 +18,7 @@ from porter.python.evidence import call_name, constant, device_like, listed, loo
 from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+from porter.python.kernel_choices import one_device
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
 from porter.python.source import Source
@@ -57,9 +58,11 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 
 def _stays(file: File, link: Link) -> bool:
-    """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, or only chooses a CUDA
-    kernel. On an NPU it then takes its other way."""
-    return refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link)
+    """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, only puts a model into
+    DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way."""
+    if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link):
+        return True
+    return link[1] is not None and link[1][0].__class__ is ast.Compare and one_device(file, link) is not None
 
 
 def _chooses_kernel(file: File, link: Link) -> bool:

@@ -1,0 +1,35 @@
+"""A place that stays in any port holds no edit of the same value back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line import Porter, write
+
+PROGRAM = """import torch
+
+
+def main(configs, model, gpus):
+    configs.device = "cuda" if gpus else "cpu"
+    if configs.device == "cuda":
+        torch.backends.cudnn.benchmark = True
+    if configs.device == "cuda":{}
+        {}
+    return model.to(configs.device)
+"""
+
+
+def ported(tmp_path: Path, monkeypatch, statement: str, comment: str = "") -> str:
+    write(tmp_path, {"porter.toml": "", "main.py": PROGRAM.format(comment, statement)})
+    Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
+    return (tmp_path / "main.py").read_text()
+
+
+def test_a_comparison_that_leads_to_data_parallel_alone(tmp_path: Path, monkeypatch) -> None:
+    text = ported(tmp_path, monkeypatch, "model = torch.nn.DataParallel(model)")
+    assert text.count('"npu"') == 2  # the value, and the comparison that leads elsewhere
+    assert text.count('== "cuda"') == 1
+
+
+def test_a_comparison_that_a_person_leaves(tmp_path: Path, monkeypatch) -> None:
+    assert '"npu"' not in ported(tmp_path, monkeypatch, "model = model.half()", "  # porter: ignore[PRT122] kept")
