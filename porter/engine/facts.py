@@ -228,6 +228,7 @@ class NativeCode:
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
     needed: tuple[Needed, ...] = ()
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
+    applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:
