@@ -193,7 +193,7 @@ class Accelerators(NamedTuple):
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     # (class, parameter) to which tensors are moved, and that is given "cuda"
     parameters: tuple[tuple[str, str], ...] = ()
-    without_macs: bool = False  # the project uses names of torch.cuda that the module of Macs, torch.mps, lacks
+    without_macs: bool = False  # the project uses names or numbers that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
 
     def also_npu(self, path: str) -> bool:

@@ -8,8 +8,8 @@ torch 2.7 on they are bound by
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
 On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
-are they on Macs, where the project uses names that torch.mps lacks (project/mac_names.py): then the questions for a device go
-to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
+are they on Macs, where the project uses names or numbers that torch.mps lacks (project/mac_names.py): then the questions for a
+device go to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
 """
 
 from __future__ import annotations
