@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
-_ELSEWHERE = "current_device|current_stream|nvtx|set_device|set_stream"  # which the style does not ask of a module
+_ELSEWHERE = "current_device|nvtx|set_device"  # which the style does not ask of a module
 _USED = lazy(
-    rb"(?m)^[^#\n]*?\b(?:from[ \t]+torch\.cuda[ \t]+import\b|(?:torch\.cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
+    rb"(?m)^[^#\n]*?(?:\bfrom[ \t]+torch\.cuda[ \t]+import\b|(?<!backends\.)\b(?:cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
     % f"{any_of('of-macs')}|{_ELSEWHERE}".encode()
 )
 _WIDE = lazy(
@@ -28,6 +28,6 @@ def lacks_names_on_macs(texts: Iterable[bytes]) -> bool:
 
 
 def _lacks_names(data: bytes) -> bool:
-    if (b"torch.cuda" in data or b"accelerator_module" in data) and _USED.search(data):
+    if b"torch" in data and (b"cuda" in data or b"accelerator_module" in data) and _USED.search(data):
         return True
     return b"torch" in data and any(word in data for word in _WIDE_WORDS) and _WIDE.search(data) is not None
