@@ -193,7 +193,7 @@ class Accelerators(NamedTuple):
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     # (class, parameter) to which tensors are moved, and that is given "cuda"
     parameters: tuple[tuple[str, str], ...] = ()
-    without_macs: bool = False  # the project uses names of torch.cuda that the module of Macs, torch.mps, lacks
+    without_macs: bool = False  # the project uses names or numbers that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
 
     def also_npu(self, path: str) -> bool:
@@ -228,6 +228,7 @@ class NativeCode:
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
     needed: tuple[Needed, ...] = ()
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
+    applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

@@ -8,8 +8,8 @@ torch 2.7 on they are bound by
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
 On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
-are they on Macs, where the project uses names that torch.mps lacks (project/mac_names.py): then the questions for a device go
-to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
+are they on Macs, where the project uses names or numbers that torch.mps lacks (project/mac_names.py): then the questions for a
+device go to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
 # torch 2.6 raises where there is no accelerator, and asks the driver; before 2.7, the head of a module tries to import torch_npu
 SINCE = (2, 7)
-# names of torch.cuda: the name in torch.accelerator, and the torch that brought it
+# names of torch.cuda: the name in torch.accelerator, and the torch that brought it. Streams are asked of the module: that of
+# torch.accelerator is a torch.Stream, which has no `cuda_stream` and does not wait for an event of torch.cuda
 _NAMES = {
     "is_available": ("is_available", (2, 6)),
     "device_count": ("device_count", (2, 6)),
     "synchronize": ("synchronize", (2, 6)),
-    "current_stream": ("current_stream", (2, 6)),
-    "set_stream": ("set_stream", (2, 6)),
     "set_device": ("set_device_index", (2, 7)),
     "current_device": ("current_device_index", (2, 7)),
 }
@@ -94,8 +93,10 @@ class Portable(Rename):
         return (self.target.torch < SINCE or file.facts.accelerators.without_macs) and self.reaches(file)
 
     def reaches(self, file: RuleFile) -> bool:
-        """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot."""
-        return not file.meaning.is_scripted() and file.imported.head() is not None
+        """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot, nor can a `case`,
+        where a bare name takes any value."""
+        in_case = type(file.statement).__name__ == "match_case"
+        return not in_case and not file.meaning.is_scripted() and file.imported.head() is not None
 
     def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         if not self.reaches(file):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from porter.engine.facts import Native, NativeCode
@@ -13,6 +13,7 @@ from porter.native.kernels import Reached
 from porter.native.other_ways import goes_on
 from porter.native.unbuilt import unbuilt
 from porter.native.uses import OPS, uses
+from porter.python.evidence import call_name
 from porter.python.kept import Remember, anew
 from porter.python.trees import Parse
 from porter.python.walks import children
@@ -45,9 +46,10 @@ def gather(
     )
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
-    callers, spared = _dying(reached, texts, parse)
+    callers, spared, applied = _dying(reached, texts, parse)
     left = unbuilt(root, files, sources, built, texts)
-    return NativeCode(natives, callers, tuple(sorted(filter(_only_built(texts), modules))), spared, unbuilt=left)
+    built_only = tuple(sorted(filter(_only_built(texts), modules)))
+    return NativeCode(natives, callers, built_only, spared, unbuilt=left, applied=applied)
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:
@@ -66,16 +68,19 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
 
 def _dying(
     reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """(source, the functions of Python that end in it), and the sources without which all of them have another way."""
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
+    """(source, the functions of Python that end in it), the sources without which all of them have another way, and the
+    classes of torch.autograd.Function that end in one."""
     lost: dict[str, dict[tuple[str, str], None]] = {}
     stops: set[str] = set()
+    applied: set[str] = set()
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
             continue
         used = list(uses(tree, reached))
         functions = _functions(tree) if used else []
+        applied |= _applied(tree, {node.lineno for node, _, _ in used}) if used else set()
         for node, module, name in used:
             for source in reached[module][name].values():
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
@@ -84,7 +89,18 @@ def _dying(
             if not goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path)):
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
-    return callers, tuple(sorted(lost.keys() - stops))
+    return callers, tuple(sorted(lost.keys() - stops)), tuple(sorted(applied))
+
+
+def _applied(tree: ast.Module, lines: Collection[int]) -> set[str]:
+    """The classes of torch.autograd.Function in a module's body that stand around one of these lines."""
+    return {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any(call_name(base) == "Function" for base in node.bases)
+        and any(node.lineno <= line <= (node.end_lineno or line) for line in lines)
+    }
 
 
 def _elsewhere(texts: Mapping[str, bytes], path: str) -> Callable[[str], bool]:

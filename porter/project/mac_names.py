@@ -1,7 +1,8 @@
-"""Whether a project uses names of torch.cuda that torch.mps, the module of Macs, does not have.
+"""Whether a project uses names of torch.cuda that torch.mps, the module of Macs, does not have, or numbers that it does not.
 
-In the portable style they would be asked of the accelerator's module. On a Mac, which ran such a program on its CPU, that is
-torch.mps, and the program would stop. There the whole program stays on the CPU: one file alone could not, as tensors meet.
+In the portable style the names would be asked of the accelerator's module. On a Mac, which ran such a program on its CPU, that is
+torch.mps, and the program would stop. So it would where a tensor of float64 comes to the device, which arrays of NumPy make as a
+rule. There the whole program stays on the CPU: one file alone could not, as tensors meet.
 """
 
 from __future__ import annotations
@@ -11,12 +12,22 @@ from collections.abc import Iterable
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
-_ELSEWHERE = "current_device|current_stream|nvtx|set_device|set_stream"  # which the style does not ask of a module
+_ELSEWHERE = "current_device|nvtx|set_device"  # which the style does not ask of a module
 _USED = lazy(
-    rb"(?m)^[^#\n]*?\b(?:from[ \t]+torch\.cuda[ \t]+import\b|(?:torch\.cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
+    rb"(?m)^[^#\n]*?(?:\bfrom[ \t]+torch\.cuda[ \t]+import\b|(?<!backends\.)\b(?:cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
     % f"{any_of('of-macs')}|{_ELSEWHERE}".encode()
 )
+_WIDE = lazy(
+    rb"(?m)^[^#\n]*?(?:\.double\(\)|\bfrom_numpy\b|\b(?:float64|complex128)\b|\btorch\.c?double\b|\bDoubleTensor\b)"
+)
+_WIDE_WORDS = (b"double", b"Double", b"float64", b"complex128", b"from_numpy")
 
 
 def lacks_names_on_macs(texts: Iterable[bytes]) -> bool:
-    return any((b"torch.cuda" in data or b"accelerator_module" in data) and _USED.search(data) for data in texts)
+    return any(map(_lacks_names, texts))
+
+
+def _lacks_names(data: bytes) -> bool:
+    if b"torch" in data and (b"cuda" in data or b"accelerator_module" in data) and _USED.search(data):
+        return True
+    return b"torch" in data and any(word in data for word in _WIDE_WORDS) and _WIDE.search(data) is not None

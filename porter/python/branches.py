@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, place
 from porter.python.demands import demanded, demands
-from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda
+from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.walks import children
 from porter.regex import lazy
@@ -238,10 +239,10 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
     for call in _fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
-            yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
+            yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n) or is_own(file, n))
         elif call.__class__ is ast.Call:
             if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link) or _demands(file, call.func):
-                yield ".".join(reversed(_words(call.func)[0]))
+                yield ".".join(reversed(words_of(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             named = _KERNEL.search(word) and not _NO_KERNEL.search(word)
             if (named or is_kernel(file, call.value, link)) and _is_called(file, call.targets[0], link):
@@ -250,7 +251,7 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
 
 def is_kernel(file: File, node: Node, link: Link) -> bool:
     """Whether a chain of names is a CUDA kernel, by its package or by its words, and no plain function of the file."""
-    words, first = _words(node)
+    words, first = words_of(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
     if not full and first.__class__ is ast.Name:  # `try: from ._C import f ... except ImportError: f = None`
         full = next((target for target, _ in file.names.imports.get(first.id, ()) if target), "")
@@ -258,6 +259,8 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     if parts[0] == "torch":
         return False
     if parts[0] in _KERNELS_OF or "_ext" in parts or "_C" in parts:  # the last two are written by a build
+        return True
+    if is_own(file, *parts, words=words):
         return True
     return any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words) and not is_plain(file, node)
 
@@ -283,15 +286,6 @@ def _demands(file: File, node: Node) -> bool:
     """Whether every function of this name in the file needs an extension (demands.py)."""
     functions = file.names.scopes.functions.get(call_name(node), ())
     return bool(functions) and all(demands(function[0]) for function in functions)
-
-
-def _words(node: Node) -> tuple[list[str], Node]:
-    """The words of a chain, last word first, and the node that it begins with."""
-    words = []
-    while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
-        words += [node.attr] if node.__class__ is ast.Attribute else []
-        node = getattr(node, "value", None) or node.func
-    return words + ([node.id] if node.__class__ is ast.Name else []), node
 
 
 def _is_called(file: File, target: Node, link: Link) -> bool:

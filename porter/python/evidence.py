@@ -34,6 +34,15 @@ def call_name(func: Node) -> str:
     return name
 
 
+def words_of(node: Node) -> tuple[list[str], Node]:
+    """The words of a chain, last word first, and the node that it begins with."""
+    words = []
+    while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
+        words += [node.attr] if node.__class__ is ast.Attribute else []
+        node = getattr(node, "value", None) or node.func
+    return words + ([node.id] if node.__class__ is ast.Name else []), node
+
+
 class Listed(NamedTuple):
     """What the constants in a list say."""
 

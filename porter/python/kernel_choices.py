@@ -272,9 +272,10 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
             word = getattr(inner, "id", "") or getattr(inner, "attr", "") or str(constant(inner) or "")
             if word in _BUILDS or _SOURCES.search(word):
                 return word
-    if not all(isinstance(statement, _CHOICES) for statement in node.body):
+    tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
+    if not all(isinstance(statement, _CHOICES) for statement in tried):
         return None
-    for statement in node.body:
+    for statement in tried:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kernel = next(kernels_called(file, statement, link), None)
         else:

@@ -208,9 +208,9 @@ def test_a_name_that_torch_accelerator_has_needs_no_other() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "from torch.cuda.amp import autocast  # old\n",  # the comment would go
+        "from torch.cuda.amp import (  # old\n    autocast,\n)\n",  # the comment would go
         "from torch.cuda.nvtx import range_push\n",  # nothing of that name there
-        "if True:\n    from torch.cuda.amp import autocast\n",
+        "from torch import cuda, nn\n",
     ],
 )
 def test_imports_that_stay(line: str) -> None:

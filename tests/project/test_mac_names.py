@@ -23,6 +23,16 @@ from porter.rulebook.table import hints
         (b"# torch.cuda.manual_seed_all(1)", False),
         (b"torch.mps.manual_seed_all(1)", False),
         (b"module = torch.cuda", False),
+        (b"th.cuda.Stream()", True),
+        (b"cuda.empty_cache(); cuda.amp.autocast()", True),
+        (b"torch.cuda.current_stream()", True),
+        (b"torch.backends.cuda.matmul.allow_tf32 = True", False),
+        (b"x = x.to(device).double()", True),
+        (b"x = x.type(torch.complex128)", True),
+        (b"dtype = torch.double", True),
+        (b"x = torch.from_numpy(array).to(device)", True),
+        (b"x = x.float()  # no double()", False),
+        (b"x = double(x)", False),
     ],
 )
 def test_a_line(line: bytes, lacks: bool) -> None:

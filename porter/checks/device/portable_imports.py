@@ -1,4 +1,7 @@
-"""`from torch.cuda.amp import autocast` in a portable port: the name is bound at the head, from the accelerator's module."""
+"""`from torch.cuda.amp import autocast` in a portable port: the name is bound from the accelerator's module.
+
+An import of the module's own becomes a line at the head; in a function, a branch or a `try`, the name is bound in its place.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,26 @@ CUDA = "torch.cuda"
 def at_head(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None:
     """None where the import has nothing of torch.cuda. Without edits where one name would be lost."""
     pairs = list(_bound(original))
-    if not any(full == CUDA or full.startswith(f"{CUDA}.") for full, _ in pairs):
+    moved = [full for full, _ in pairs if full == CUDA or full.startswith(f"{CUDA}.")]
+    if not moved:
         return None
-    values = (("names", ", ".join(full for full, _ in pairs)),)
+    if missing := [full for full in moved if not file.session.has(full.replace(CUDA, file.target.namespace, 1))]:
+        return Hit(original, "missing", values=(("names", ", ".join(missing)),))
     lines = [_line(full, bound, file) for full, bound in pairs]
-    span = _whole_lines(file)
-    if file.imported.head() is None or span is None or not all(lines):
-        return Hit(original, "missing", values=values)
-    heads = tuple(AtHead(line) for line in lines if line)
-    return Hit(original, "from", after=heads, more=(Change(*span, b""),), safe=True)
+    if file.imported.head() is not None and all(lines):
+        if (span := _whole_lines(file)) is not None:
+            begin, behind, comment = span
+            heads = tuple(AtHead(f"{line}{comment if line is lines[-1] else ''}") for line in lines if line)
+            return Hit(original, "from", after=heads, more=(Change(begin, behind, b""),), safe=True)
+        if not _is_top(file):
+            names, new = zip(*(line.split(" = ") for line in lines if line))
+            bound: Any = cst.parse_statement(f"{', '.join(names)} = {', '.join(new)}")
+            return Hit(original, "from", new=bound.body[0], safe=True)
+    values = (
+        ("names", ", ".join(moved)),
+        ("to", ", ".join(full.replace(CUDA, file.target.namespace, 1) for full in moved)),
+    )
+    return Hit(original, "by-hand", values=values)
 
 
 def _bound(original: Any) -> Iterator[tuple[str, str]]:
@@ -47,13 +61,21 @@ def _line(full: str, bound: str, file: RuleFile) -> str | None:
     return new and f"{bound} = {new}"
 
 
-def _whole_lines(file: RuleFile) -> tuple[int, int] | None:
-    """Of a statement of the module's own that has its lines for itself, and no comment on them."""
+def _whole_lines(file: RuleFile) -> tuple[int, int, str] | None:
+    """Of a statement of the module's own that has its lines for itself; and the comment behind it. None where one is inside."""
     statement = file.statement
-    link = file.scene.link_to(statement)
-    if link is None or link[1][0].__class__ is not ast.Module:
+    if not _is_top(file):
         return None
     start, end = file.source.span(statement)
     begin, behind = file.source.starts[file.source.line(start) - 1], file.source.line_end(end)[1]
-    text = file.source.utf8[begin:behind]
-    return (begin, behind) if text.strip() == file.source.utf8[start:end] and b"#" not in text else None
+    before, inside, after = (file.source.utf8[i:j] for i, j in ((begin, start), (start, end), (end, behind)))
+    comment = after.strip()
+    if before or b"#" in inside or comment and not comment.startswith(b"#"):
+        return None
+    return begin, behind, f"  {comment.decode()}" if comment else ""
+
+
+def _is_top(file: RuleFile) -> bool:
+    """Whether the statement stands in the module itself, where the head may follow it."""
+    link = file.scene.link_to(file.statement)
+    return link is None or link[1][0].__class__ is ast.Module

@@ -195,10 +195,10 @@ class Environment:
         return NAMED if kind is ast.Attribute and _LIKE.search(node.attr) else None
 
     def _made(self, call: ast.Call, link: Link, depth: int) -> str | None:
-        """How sure it is that a call copies an environment: `dict(os.environ, X="1")`, `os.environ.copy()`."""
+        """How sure it is that a call copies an environment or lists it: `dict(os.environ, X="1")`, `os.environ.keys()`."""
         func: Node = call.func
         callee = call_name(func)
-        if callee == "copy" and func.__class__ is ast.Attribute and not call.args:
+        if callee in ("copy", "keys") and func.__class__ is ast.Attribute and not call.args:
             return self._certainty(func.value, link, depth + 1)
         if callee not in _COPIES:
             return None

@@ -1,0 +1,18 @@
+"""Names of a project that need the extensions which it builds from CUDA sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+
+def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
+    """Whether one of the names is such an extension, or a class of torch.autograd.Function that calls one; or whether a chain is
+    the `apply` of such a class. `words`: of the chain, last word first."""
+    native = file.facts.native
+    if words[:1] == ["apply"] and words[-1] in native.applied:
+        return True
+    return any(name.rpartition(".")[2] in (*native.modules, *native.applied) for name in names)
