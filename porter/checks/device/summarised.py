@@ -9,7 +9,7 @@ from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, parents
 
-_SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
+SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
 _DEVICE = 3  # summary(model, input_size, batch_size, device)
 
 
@@ -28,12 +28,12 @@ def is_summarised(file: RuleFile, link: Link | None) -> bool:
 def _scopes(file: RuleFile) -> frozenset[Node | None]:
     if b"backward" in file.source.words:
         return frozenset()  # the summary is to go, and the training to run on the accelerator
-    calls = [link[1] for link in file.meaning.mentions.of(_SUMMARIES) if getattr(link[1][0], "func", None) is link[0]]
+    calls = [link[1] for link in file.meaning.mentions.of(SUMMARIES) if getattr(link[1][0], "func", None) is link[0]]
     at_work = {_scope(call) for call in calls if _is_at_work(file, call)}
-    return frozenset(_scope(call) for call in calls if not _is_on_host(call[0])) - at_work
+    return frozenset(_scope(call) for call in calls if not is_on_host(call[0])) - at_work
 
 
-def _is_on_host(call: Node) -> bool:
+def is_on_host(call: Node) -> bool:
     """`summary(model, size, device="cpu")`."""
     given: list[ast.expr] = [keyword.value for keyword in call.keywords if keyword.arg == "device"] or call.args[
         _DEVICE:
