@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.device.summarised import SUMMARIES, is_on_host, is_summarised
+from porter.checks.device.summarised import SUMMARIES, given_device, is_summarised
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -17,4 +17,5 @@ class SummaryAtWork(Rule):
         # where a model is only shown, it stays on CUDA or on the CPU, which is told where it is moved
         if link is None or file.tested or file.session.target.style == "shim" or is_summarised(file, link):
             return None
-        return None if is_on_host(link[1][0]) else Hit(original.func, "fed")
+        # of a device that is written down, its own rule tells
+        return None if given_device(link[1][0]) is not None else Hit(original.func, "fed")
