@@ -59,7 +59,9 @@ def is_in_memory(scene: AnyScene, link: Link) -> bool:
 
 def _is_list(scene: AnyScene, dataset: Node, link: Link) -> bool:
     """Whether a dataset is a list of items: a slice of one, a name or an attribute of this class that is only set to lists, or
-    what a function has read."""
+    what a function has read. A `collate_fn` of its own has more to do than to hand them over."""
+    if any(keyword.arg == "collate_fn" for keyword in link[1][0].keywords):
+        return False
     if isinstance(dataset, ast.Subscript):
         return isinstance(dataset.slice, ast.Slice)
     if isinstance(dataset, ast.Attribute) and _is_own(dataset) and (owner := scene.owner(link)) is not None:
