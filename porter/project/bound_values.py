@@ -12,7 +12,7 @@ from porter.python.walks import children, walk
 from porter.regex import lazy
 
 _NUMPY = lazy(rb"^[ \t]*import[ \t](?:[^\n;]*[ \t,])?numpy\b(?!\.)(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
-SCORE_WORDS = r"best|score|acc|iou|psnr|fid|auc|metric"
+SCORE_WORDS = r"best|score|acc|iou|psnr|fid|auc|metric|rank_?1|mAP|recall"
 _SCORE = lazy(SCORE_WORDS)
 
 

@@ -22,7 +22,11 @@ Values = list[tuple[Node, At]]
 _DEFINED = lazy(rb"def (\w+)\(")
 _NUMBERS = frozenset({"random", "size", "ndim", "shape"})  # what numpy answers with numbers of Python
 _PLAIN = frozenset({"float", "int", "item", "tolist"})  # what makes a number of Python
-_DEEP = 10  # steps from where a value is used to where it is computed
+# methods of arrays that give back arrays, or numbers of numpy
+_OF_ARRAYS = frozenset(
+    "astype copy cumsum dot flatten max mean min ravel reshape round squeeze std sum transpose var".split()
+)
+_DEEP = 12  # steps from where a value is used to where it is computed
 _NESTED = 2  # keys that are followed
 _FEW = 3  # files that define functions of one name; of more, nobody can tell which is meant
 _MANY = 16  # files that call a function
@@ -95,6 +99,10 @@ class NumpyValues:
             return frozenset(place for part in call.args for place in self._computed(part, at, deep, keys))
         if name in _PLAIN:
             return frozenset()
+        if name in _OF_ARRAYS and not is_bare and root != "self":
+            inner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            if places := self._computed(inner, at, deep, () if keys and not isinstance(keys[0], str) else keys):
+                return places
         found = self._of_function(call.func, at, deep, keys, call)
         return found or (self._of_name(name, at, deep - 1, keys) if is_bare else found)  # a function that is handed on
 
@@ -120,8 +128,13 @@ class NumpyValues:
             paths = [at.path]
         elif is_bare or imported:
             paths = imported
+        is_method = not is_bare and not imported
         for path in paths if len(paths) <= _FEW else ():
-            yield from self._returned(path, name, not is_bare and not imported, call)
+            returned = self._returned(path, name, is_method, call)
+            # `metrics.rank(...)`: a package may have the function from the only file that defines one
+            if not returned and is_method and root not in ("", "self") and len(paths) == 1:
+                returned = self._returned(path, name, False, call)
+            yield from returned
 
     def _returned(self, path: str, name: str, methods: bool, call: ast.Call | None) -> list[Values]:
         """What each function of a name gives back; one that gives back nothing, or takes other arguments, is not meant."""

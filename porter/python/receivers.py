@@ -221,6 +221,8 @@ class Receivers:
             return (
                 self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
             )
+        if parent.__class__ is ast.Tuple and (value := _set_to(binding)) is not None:
+            return self._expression(value, (value, up[1]), depth + 1)
         if parent.__class__ is ast.AnnAssign:
             kind = self._annotation(parent.annotation, up)
             return (

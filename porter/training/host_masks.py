@@ -12,6 +12,9 @@ from porter.training.value_uses import MOVES, is_factory, is_on_host
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
+# what meets an array of numpy lies on the host, or the program stops there
+_ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "arange", "full", "linspace", "ones", "zeros"))
+
 
 def selects_on_host(index: Node, scene: Scene, link: Link) -> bool:
     """Whether all masks of an index are tensors of the host."""
@@ -32,12 +35,17 @@ def _is_made(node: Node, scene: Scene, link: Link, known: dict[str, bool]) -> bo
         return known[node.id]
     if kind is ast.BinOp:
         return _is_made(node.left, scene, link, known) or _is_made(node.right, scene, link, known)
-    if kind is ast.Compare or kind is ast.UnaryOp:
-        return _is_made(node.left if kind is ast.Compare else node.operand, scene, link, known)
+    if kind is ast.Compare:
+        arrays = (scene.names.resolve(getattr(n, "func", n), link) in _ARRAYS for n in node.comparators)
+        return any(arrays) or _is_made(node.left, scene, link, known)
+    if kind is ast.UnaryOp:
+        return _is_made(node.operand, scene, link, known)
     if kind is not ast.Call:
         return False
     full = scene.names.resolve(node.func, link)
     if full is not None:  # set_default_device: the device that makes all tensors
+        if full in _ARRAYS:
+            return True
         return is_factory(full, node) and not scene.file.source.says(b"set_default_")
     method = node.func
     return method.__class__ is ast.Attribute and method.attr not in MOVES and _is_made(method.value, scene, link, known)

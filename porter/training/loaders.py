@@ -21,6 +21,7 @@ _MAKERS = frozenset(
     "tensor as_tensor stack cat zeros ones rand randn randint arange array asarray concatenate list FloatTensor LongTensor".split()
 )
 _ON_DEVICE = lazy(r"(?i)on_?(?:the_?)?(?:device|gpu|npu|cuda)")  # names of datasets whose items lie there
+_READ = lazy(r"^read_")  # names of functions that read all items at once
 _FOLLOWED = 4  # assignments from a dataset back to the call that makes it, at most
 _BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 
@@ -47,11 +48,40 @@ def _is_counted(reader: Link) -> bool:
 
 
 def is_in_memory(scene: AnyScene, link: Link) -> bool:
-    """Whether the dataset is made from a buffer, or belongs to a class of this file that keeps all items in memory."""
+    """Whether the dataset is a list, or made from a buffer, or belongs to a class of this file that keeps all items in memory."""
     dataset = _dataset(link)
     if dataset is None:
         return False
+    if _is_list(scene, dataset, link):
+        return True
     return _BUFFER.search(_made_from(scene, dataset, link)) is not None or _lies_in_memory(scene, dataset, link)
+
+
+def _is_list(scene: AnyScene, dataset: Node, link: Link) -> bool:
+    """Whether a dataset is a list of items: a slice of one, a name or an attribute of this class that is only set to lists, or
+    what a function has read. A `collate_fn` of its own has more to do than to hand them over."""
+    if any(keyword.arg == "collate_fn" for keyword in link[1][0].keywords):
+        return False
+    if isinstance(dataset, ast.Subscript):
+        return isinstance(dataset.slice, ast.Slice)
+    if isinstance(dataset, ast.Attribute) and _is_own(dataset) and (owner := scene.owner(link)) is not None:
+        values = _set_to(owner, dataset.attr)
+    else:
+        values = _values(scene, dataset, link)
+    return bool(values) and all(
+        isinstance(v, (ast.List, ast.ListComp)) or (isinstance(v, ast.Call) and _READ.search(call_name(v.func)))
+        for v in values
+    )
+
+
+def _set_to(owner: ast.ClassDef, attribute: str) -> list[Node]:
+    """What the assignments of a class set an attribute of its own to."""
+    return [
+        node.value
+        for node in walk(owner)
+        if isinstance(node, ast.Assign)
+        if any(isinstance(t, ast.Attribute) and t.attr == attribute and _is_own(t) for t in node.targets)
+    ]
 
 
 def lies_on_device(scene: AnyScene, link: Link) -> bool:

@@ -129,3 +129,23 @@ def test_files_that_do_not_parse_hold_no_scores_and_no_rates():
     text = b"import numpy as np\ndef (:\n    save({'best': np.mean(x)})\n    group['lr'] = np.cos(3)\n"
     values = NumpyValues({"a.py": text}, parse)
     assert (numpy_scores(values, ["a.py"]), numpy_rates(values)) == ({}, frozenset())
+
+
+def test_what_methods_of_arrays_and_functions_of_a_package_give_back():
+    """`metrics.rank` is the only `rank` of the project; `sum` of an array is one of numpy, and of a tensor it is none."""
+    text = b"""from project import metrics
+def save(path, rank1, mAP):
+    torch.save({"rank1": rank1, "mAP": mAP}, path)
+def test(path, x):
+    hits, mean = metrics.rank(x)
+    save(path, hits[0], x.sum(0))
+"""
+    rank = b"""import numpy as np
+def rank(x):
+    hits = np.asarray(x).astype(np.float32)
+    hits = hits.sum(0) / len(x)
+    return hits, 0.5
+"""
+    assert held({"a.py": text, "project/metrics/rank.py": rank}) == {"rank1"}
+    two = {"a.py": text, "project/metrics/rank.py": rank, "other.py": b"def rank(x):\n    return x, 1\n"}
+    assert held(two) == set()

@@ -7,6 +7,8 @@ import ast
 from porter.checks.apex.scaler import native_amp
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import constant
+from porter.python.index import ancestors
 
 KINDS = {
     "initialize": "initialize",
@@ -42,7 +44,27 @@ class ApexAmp(Rule):
         more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
         if ported and more and function == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
-        return Hit(original, KINDS[function], values=values, severity=severity, more=more, loads=bool(more))
+        why = _without_loss(original, file) if function == "initialize" else ""
+        return Hit(original, why or KINDS[function], values=values, severity=severity, more=more, loads=bool(more))
+
+
+def _without_loss(original: cst.Attribute | cst.Name, file: RuleFile) -> str:
+    """What is said of a call that scales no loss: 'halves' at O3, 'inference' where it gets no optimizer; "" of all others."""
+    link = file.link(original)
+    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    call = next((above[0] for above in ancestors(link)), None)
+    if link is None or not isinstance(call, ast.Call) or call.func is not link[0]:
+        return ""
+    if any(isinstance(a, ast.Starred) for a in call.args):
+        return ""
+    given = {k.arg: k.value for k in call.keywords}
+    level = constant(given.get("opt_level"))
+    if level == "O3":
+        return "halves"
+    optimizers = call.args[1] if len(call.args) > 1 else given.get("optimizers")
+    none = optimizers is None or isinstance(optimizers, ast.Constant) or getattr(optimizers, "elts", optimizers) == []
+    return "inference" if none and None not in given and level != "O0" and "enabled" not in given else ""
 
 
 def _kept_as(original: cst.Attribute | cst.Name, file: RuleFile) -> str:

@@ -9,7 +9,7 @@ from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, parents
 
-_SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
+SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
 _DEVICE = 3  # summary(model, input_size, batch_size, device)
 
 
@@ -17,28 +17,34 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def is_summarised(file: RuleFile, link: Link | None) -> bool:
-    """Whether a place stands in a function, or beside all functions, that has a model summed up and does nothing more with it.
-    Under transfer_to_npu torchsummary's question for CUDA is answered by the NPU."""
+    """Whether a place is the device of a summary, or stands in a function, or beside all functions, that has a model summed up and
+    does nothing more with it. Under transfer_to_npu torchsummary's question for CUDA is answered by the NPU."""
     if b"torchsummary" not in file.source.words or file.session.target.style == "shim":
         return False
-    return link is not None and _scope(link) in _scopes(file)
+    return link is not None and (_is_of_summary(file, link) or _scope(link) in _scopes(file))
+
+
+def _is_of_summary(file: RuleFile, link: Link) -> bool:
+    """Whether a place is an argument of the summary itself, which takes no NPU."""
+    above = link[1][1] if link[1] is not None and link[1][0].__class__ is ast.keyword else link[1]
+    call: Node = above[0] if above is not None else None
+    return call.__class__ is ast.Call and call.func is not link[0] and file.names.resolve(call.func, above) in SUMMARIES
 
 
 @once_for_file
 def _scopes(file: RuleFile) -> frozenset[Node | None]:
     if b"backward" in file.source.words:
         return frozenset()  # the summary is to go, and the training to run on the accelerator
-    calls = [link[1] for link in file.meaning.mentions.of(_SUMMARIES) if getattr(link[1][0], "func", None) is link[0]]
+    calls = [link[1] for link in file.meaning.mentions.of(SUMMARIES) if getattr(link[1][0], "func", None) is link[0]]
     at_work = {_scope(call) for call in calls if _is_at_work(file, call)}
-    return frozenset(_scope(call) for call in calls if not _is_on_host(call[0])) - at_work
+    return frozenset(_scope(call) for call in calls if given_device(call[0]) != "cpu") - at_work
 
 
-def _is_on_host(call: Node) -> bool:
-    """`summary(model, size, device="cpu")`."""
-    given: list[ast.expr] = [keyword.value for keyword in call.keywords if keyword.arg == "device"] or call.args[
-        _DEVICE:
-    ]
-    return bool(given) and constant(given[0]) == "cpu"
+def given_device(call: Node) -> object:
+    """`cpu` of `summary(model, size, device="cpu")`; None where it is computed, or not given."""
+    named: list[ast.expr] = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
+    given = named or call.args[_DEVICE:]
+    return constant(given[0]) if given else None
 
 
 def _is_at_work(file: RuleFile, call: Link) -> bool:

@@ -22,15 +22,30 @@ _LIGHTNING = frozenset({"pytorch_lightning", "lightning"})
 
 
 def keys(call: Link, file: RuleFile) -> frozenset[str]:
-    """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`."""
+    """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`. What the function
+    around it gives back is read by its callers in the file."""
     value, key = part(call)
     if key:
         return frozenset({key})
-    uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
-    uses += [value, *_of_attribute(value, file)]
+    uses = _uses(value, file)
+    uses += [use for given in _given_back(call, uses, file) for use in _uses(part(given)[0], file)]
     read = {part(use)[1] or _first_of_several(use, file) for use in uses}
     read.update(field for use in uses for field in _fields(use, file))
     return frozenset(read - _optional(uses, call) - {""} or read - {""})
+
+
+def _uses(value: Link, file: RuleFile) -> list[Link]:
+    uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
+    return [*uses, value, *_of_attribute(value, file)]
+
+
+def _given_back(call: Link, uses: list[Link], file: RuleFile) -> list[Link]:
+    """The calls of the function around a load, where it gives back what it has loaded, whole."""
+    function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
+    if function is None or not any(use[1] is not None and use[1][0].__class__ is ast.Return for use in uses):
+        return []
+    spelled = (link for link in file.names.spelled(function.name) if link[1] is not None)
+    return [link[1] for link in spelled if getattr(link[1][0], "func", None) is link[0]]
 
 
 def _optional(uses: list[Link], call: Link) -> set[str]:

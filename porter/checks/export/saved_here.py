@@ -29,7 +29,7 @@ _USED = rb"\b%s(?:\.(?:parameters|train|eval|zero_grad)\(|\()"
 
 @dataclass(frozen=True)
 class _Place:
-    """What a path is, as far as it is written down; a parameter is one path in its function alone."""
+    """What a path is, as far as it is written down; a parameter is one path in its function alone, `self.path` in its class."""
 
     text: str
     function: Node | None
@@ -198,10 +198,13 @@ def _parts(saved: Node) -> list[Node]:
 
 
 def _place(path: Node, link: Link, file: RuleFile) -> _Place | None:
-    """The path behind a name or an open file; None where it is neither."""
+    """The path behind a name, an attribute of an object, or an open file; None where it is none of them."""
     function = next((n for n in parents(link) if n.__class__ in FUNCTIONS[:2]), None)
     if path.__class__ is ast.Constant and isinstance(path.value, str):
         return _Place(repr(path.value), None)
+    if path.__class__ is ast.Attribute and getattr(path.value, "id", "") == "self":
+        owner = next((n for n in parents(link) if n.__class__ is ast.ClassDef), None)
+        return _Place(ast.unparse(path), owner) if owner is not None else None
     if path.__class__ is not ast.Name:
         return _Place(ast.unparse(path), None) if path.__class__ in (ast.BinOp, ast.Call, ast.JoinedStr) else None
     if (opened := _opened(path.id, link)) is not None:

@@ -18,7 +18,8 @@ _DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
 _ENGINES = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman"})
 _CALLS = frozenset({"--entrypoint", "--name"})  # options whose value may be called like a program, and starts none here
 _SERVER = lazy(r"[\"']?nvcr\.io[/#]nvidia/tritonserver:(?![\w.-]*-sdk[\"']?$)[\w.-]*[\"']?$")
-_RUNTIME = lazy(r"--runtime[= ](nvidia)\b")
+_HELD = lazy(r"--runtime[= ](?P<runtime>nvidia)\b|(?<![\w-])--gpus[= ]all(?![\w.-])")
+_ALL = "--runtime=ascend -e ASCEND_VISIBLE_DEVICES=0-7"
 
 
 class Option(NamedTuple):
@@ -83,14 +84,25 @@ def _spans(parts: Iterable[Command | Word]) -> list[Span]:
 
 def _container(command: Command) -> Container | None:
     words = command.words
-    index = next((n for n, word in enumerate(words[:3]) if word.name in _ENGINES), None)
-    if index is None or index and words[0].name not in WRAPPERS:
+    index = next((n for n, word in enumerate(words[:6]) if word.name in _ENGINES), None)
+    if index is None or index and words[0].name not in WRAPPERS or not _is_started(words[1:index]):
         return None
     if not any(word.value in ("run", "create") for word in words[index + 1 : index + 3]):
         return None
     behind = range(index + 1, len(words))
     runs = (n for n in behind if _is_program(words[n]) and words[n - 1].text not in _CALLS)
     return Container(command, words[index], words[index + 1 : next(runs, len(words))])
+
+
+def _is_started(between: tuple[Word, ...]) -> bool:
+    """Whether what stands between a wrapper and a program is the wrapper's own: `-u me`, `NAME=1`, another wrapper."""
+    after_option = False
+    for word in between:
+        is_option = word.text.startswith("-")
+        if not (is_option or after_option or "=" in word.text or word.name in WRAPPERS):
+            return False
+        after_option = is_option
+    return True
 
 
 def _is_program(word: Word) -> bool:
@@ -108,14 +120,18 @@ def _triton(words: tuple[Word, ...], is_container: bool) -> Hit | None:
 
 
 def _held(script: Script) -> Iterator[Hit]:
-    """Options of docker that a variable holds: `docker_args+=(--runtime=nvidia)`."""
+    """Options of docker that a variable holds: `docker_args+=(--runtime=nvidia)`, `OPTIONS="--rm --gpus all"`."""
     if _DOCKER.search(script.text) is None:
         return
     for held in script.names:
         value = held.value if held.role == "set" else None
-        if value is not None and (asks := _RUNTIME.search(value.text)):
-            start, end = value.start + asks.start(1), value.start + asks.end(1)
-            yield Hit((value.start + asks.start(), end), "runtime", edits=((start, end, "ascend"),))
+        if value is None or not (asks := _HELD.search(value.text)):
+            continue
+        start, end = value.start + asks.start(), value.start + asks.end()
+        if (runtime := asks.start("runtime")) > 0:
+            yield Hit((start, end), "runtime", edits=((value.start + runtime, end, "ascend"),))
+        else:
+            yield Hit((start, end), "gpus", values=(("new", _ALL), ("old", asks[0])), edits=((start, end, _ALL),))
 
 
 def _given(container: Container) -> Iterator[Hit]:
