@@ -127,10 +127,9 @@ class Partners:
         imports = imported_names(data)
         for word in words:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
-                does = "passed" if role == "unknown" and not _is_read(word, data) else role
                 full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
                 for holder in (f"field:{word}", f"own:{word}", *(f"import:{name}" for name in sorted(full))):
-                    yield Site(holder, 0, line, does if holder.startswith("field:") else role, "refused")
+                    yield Site(holder, 0, line, role, "refused")
 
     def _saying(self, words: set[str]) -> list[str]:
         """The files with a value and one of these words that this run does not edit."""
@@ -222,15 +221,6 @@ def _holders(result: FileResult) -> list[str]:
 def _word(holder: str) -> str:
     """The word that every file with this holder contains."""
     return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
-
-
-def _is_read(word: str, data: bytes) -> bool:
-    """Whether a text may read a field: as an attribute, by its name in quotes, in a comparison. Else it only gives it a value."""
-    name = re.escape(word).encode()
-    return (
-        re.search(rb"[.\"'-]%s\b|\b%s\s*(?:[=!]=|in\b|not\b|is\b|:)|(?:[=!]=|\bin)\s*%s\b" % (name, name, name), data)
-        is not None
-    )
 
 
 def _cut(data: bytes, lines: tuple[int, ...], is_notebook: bool) -> bytes:
