@@ -4,10 +4,12 @@ in use."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.behind_cuda import is_behind
 from porter.python.blocks import above, once_for_file
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.uses import packages_of
 from porter.regex import lazy
 from porter.rulebook.table import hints
@@ -26,7 +28,15 @@ def why_left(file: File, unit: Unit, leads: bool) -> str:
     the function. "" where it may be edited."""
     if not leads:
         return "astray"
-    return "lost" if _is_lost(file, unit) else "behind" if is_behind(file, file.source.line(unit.start)) else ""
+    if _is_lost(file, unit) or _runs_on_gpu(file, unit):
+        return "lost"
+    return "behind" if is_behind(file, file.source.line(unit.start)) else ""
+
+
+def _link(file: File, unit: Unit) -> Link | None:
+    """The link of a statement; of what it computes, where it does nothing else."""
+    statement = unit.statement
+    return file.scene.link_to(statement.value if statement.__class__ is ast.Expr else statement)
 
 
 def _is_lost(file: File, unit: Unit) -> bool:
@@ -34,12 +44,63 @@ def _is_lost(file: File, unit: Unit) -> bool:
     there, so that nothing is gained by porting it. What a `try` or an `if` imports does not count behind it."""
     if not _names_one(file):
         return False
-    link = file.scene.link_to(unit.statement)
+    link = _link(file, unit)
     while link is not None and link[1] is not None:
         if above(link[1][0], link[0], _imports, _imports):
             return True
         link = link[1]
     return False
+
+
+def _runs_on_gpu(file: File, unit: Unit) -> bool:
+    """Whether a statement is in a function that calls such a package in any case, or in a class that does when an object is
+    made: then it does not matter that a `try` of the module imports the package."""
+    names = _tried(file) if _names_one(file) else frozenset()
+    if not names:
+        return False
+    for node, _ in ancestors(_link(file, unit)):
+        if isinstance(node, FUNCTIONS[:2]) and _calls(node, names):
+            return True
+        if node.__class__ is ast.ClassDef:
+            methods = {part.name: part for part in node.body if isinstance(part, FUNCTIONS[:2])}
+            made = methods.get("__init__")
+            if made and (
+                _calls(made, names) or any(_calls(methods[m], names) for m in _own_calls(made) & methods.keys())
+            ):
+                return True
+    return False
+
+
+@once_for_file
+def _tried(file: File) -> frozenset[str]:
+    """The names that a `try` of the module gives to such packages."""
+    body: list[Node] = file.tree.body
+    tried = (part for node in body if node.__class__ is ast.Try for part in node.body if _imports(part))
+    return frozenset(alias.asname or alias.name.partition(".")[0] for part in tried for alias in part.names)
+
+
+def _calls(function: ast.FunctionDef | ast.AsyncFunctionDef, names: frozenset[str]) -> bool:
+    """Whether a statement that always runs says `name.x` of such a name."""
+    return any(
+        node.__class__ is ast.Attribute and node.value.__class__ is ast.Name and node.value.id in names
+        for node in _always(function)
+    )
+
+
+def _own_calls(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The methods that a method always calls on its own object."""
+    calls = (node.func for node in _always(function) if node.__class__ is ast.Call)
+    owned = (call for call in calls if call.__class__ is ast.Attribute and call.value.__class__ is ast.Name)
+    return {call.attr for call in owned if call.value.id == "self"}
+
+
+def _always(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Node]:
+    """The nodes of the plain statements of a function, up to a statement that may leave it."""
+    for statement in function.body:
+        if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+            yield from walk(statement)
+        elif isinstance(statement, (ast.Return, ast.Raise)) or any(isinstance(n, ast.Return) for n in walk(statement)):
+            return
 
 
 @once_for_file

@@ -76,10 +76,11 @@ class OwnCode(NamedTuple):
         """The project's own file of attentions, if this option names an attention; else ""."""
         return self.attention if option.endswith("attn_implementation") else ""
 
-    def has_package(self, name: str, path: str) -> bool:
-        """Whether the file at `path` gets a package from the project itself when it imports it."""
-        folders = (package.removesuffix(name) for package in self.packages if package.rpartition("/")[2] == name)
-        return any(path.startswith(folder) for folder in folders)
+    def has_package(self, name: str, path: str, anywhere: bool = False) -> bool:
+        """Whether the file at `path` gets a package from the project itself when it imports it. `anywhere`: it adds folders to
+        sys.path."""
+        folders = [package.removesuffix(name) for package in self.packages if package.rpartition("/")[2] == name]
+        return any(anywhere or path.startswith(folder) for folder in folders)
 
     def sets(self, name: str) -> bool:
         """Whether the project itself sets this name of torch.cuda, or a name that it is part of."""

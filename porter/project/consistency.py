@@ -37,6 +37,7 @@ ORDER = (
 )
 APART = frozenset({"excluded", "unnamed"})  # such a place would be edited if its file were named on the command line
 PARTS = frozenset({"newer", "statement", "cell"})  # messages of PRT002 after which the rest of the file is analysed
+UNREAD = frozenset({"template", "malformed"})  # those about a file that no program of this project reads as it is
 _NAMED = 8  # files that a suggested command lists; with more it is too long to read
 
 Node = tuple[str, str]  # (file, holder)
@@ -119,7 +120,7 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
 def _unread(result: FileResult) -> tuple[int, ...] | None:
     """The lines of the parts of a file that were not analysed; () for the whole file, None where all was analysed."""
     odd = [f for f in result.findings if f.code in ("PRT002", "PRT003")]
-    if not odd or all(f.why == "template" for f in odd):  # a template is no program of this project
+    if not odd or all(f.why in UNREAD for f in odd):
         return None
     return tuple(f.line for f in odd) if all(f.why in PARTS for f in odd) else ()
 

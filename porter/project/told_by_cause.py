@@ -1,8 +1,8 @@
 """Makes one finding of findings with several codes, if one rewrite answers them all.
 
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
-the kernel gets these places, and those of the C++ beside it that starts it. To replace a package of attention means to rewrite
-its calls. The finding of the package in that file names them, so findings about the calls go to the inventory. Findings that are
+the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
+attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the inventory. Findings that are
 edited or suppressed stay.
 """
 
@@ -19,6 +19,7 @@ from porter.regex import lazy
 # codes of findings about a CUDA kernel; about a package of attention
 _KERNEL, _CALL, _GUARD, _LOAD = "PRT850", "PRT411", "PRT132", "PRT402"
 _PACKAGE, _ATTENTION = "PRT401", "PRT409"
+_TESTED = "tested"  # what is said of a test that asks for a GPU, and is ported with what it ends in
 # what is said of sources that only start kernels, or declare what starts them
 _OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
 _OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
@@ -60,12 +61,16 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     beside = {
         _OF_KERNELS.sub("", f.path): f for f in kernels.values() if f.path.endswith(".cu") and f.why not in _OF_HOST
     }
-    owners = {}
+    called = {dict(f.values).get("name", ""): dict(f.values).get("path", "") for f in found if f.code == _CALL}
+    owners: dict[Finding, Finding] = {}
     for f in found:
+        owner: Finding | None
         if f.code == _KERNEL and f.why in _OF_HOST:  # `blur.cpp` and `blur.h` beside `blur_cuda.cu`
             owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda"))
         elif f.code == _CALL:
             owner = kernels.get(dict(f.values).get("path", ""))
+        elif f.why == _TESTED:
+            owner = kernels.get(called.get(dict(f.values).get("what", ""), ""))
         elif f.code == _LOAD or f.code == _GUARD and f.why == "kernel":
             owner = callers.get(f.path)
         else:

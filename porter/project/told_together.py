@@ -59,7 +59,8 @@ def told_together(
 
 
 def _is_of_code(finding: Finding) -> bool:
-    return finding.code.startswith(_OF_CODE) and kind_of(finding.path) == PYTHON
+    """Whether it is about code that runs, or about a settings file that nothing loads: those are copied with their mistakes."""
+    return finding.code.startswith(_OF_CODE) and kind_of(finding.path) == PYTHON or finding.why == "malformed"
 
 
 def _copies(findings: Sequence[Finding], text: Callable[[str], bytes]) -> Iterable[list[Finding]]:

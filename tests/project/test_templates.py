@@ -24,3 +24,44 @@ def test_a_template_keeps_nothing_waiting(
     told = [f["code"] for f in found["findings"] if f["path"] != "helpers.py"]
     assert told == ([] if listed else ["PRT002"])
     assert ("test_model.py" in json.dumps(found["left_alone"])) is listed
+
+
+READER = """import torch
+import yaml
+
+from model import build
+
+cfg = argparse_like(yaml.safe_load(open("a.yaml")))
+if cfg.device == "cuda":
+    print(build(device=torch.device(cfg.device)))
+"""
+MODEL = "import torch\n\n\ndef build(device):\n    return torch.nn.Linear(2, 2).to(device)\n"
+READS = 'import torch\nfrom model import build\n\ndevice = "cuda"\nif cfg.device == device: build(device)\nprint [.x]\n'
+
+
+@pytest.mark.parametrize(
+    "name, text, waits",
+    [
+        ("b.yaml", "run:\n    device: cuda\n  seed: 1\n", False),
+        ("b.yaml", "run:\n    device: {{ device }}cuda\n  seed: 1\n", True),
+        ("broken.py", READS, True),
+    ],
+)
+def test_what_nothing_loads_keeps_nothing_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, waits: bool
+) -> None:
+    porter = Porter(monkeypatch, tmp_path)
+    files = {"porter.toml": "", "a.yaml": "device: cuda\n", "main.py": READER, "model.py": MODEL, name: text}
+    write(tmp_path, files)
+    found = json.loads(porter("analyze", ".", "--format", "json").text)["findings"]
+    statuses = {(f["path"], f["code"]): f["status"] for f in found if f["path"] in ("a.yaml", "main.py")}
+    assert {statuses["a.yaml", "PRT830"], statuses["main.py", "PRT122"]} == {"manual" if waits else "auto"}
+    assert [f["path"] for f in found if f["code"] == "PRT002"] == [name]
+
+
+def test_copies_of_a_broken_setting_are_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    porter = Porter(monkeypatch, tmp_path)
+    broken = {f"c{number}.yaml": "run:\n    device: cuda\n  seed: 1\n" for number in range(7)}
+    write(tmp_path, {"porter.toml": "", "main.py": READER, "model.py": MODEL, **broken})
+    found = json.loads(porter("analyze", ".", "--format", "json").text)["findings"]
+    assert [f["path"] for f in found if f["code"] == "PRT002"] == ["c0.yaml"]

@@ -66,6 +66,27 @@ def test_a_kernel_speaks_for_what_loads_and_calls_it(found) -> None:
     assert not [f for f in told if f["code"] in ("PRT411", "PRT402")]
 
 
+TEST = """import pytest
+import torch
+
+from ops.scale import Scale
+
+
+def test_scale():
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    x = torch.ones(2).cuda()
+    assert Scale.apply(x).sum() == 4
+"""
+
+
+def test_a_kernel_speaks_for_the_tests_that_end_in_it(found) -> None:
+    told = found({"ops/scale.cu": KERNEL, "ops/scale.py": OPS, "train.py": USER, "tests/test_scale.py": TEST})
+    (kernel,) = [f for f in told if f["code"] == "PRT850"]
+    assert {"tests/test_scale.py:8", "tests/test_scale.py:10"} <= set(kernel["values"]["places"].split(", "))
+    assert not [f for f in told if f["path"] == "tests/test_scale.py"]
+
+
 def test_a_kernel_speaks_for_the_cpp_beside_it(found) -> None:
     starts = "#include <c10/cuda/CUDAGuard.h>\nvoid go(float* x) { cudaLaunchKernel(x); }\n"
     declares = "#include <cuda_runtime.h>\nstruct params { int2 size; };\n"

@@ -18,11 +18,13 @@ from porter.python.handed_on import given_to
 from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison
 from porter.python.own_words import compared_setting, is_name_of_kernels
+from porter.python.provider_choices import provider
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
 STAYING = (
     ("for-arrays", "library", decides_for),
+    ("for-a-provider", "library", provider),
     ("one-device", "what", one_device),
     ("together", "what", of_comparison),
 )

@@ -29,7 +29,8 @@ class CudaNamedPackage(Rule):
         for name in imported(original):
             top = name.partition(".")[0]
             if _NAMED.search(top) and package_row(name, self.packages) is None:
-                is_own = file.facts.own.has_package(top, file.path) or top in file.facts.native.exports
+                anywhere = b"sys.path" in file.source.utf8
+                is_own = file.facts.own.has_package(top, file.path, anywhere) or top in file.facts.native.exports
                 if not is_own and (role := file.imported.speaks_for(top)):  # once in a file
                     severity = "note" if role == "optional" else None
                     yield Hit(original, "by-name", values=(("name", top),), severity=severity)

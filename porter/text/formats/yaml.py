@@ -28,9 +28,10 @@ def values(text: str) -> Settings:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        key = "malformed"
         if "{{" in text or "{%" in text:
-            problem = f"{problem} (a template)"
-        raise Unreadable("text", f"YAML: {problem}", mark.line + 1 if mark else 1) from None
+            key, problem = "text", f"{problem} (a template)"
+        raise Unreadable(key, f"YAML: {problem}", mark.line + 1 if mark else 1) from None
     return builder.settings
 
 
