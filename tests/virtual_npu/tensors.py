@@ -57,6 +57,18 @@ def fact_sparse_gradients_coalesce_and_have_a_norm():
     is_(record._square(gradient), 15.0)
 
 
+def fact_least_squares_do_not_depend_on_what_was_in_memory():
+    torch.manual_seed(0)
+    a, b = torch.randn(20, 12, 8), torch.randn(20, 12, 4)
+    for device in ("cpu", "npu"):
+        found = []
+        for k in range(6):
+            left = [torch.arange(8, dtype=torch.int32) * k % 3 for _ in range(40)]
+            del left  # their memory is given to what comes next
+            found.append(torch.linalg.lstsq(a.to(device), b.to(device)).solution)
+        assert all(torch.equal(one, found[0]) for one in found)
+
+
 # ---- random numbers
 def fact_the_random_state_restores_and_leaves_the_cpus_alone():
     torch.npu.manual_seed(5)

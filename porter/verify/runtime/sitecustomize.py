@@ -45,7 +45,20 @@ def _number():
 
 
 def _seed_numpy():
-    sys.modules["numpy"].random.seed(_seed())
+    drawn = sys.modules["numpy"].random
+    drawn.seed(_seed())
+    # where a generator is made without a seed, as environments of gymnasium make theirs
+    sources = getattr(drawn, "bit_generator", None)
+    if hasattr(sources, "randbits"):
+        sources.randbits = _entropy
+
+
+_drawn = {}
+
+
+def _entropy(bits):
+    seed = _seed()  # of the process that asks, which may be a fork
+    return _drawn.setdefault(seed, random.Random(seed)).getrandbits(bits)
 
 
 def _seed_torch():
