@@ -54,6 +54,18 @@ def test_a_small_training_run_always_exits_with_0(virtual_npu: VirtualNpu) -> No
     assert [(r.returncode, r.stdout) for r in runs] == [(0, "done\n")] * times
 
 
+def test_what_starts_the_ranks_has_no_device(virtual_npu: VirtualNpu) -> None:
+    told = virtual_npu.run(["-X", "importtime", "-m", "torch.distributed.run", "--help"])
+    assert told.returncode == 0, told.stderr
+    imported = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
+    assert "torch" in imported
+    assert "torch_npu" not in imported
+    asks = virtual_npu.run(
+        ["-m", "torch.distributed.run", "--nproc-per-node=auto", "--no-python", "echo", "rank"], devices=3
+    )
+    assert asks.stdout.split() == ["rank"] * 3, "as many as there are devices"
+
+
 _UNSEEDED = """
 import multiprocessing, numpy
 def draw(): print(numpy.random.default_rng().random(), flush=True)
