@@ -54,6 +54,35 @@ def test_a_small_training_run_always_exits_with_0(virtual_npu: VirtualNpu) -> No
     assert [(r.returncode, r.stdout) for r in runs] == [(0, "done\n")] * times
 
 
+def test_what_starts_the_ranks_has_no_device(virtual_npu: VirtualNpu) -> None:
+    told = virtual_npu.run(["-X", "importtime", "-m", "torch.distributed.run", "--help"])
+    assert told.returncode == 0, told.stderr
+    imported = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
+    assert "torch" in imported
+    assert "torch_npu" not in imported
+    asks = virtual_npu.run(
+        ["-m", "torch.distributed.run", "--nproc-per-node=auto", "--no-python", "echo", "rank"], devices=3
+    )
+    assert asks.stdout.split() == ["rank"] * 3, "as many as there are devices"
+
+
+_UNSEEDED = """
+import multiprocessing, numpy
+def draw(): print(numpy.random.default_rng().random(), flush=True)
+draw(); draw()
+child = multiprocessing.get_context("fork").Process(target=draw)
+child.start(); child.join()
+"""
+
+
+def test_generators_that_nobody_seeds_draw_the_same_in_each_run_and_others_in_each_process(
+    virtual_npu: VirtualNpu,
+) -> None:
+    runs = [virtual_npu.program(_UNSEEDED).stdout.split() for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0])) == 3
+
+
 def test_a_device_that_does_not_exist_raises_and_the_process_ends(virtual_npu: VirtualNpu) -> None:
     program = """
 import torch, torch_npu

@@ -1,8 +1,10 @@
 """Tensors on the device: random numbers, memory, storage, saving, modules, and attention bit for bit as on the CPU."""
 
+import gc
 import math
 import os
 import tempfile
+import weakref
 
 import torch
 import torch.nn.functional as F
@@ -55,6 +57,28 @@ def fact_sparse_gradients_coalesce_and_have_a_norm():
     gradient = embedding.weight.grad
     is_(gradient.coalesce().values().tolist(), [[2.0] * 3, [1.0] * 3])
     is_(record._square(gradient), 15.0)
+
+
+def fact_what_is_imported_is_not_looked_through_for_garbage():
+    assert gc.get_freeze_count() > 100_000
+    cycle = [torch.zeros(1)]
+    cycle.append(cycle)
+    left = weakref.ref(cycle[0])
+    del cycle
+    gc.collect()
+    assert left() is None
+
+
+def fact_least_squares_do_not_depend_on_what_was_in_memory():
+    torch.manual_seed(0)
+    a, b = torch.randn(20, 12, 8), torch.randn(20, 12, 4)
+    for device in ("cpu", "npu"):
+        found = []
+        for k in range(6):
+            left = [torch.arange(8, dtype=torch.int32) * k % 3 for _ in range(40)]
+            del left  # their memory is given to what comes next
+            found.append(torch.linalg.lstsq(a.to(device), b.to(device)).solution)
+        assert all(torch.equal(one, found[0]) for one in found)
 
 
 # ---- random numbers

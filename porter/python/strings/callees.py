@@ -6,6 +6,7 @@ A sink is a function with a parameter that is a device, a backend or the like ([
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import cached_property
 
 from porter.python.evidence import call_name, constant
@@ -19,8 +20,22 @@ PARAMETRIZE, SET = "parametrize", "param"  # functions of pytest
 
 
 class Callees:
-    def __init__(self, names: Names, calls: dict[str, Sink]):
-        self.names, self.calls = names, calls
+    def __init__(self, names: Names, calls: dict[str, Sink], buckets: Mapping[type, list[Link]]):
+        self.names, self.calls, self.buckets = names, calls, buckets
+
+    @cached_property
+    def made_devices(self) -> frozenset[str]:
+        """Settings of which the file makes a device, whatever they are called: `torch.device(opt.dvc)`. One that is compared as
+        well may mean more."""
+        made, compared = set(), set()
+        for link in self.buckets.get(ast.Attribute, ()):
+            attribute, above = link[0], link[1][0]
+            if above.__class__ is ast.Compare:
+                compared.add(attribute.attr)
+            elif above.__class__ is ast.Call and above.args[:1] == [attribute]:
+                if self.names.resolve(above.func, link[1]) == "torch.device":
+                    made.add(attribute.attr)
+        return frozenset(made - compared)
 
     def sink(self, func: ast.Name, link: Link) -> Sink | None:
         """The sink behind a name that stands for one of several functions, all of which are known."""

@@ -134,10 +134,10 @@ class Sinks:
     def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
         role = "choices" if name in ("choices", "enum_values") else "option"
         names = [flag(a) for a in call[0].args] + [constant(k.value) for k in call[0].keywords if k.arg == "dest"]
-        if any(n and like(n, kind) for n in names) or kind == "backend" or INDEXED.match(text):
-            return Role(role, True)
-        target = self.role(call, kind, text, depth + 1)  # field(default=...) of an annotated name
-        return Role(role, target.certain) if target else Role(role, False)
+        known = kind == "backend" or INDEXED.match(text) is not None
+        known = known or any(n and (like(n, kind) or n in self.callees.made_devices) for n in names)
+        target = None if known else self.role(call, kind, text, depth + 1)  # field(default=...) of an annotated name
+        return Role(role, bool(known or target and target.certain))
 
     def _call(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.func:

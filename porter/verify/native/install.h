@@ -64,6 +64,8 @@ class Installer {
     static auto* allocator = new EitherAllocator;
     c10::SetCPUAllocator(allocator, 255);
     auto& dispatcher = c10::Dispatcher::singleton();
+    // LAPACK is told which columns are to come first, and torch leaves that to chance
+    on_zeroes(dispatcher.findOp({"aten::linalg_lstsq", "out"}), "linalg_lstsq.out");
     for (const auto& name : dispatcher.getAllOpNames()) {
       if (name.name.rfind("aten::", 0) != 0) continue;
       auto op = dispatcher.findOp(name);
@@ -140,6 +142,11 @@ class Installer {
         autograd_.impl(name.c_str(), torch::CppFunction::makeFallthrough());
       counts_["autograd restored"]++;
     }
+  }
+  static void on_zeroes(const std::optional<OperatorHandle>& op, const char* name) {
+    if (!op || !op->hasKernelForDispatchKey(DispatchKey::CPU)) return;
+    auto its = op->getComputedKernelForDispatchKey(DispatchKey::CPU);
+    library(DispatchKey::CPU)->impl(name, boxed(OnZeroes<decltype(its)>(std::move(its))));
   }
   void watch(const OperatorHandle& op, const c10::OperatorName& full, const std::string& name) {
     auto role = role_of(op, full.name);

@@ -262,6 +262,17 @@ struct CpuKernel final : c10::OperatorKernel {
   void operator()(const OperatorHandle& op, DispatchKeySet, Stack* stack) { Call(kind, op, stack).run(); }
 };
 
+// A CPU kernel that reads memory which nobody has written.
+template <class Kernel>
+struct OnZeroes final : c10::OperatorKernel {
+  Kernel torchs;
+  explicit OnZeroes(Kernel kernel) : torchs(std::move(kernel)) {}
+  void operator()(const OperatorHandle& op, DispatchKeySet keys, Stack* stack) {
+    AllocatesZeroes zeroes;
+    torchs.callBoxed(op, keys, stack);
+  }
+};
+
 // What a CPU tensor would run at `key`, a composite or an autograd formula, on the NPU tensors themselves.
 struct AsCpu final : c10::OperatorKernel {
   DispatchKey key;

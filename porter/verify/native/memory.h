@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <cstring>
 #include <mutex>
 #include <unordered_set>
 
@@ -17,6 +18,15 @@ struct AllocatesNpu {
   bool before;
   explicit AllocatesNpu(bool on) : before(allocates_npu) { allocates_npu = on; }
   ~AllocatesNpu() { allocates_npu = before; }
+};
+
+// What a CPU kernel allocates meanwhile is zero: where it reads what nobody wrote, all runs read the same.
+inline thread_local bool allocates_zeroes = false;
+
+struct AllocatesZeroes {
+  bool before = allocates_zeroes;
+  AllocatesZeroes() { allocates_zeroes = true; }
+  ~AllocatesZeroes() { allocates_zeroes = before; }
 };
 
 // oneDNN frees by bare pointer, so the deleter must know whose block it is: those handed out are listed.
@@ -61,7 +71,17 @@ class EitherAllocator final : public c10::Allocator {
     TORCH_CHECK(cpu_free && npu_free, "virtual NPU: this torch_npu has another allocator than expected");
   }
   c10::DataPtr allocate(size_t size) override {
-    if (!allocates_npu || !size) return cpu_->allocate(size);
+    auto made = allocates_npu && size ? of_npu(size) : cpu_->allocate(size);
+    if (allocates_zeroes && size) std::memset(made.get(), 0, size);
+    return made;
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
+  void copy_data(void* to, const void* from, std::size_t size) const override { cpu_->copy_data(to, from, size); }
+
+ private:
+  c10::Allocator *cpu_, *npu_;
+
+  c10::DataPtr of_npu(size_t size) {
     auto made = npu_->allocate(size);
     void* data = made.get();
     TORCH_CHECK(made.get_context() == data, "virtual NPU: this torch_npu has another allocator than expected");
@@ -69,11 +89,6 @@ class EitherAllocator final : public c10::Allocator {
     handed_out().add(data);
     return {data, data, &free_either, c10::Device(c10::DeviceType::CPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
-  void copy_data(void* to, const void* from, std::size_t size) const override { cpu_->copy_data(to, from, size); }
-
- private:
-  c10::Allocator *cpu_, *npu_;
 };
 
 inline void drop_storage(void* storage) { delete static_cast<c10::Storage*>(storage); }

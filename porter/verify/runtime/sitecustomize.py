@@ -4,6 +4,7 @@ Nothing is imported before the program does: what must happen after an import ha
 sitecustomize, if it has one, runs as it would have.
 """
 
+import gc
 import importlib.machinery
 import importlib.util
 import os
@@ -15,6 +16,7 @@ from moved import import_from
 from ran import follow
 
 _OF_NOBODY = 715_827_883
+_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 def _device():
@@ -45,7 +47,20 @@ def _number():
 
 
 def _seed_numpy():
-    sys.modules["numpy"].random.seed(_seed())
+    drawn = sys.modules["numpy"].random
+    drawn.seed(_seed())
+    # where a generator is made without a seed, as environments of gymnasium make theirs
+    sources = getattr(drawn, "bit_generator", None)
+    if hasattr(sources, "randbits"):
+        sources.randbits = _entropy
+
+
+_drawn = {}
+
+
+def _entropy(bits):
+    seed = _seed()  # of the process that asks, which may be a fork
+    return _drawn.setdefault(seed, random.Random(seed)).getrandbits(bits)
 
 
 def _seed_torch():
@@ -56,6 +71,27 @@ def _vision():
     import compiled_vision
 
     compiled_vision.define()
+
+
+def _only_starts_ranks():
+    """Whether this is torchrun, told how many ranks there are: it computes nothing, and does without a device."""
+    words = getattr(sys, "orig_argv", [""])[1:]
+    modules = ("-m torch.distributed.run", "-m torch.distributed.launch")
+    starts = any(name in " ".join(words) for name in modules) or os.path.basename("".join(words[:1])) == "torchrun"
+    asked = (*(word.rpartition("=")[2] for word in words), os.environ.get("PET_NPROC_PER_NODE"))
+    return starts and {"auto", "gpu", "npu"}.isdisjoint(asked)
+
+
+def _without_device():
+    before = os.environ.get(_AUTOLOAD)
+
+    def again():
+        os.environ.pop(_AUTOLOAD)
+        if before is not None:
+            os.environ[_AUTOLOAD] = before
+
+    os.environ[_AUTOLOAD] = "0"
+    after_import("torch", again)  # the ranks inherit what it was
 
 
 def _hidden_one():
@@ -76,8 +112,12 @@ if os.environ.get("VIRTUAL_NPU_LIBRARY"):
     after_import("numpy", _seed_numpy)
     after_import("torch", _seed_torch)
     after_import("torchvision.extension", _vision)
-    if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
+    if _only_starts_ranks():
+        _without_device()
+    elif os.environ.get("VIRTUAL_NPU_ORIGINAL"):
         after_import("torch", _after_torch)
+    # what was imported stays: to look through it for garbage, again and again and twice at exit, takes longer than an import
+    after_import("torch", gc.freeze)
     if os.environ.get("VIRTUAL_NPU_EDITED"):
         follow(os.environ["VIRTUAL_NPU_EDITED"], os.environ["VIRTUAL_NPU_RECORD"])
 _hidden_one()
