@@ -128,7 +128,8 @@ class Partners:
         for word in words:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
                 full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
-                for holder in (f"field:{word}", f"own:{word}", *(f"import:{name}" for name in sorted(full))):
+                fields = [f"field:{word}"] if role == "setting" or _is_read(word, data) else []
+                for holder in (*fields, f"own:{word}", *(f"import:{name}" for name in sorted(full))):
                     yield Site(holder, 0, line, role, "refused")
 
     def _saying(self, words: set[str]) -> list[str]:
@@ -221,6 +222,14 @@ def _holders(result: FileResult) -> list[str]:
 def _word(holder: str) -> str:
     """The word that every file with this holder contains."""
     return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
+
+
+def _is_read(word: str, data: bytes) -> bool:
+    """Whether a script that no Python runs as it is may read a field: as an attribute, by its name in quotes, in a comparison.
+    Else it has a variable or an argument of that name, which nothing proves to be the same value."""
+    name = re.escape(word).encode()
+    reads = rb"[.\"'-]%s\b|\b%s\s*(?:[=!]=|in\b|not\b|is\b|:)|(?:[=!]=|\bin)\s*%s\b" % (name, name, name)
+    return re.search(reads, data) is not None
 
 
 def _cut(data: bytes, lines: tuple[int, ...], is_notebook: bool) -> bytes:

@@ -36,6 +36,7 @@ if cfg.device == "cuda":
     print(build(device=torch.device(cfg.device)))
 """
 MODEL = "import torch\n\n\ndef build(device):\n    return torch.nn.Linear(2, 2).to(device)\n"
+GIVES = 'import torch\nfrom model import build\n\ndevice = "cuda"\nbuild(device=device)\nprint [.x]\n'
 READS = 'import torch\nfrom model import build\n\ndevice = "cuda"\nif cfg.device == device: build(device)\nprint [.x]\n'
 
 
@@ -44,6 +45,7 @@ READS = 'import torch\nfrom model import build\n\ndevice = "cuda"\nif cfg.device
     [
         ("b.yaml", "run:\n    device: cuda\n  seed: 1\n", False),
         ("b.yaml", "run:\n    device: {{ device }}cuda\n  seed: 1\n", True),
+        ("broken.py", GIVES, False),
         ("broken.py", READS, True),
     ],
 )
