@@ -125,7 +125,8 @@ def _is_apart(func: Node, scene: Scene, link: Link) -> bool:
 
 @once
 def _is_sum(_: Node, scene: Scene, link: Link) -> bool:
-    return link[0].attr == "item" and purpose(scene, link) == "summed" and read_after_loop(scene, link) is not None
+    reads = link[0].attr == "item" or link[0].attr == "data" and link[1][0].__class__ is ast.Subscript
+    return reads and purpose(scene, link) == "summed" and read_after_loop(scene, link) is not None
 
 
 def clock(link: Link) -> int:

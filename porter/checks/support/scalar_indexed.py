@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
+from porter.checks.performance import kept_sums
 from porter.checks.support.single_values import REDUCED, is_loss, is_reduced, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
+from porter.finding import Change
 
 
 class ScalarIndexed(Rule):
@@ -33,6 +36,10 @@ class ScalarIndexed(Rule):
                 return None
         elif not is_loss(file.text(value), name, file):
             return None
+        if value is not original.value and (read := _read_after_loop(link, file)) is not None:
+            new = _called(_called(value, "detach"), "float")
+            values = (("new", f"{file.text(value)}.detach().float()"), ("old", file.text(original)))
+            return Hit(original, "summed", new=new, values=values, more=(read,))
         new = _item(value, original)
         values = (("new", f"{file.text(value)}.item()"), ("old", file.text(original)))
         return Hit(original, "found", new=new, values=values)
@@ -50,8 +57,21 @@ class ScalarIndexed(Rule):
         return Hit(original, "found", new=_item(call, original), values=values)
 
 
+def _read_after_loop(link: Link, file: RuleFile) -> Change | None:
+    """What reads a sum behind the loop, where `.item()` would make the host wait in each step: that is not offered at first."""
+    scene: Any = file.scene
+    read = scene.link_to(link[0].value)
+    if read is None or not scene.matters(read) or not kept_sums.can_be_kept(scene, read):
+        return None
+    return kept_sums.read_after_loop(scene, read)
+
+
+def _called(value: cst.BaseExpression, method: str) -> cst.Call:
+    return cst.Call(cst.Attribute(value, cst.Name(method)))
+
+
 def _item(value: cst.BaseExpression, original: cst.Subscript) -> cst.Call:
-    return cst.Call(cst.Attribute(value, cst.Name("item")), lpar=original.lpar, rpar=original.rpar)
+    return _called(value, "item").with_changes(lpar=original.lpar, rpar=original.rpar)
 
 
 def _is_first(node: cst.Subscript) -> bool:
