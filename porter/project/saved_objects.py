@@ -26,10 +26,13 @@ from porter.regex import lazy
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # objects, if the project parses a command line
 _CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file names a library of settings
+# objects, if the file sets an attribute of them, which no dictionary has
+_SET = lazy(rb"(?m)^[ \t]*(cfgs?|configs?|conf|hparams|hps|options|settings)\.\w+(?:\.\w+)*[ \t]*=(?!=)")
 _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
-    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\."
+    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:np|numpy)\."
+    rb"|(?:self\.)?(?:args|opts?|flags|FLAGS|cfgs?|configs?|conf|hparams|hps|options|settings)\b"
     rb"|(?:self\.)?(?:\w*optim\w*|model|net|module)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
@@ -124,7 +127,7 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     if tree is None:
         return ()
     names = {name for name in _PARSED if known.is_parsed and not _PLAIN[name].search(data)}
-    names |= _CONFIGURED if _CONFIGURES.search(data) else set()
+    names |= {name.decode() for name in _SET.findall(data)} | (_CONFIGURED if _CONFIGURES.search(data) else frozenset())
     found: list[tuple[tuple[str, ...], str, bool]] = []
     for entries in dictionaries(tree, data, known.records):
         held = _held(entries, names, known.states) or _held_score(entries, known.scores)
