@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import BODIES, once, place
 from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
+from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.own_kernels import is_own
@@ -54,7 +55,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         kind = above.__class__
         if kind is ast.Call and child is not above.func:
             truth = False
-            if library := library_on_cuda(file.names.resolve(above.func, up)):
+            library = library_on_cuda(file.names.resolve(above.func, up))
+            if library or (library := library_given(file, child)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             library = _library_used(file, [above.body, above.orelse], up)
@@ -66,6 +68,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
                 return words[0]
         elif kind is ast.Assign:
             target = above.targets[0]
+            if target.__class__ is ast.Attribute and truth and (library := given_as_attribute(file, target)):
+                return library
             if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
                 readers = file.names.readers(target.id, (target, up))
                 if library := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023

@@ -21,6 +21,7 @@ from porter.engine.rule import Hit, named
 from porter.python.blocks import once_for_file
 from porter.python.compared import both_sides, is_compared, is_key, is_torchs
 from porter.python.evidence import call_name
+from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ _OWNERS = ("torch.Tensor", "torch.nn.Module")
 _MOVES = ("to", "to_empty")  # of which a bare index is a device, wherever it stands
 # they look for their modules on `cuda:0`: the shim replaces the function that names the device where torch does not read it
 _ASK_CUDA = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel"})
+# what is said of a question that no port lets an NPU answer with yes, as only CUDA has what it leads to: the shim does let it.
+# Where setup.py runs, it is not imported
+_CUDA_WAYS = frozenset({"kernel", "raises"})
 _ASIDE = ("tested", "refused")  # what they say of a place holds whatever ports it
 
 
@@ -172,6 +176,8 @@ def _name(hit: Hit, original: cst.Attribute | cst.Name, file: File, edits: bool)
         return hit
     if effect.effect == "left":
         return hit if edits else replace(hit, values=(*hit.values, ("left_to_cuda", name or "")))
+    if not edits and name in QUESTIONS and hit.why in _CUDA_WAYS and not file.path.endswith("setup.py"):
+        return _told(hit, "opens", name=name, what=dict(hit.values).get("what", ""))
     if not edits:
         return replace(hit, values=(*hit.values, ("by_shim", effect.to))) if effect.to else hit
     if effect.effect != "replaced":

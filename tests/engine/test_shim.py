@@ -74,6 +74,12 @@ def test_what_the_shim_does_is_left_to_it(line: str, why: str) -> None:
     assert {f.code for f in result.findings if f.severity != "note"} <= {"PRT905"}, result.findings
 
 
+def test_a_question_that_opens_a_cuda_kernel_is_told() -> None:
+    code = "import torch\nif torch.cuda.is_available():\n    import fused_blur_cuda as blur\nelse:\n    from plain import blur\n"
+    assert ("PRT151", "opens") in said(code)
+    assert ("PRT151", "opens") not in said(code.replace("fused_blur_cuda", "fast"))
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
