@@ -76,7 +76,7 @@ quick: $(STAMP)
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -q $(ARGS)
 
 coverage: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/verify --ignore tests/mutation --cov --cov-report= $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/mutation --cov --cov-report= $(ARGS)
 	@$(BIN)/python tests/coverage_by_room.py
 
 rule: $(VENV)/.with-porter

@@ -1,6 +1,6 @@
 """`make coverage` ends here: the branches that the tests took, by room, and the files with most of the others.
 
-What runs in a process of its own does not count, the programs of `porter verify` least of all.
+Processes that porter starts count as well; what runs in the programs of `porter verify` does not.
 """
 
 from __future__ import annotations
