@@ -23,6 +23,7 @@ from porter.python.compared import both_sides, is_compared, is_key, is_torchs
 from porter.python.evidence import call_name
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
+from porter.python.shims import is_for_nvidia
 
 if TYPE_CHECKING:
     from porter.catalog.read.operators import Transfer
@@ -64,6 +65,10 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
 @once_for_file
 def _is_outside(file: File) -> bool:
     return file.path in file.facts.accelerators.shimmed.outside
+
+
+def _is_never_under(file: File) -> bool:
+    return file.path.endswith("setup.py") or is_for_nvidia(file.source.utf8)
 
 
 def _covered(hit: Hit, why: str, **values: str) -> Hit:
@@ -176,7 +181,7 @@ def _name(hit: Hit, original: cst.Attribute | cst.Name, file: File, edits: bool)
         return hit
     if effect.effect == "left":
         return hit if edits else replace(hit, values=(*hit.values, ("left_to_cuda", name or "")))
-    if not edits and name in QUESTIONS and hit.why in _CUDA_WAYS and not file.path.endswith("setup.py"):
+    if not edits and name in QUESTIONS and hit.why in _CUDA_WAYS and not _is_never_under(file):
         return _told(hit, "opens", name=name, what=dict(hit.values).get("what", ""))
     if not edits:
         return replace(hit, values=(*hit.values, ("by_shim", effect.to))) if effect.to else hit
