@@ -72,7 +72,9 @@ class CudaNames(Rule):
         if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None
-        if decided and decided[0] != "together":
+        if decided and (
+            decided[0] != "together" or decided[1] == f"torch.{SETTER}" and file.style.device_type(file) is None
+        ):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability == "version":  # whose comparison a port alone would reach

@@ -43,7 +43,9 @@ class TypedTensor(Rule):
         words, kind = chain(original.func), str(name).removeprefix("torch.cuda.").removesuffix("Tensor")
         if len(words) != 2 or kind not in DTYPES or not file.around.is_statement(original):
             return Hit(original, "setter-computed")
-        device = f'{words[0]}.set_default_device("{file.target.device}")'
+        placed = file.style.device_type(file)
+        where = cst.Module([]).code_for_node(placed) if placed else f'"{file.target.device}"'
+        device = f"{words[0]}.set_default_device({where})"
         back = back_on_cpu(original, words[0], file)
         if file.facts.once.unmoved and back is None:
             place = dict(file.facts.once.unmoved).get(file.path, "")
