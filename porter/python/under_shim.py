@@ -19,7 +19,7 @@ import libcst as cst
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, named
 from porter.python.blocks import once_for_file
-from porter.python.compared import both_sides, is_compared, is_key, is_torchs
+from porter.python.compared import both_sides, is_compared, is_key, is_torchs, other_device
 from porter.python.evidence import call_name
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
@@ -102,7 +102,10 @@ def _text(hit: Hit, literal: Any, file: File) -> Hit:
         call, where = taken
         name = file.names.resolve(call[0].func, call)
         if name == "torch.device":
-            return _told(hit, "made", old=old) if is_compared(call) else _covered(hit, "device", old=old)
+            other = other_device(call, file) if is_compared(call) else "made"
+            if other == "made":
+                return _covered(hit, "device", old=old)
+            return _told(hit, "made-or-given" if other else "made", old=old)
         effect = effect_on(file, call, name)
         if effect is not None and takes(file, effect, where, literal.kind):
             return _covered(hit, "argument", old=old, name=name or call_name(call[0].func))

@@ -63,6 +63,7 @@ def said(code: str, torch_npu: str = "2.7.1.post11") -> set[tuple[str, str]]:
         ("d = torch.cuda", "module"),
         ('args.device = "cuda"', "value"),
         ('args.device == "cuda"', "held"),
+        ('d = torch.device(rank); d == torch.device("cuda")', "device"),
         ('{"cuda": 1, "cpu": 2}[args.device]', "held"),
         ('args.backend == "nccl"', "held"),
     ],
@@ -117,6 +118,8 @@ def test_what_it_does_not_reach_is_edited(before: str, after: str) -> None:
     [
         ("torch.cuda.DoubleTensor(3)", "PRT151", "otherwise"),
         ('x.device == torch.device("cuda:0")', "PRT151", "made"),
+        ('device == torch.device("cuda")', "PRT151", "made-or-given"),
+        ('d = x.device; d == torch.device("cuda")', "PRT151", "made"),
         ('torch.load("a.pt", map_location={"cuda:0": "cpu"})', "PRT151", "saved"),
         ("torch.jit.script(model)", "PRT149", "script"),
         ('str(x.device)[:4] == "cuda"', "PRT151", "compared-by-hand"),
