@@ -13,6 +13,11 @@ DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 SETTER = "set_default_tensor_type"
 
 
+def is_left(name: str, file: RuleFile) -> bool:
+    """Whether a call of that name sets a default type for which the style has no spelling here: the call stays."""
+    return name == f"torch.{SETTER}" and file.style.device_type(file) is None
+
+
 class TypedTensor(Rule):
     code = "PRT106"
     calls = {f"torch.{SETTER}"}
