@@ -2,8 +2,9 @@
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
 module that others import is none, unless a script starts it, or it asks and parses options, is called like a program or speaks
-of CUDA where it asks. Tests are none: pytest is their program. What is called like a test and has nothing for pytest, as
-`test_model.py` with a loop over the test set, is a program. A program loads torch, itself or through files of the project.
+of CUDA where it asks. What builds extensions or is about TensorRT is none. Tests are none: pytest is their program. What is
+called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program. A program loads
+torch, itself or through files of the project.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """
@@ -18,6 +19,7 @@ from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Project
 from porter.project.roads import Survey
 from porter.python.graphs import reached
+from porter.python.shims import is_for_nvidia
 from porter.regex import lazy
 
 _CUDA = lazy(rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b")
@@ -56,7 +58,9 @@ def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
 def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     project, named = survey.project, survey.named_in_scripts()
     own = {
-        p: text for p, text in survey.texts.items() if not _is_of_pytest(p, text) and p.rpartition("/")[2] not in _NONE
+        p: text
+        for p, text in survey.texts.items()
+        if not _is_of_pytest(p, text) and p.rpartition("/")[2] not in _NONE and not is_for_nvidia(text)
     }
     folders = {path[: -len("__init__.py")] for path in survey.files if path.endswith("/__init__.py")}
     taken = {file for path in own for file in project.files(path)}

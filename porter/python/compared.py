@@ -144,6 +144,20 @@ def _is_made(node: Node, link: Link, file: File) -> bool:
     return bool(calls) and all(isinstance(call, ast.Call) and call_name(call.func) == "device" for call in calls)
 
 
+def other_device(call: Link, file: File) -> str:
+    """What a `torch.device(...)` is compared with: "made" where the program made that itself, "given" for a parameter, which may
+    be a tensor's device; "" for anything else."""
+    above: Node = call[1][0] if call[1] is not None else None
+    sides = (above.left, *above.comparators) if above.__class__ is ast.Compare else ()
+    others = [side for side in sides if side is not call[0]]
+    if others and all(_is_made(side, call, file) for side in others):
+        return "made"
+    names = [side.id for side in others if isinstance(side, ast.Name)]
+    is_given = names and len(names) == len(others) and all(_is_parameter(name, call) for name in names)
+    known = any(values_of(cast("Any", file.names), side, call) for side in others if isinstance(side, ast.Name))
+    return "given" if is_given and not known else ""
+
+
 def _choices(value: ast.expr) -> list[ast.expr]:
     return [*_choices(value.body), *_choices(value.orelse)] if isinstance(value, ast.IfExp) else [value]
 

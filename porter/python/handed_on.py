@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import Names
 
 _WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)  # nodes between a value and the place that it goes to
+_SEVERAL = (ast.List, ast.Tuple, ast.Set)  # of which a comparison asks for one
 _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
@@ -42,6 +43,9 @@ def given_to(names: Names, value: Link) -> str | None:
             if call_name(above.func) == _ADD_OPTION:
                 return _of_option(names, above)
             if looked_up(above) is None or child is above.args[0]:  # kwargs.pop("device", "cuda")
+                return None
+        elif kind in _SEVERAL and child is value[0]:
+            if up[1] is None or up[1][0].__class__ is not ast.Compare:
                 return None
         elif kind is ast.IfExp and child is above.test or kind not in _WRAPPED:
             return None

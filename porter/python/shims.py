@@ -23,6 +23,13 @@ _ANSWERS = f'os.environ.setdefault("{ANSWER}", "8.0")  # torch.distributed.broad
 _STARTS = lazy(rb"(?m)^(?:import|from)[ \t]")
 # a statement, or a keyword `device`: neither `map_location="cpu"` nor `if device == "cpu"`
 _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\([\"']cpu[\"']\)|[\"']cpu[\"'])")
+# builds an extension: with the shim, torch.cuda.is_available() would take CUDA's sources in; and what no machine without an
+# NVIDIA GPU imports
+_BUILDS, _TENSORRT = (
+    lazy(rb"\bcreate_extension\(|\bBuildExtension\b"),
+    lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?tensorrt\b"),
+)
+_RESTARTS = lazy(rb"\b(?:do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")  # the kernel of a notebook
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
 
@@ -37,6 +44,11 @@ class Place(NamedTuple):
 def starts(data: bytes) -> bool:
     """Whether a file may be a program that imports something."""
     return _STARTS.search(data) is not None
+
+
+def is_for_nvidia(text: bytes) -> bool:
+    """Whether a file builds extensions or is about TensorRT: it gets no shim."""
+    return _BUILDS.search(text) is not None or _TENSORRT.search(text) is not None
 
 
 def place(file: File) -> Place | None:
@@ -107,7 +119,8 @@ def _change(file: File, asked: bool) -> tuple[int, Change | None]:
         return 1, None
     lines = [*LINES]
     if asked:
-        ahead = file.tree.body[: file.tree.body.index(statement) + is_behind]
+        body = _running(file)
+        ahead = body[: body.index(statement) + is_behind]
         lines += [_ANSWERS] if any(map(_binds_os, ahead)) else ["import os", _ANSWERS]
         lines = lines if len(lines) == 3 else [lines[2], *lines[:2], lines[3]]
     return _behind(file, statement, lines) if is_behind else _before(file, statement, lines)
@@ -120,7 +133,8 @@ def _binds_os(statement: ast.stmt) -> bool:
 def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
     """The statement that the imports stand at, and whether they follow it."""
     last: ast.stmt | None = None
-    for statement in file.tree.body:
+    body = _running(file)
+    for statement in body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kind = _kind(statement)
             if kind in ("torch", "other"):
@@ -134,7 +148,23 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
             last = statement
     if last is not None:
         return last, True
-    return (file.tree.body[0] if file.tree.body else None), False
+    return (body[0] if body else None), False
+
+
+def _running(file: File) -> list[ast.stmt]:
+    """The statements of a module; of a notebook, those behind the last that restarts its kernel, which forgets imports."""
+    body = file.tree.body
+    if not file.path.endswith(".ipynb") or not _RESTARTS.search(file.source.utf8):
+        return body
+    restarts = (i for i in range(len(body) - 1, -1, -1) if _is_restart(file, body[i]))
+    return body[next(restarts, -1) + 1 :] or body
+
+
+def _is_restart(file: File, statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, (ast.Expr, ast.If))
+        and _RESTARTS.search(file.source.utf8, *file.source.span(statement)) is not None
+    )
 
 
 def _kind(statement: ast.Import | ast.ImportFrom) -> str:

@@ -19,10 +19,11 @@ import libcst as cst
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, named
 from porter.python.blocks import once_for_file
-from porter.python.compared import both_sides, is_compared, is_key, is_torchs
+from porter.python.compared import both_sides, is_compared, is_key, is_torchs, other_device
 from porter.python.evidence import call_name
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
+from porter.python.shims import is_for_nvidia
 
 if TYPE_CHECKING:
     from porter.catalog.read.operators import Transfer
@@ -66,6 +67,10 @@ def _is_outside(file: File) -> bool:
     return file.path in file.facts.accelerators.shimmed.outside
 
 
+def _is_never_under(file: File) -> bool:
+    return file.path.endswith("setup.py") or is_for_nvidia(file.source.utf8)
+
+
 def _covered(hit: Hit, why: str, **values: str) -> Hit:
     return Hit(hit.at, why, values=named(**values), code=COVERED)
 
@@ -97,7 +102,10 @@ def _text(hit: Hit, literal: Any, file: File) -> Hit:
         call, where = taken
         name = file.names.resolve(call[0].func, call)
         if name == "torch.device":
-            return _told(hit, "made", old=old) if is_compared(call) else _covered(hit, "device", old=old)
+            other = other_device(call, file) if is_compared(call) else "made"
+            if other == "made":
+                return _covered(hit, "device", old=old)
+            return _told(hit, "made-or-given" if other else "made", old=old)
         effect = effect_on(file, call, name)
         if effect is not None and takes(file, effect, where, literal.kind):
             return _covered(hit, "argument", old=old, name=name or call_name(call[0].func))
@@ -176,7 +184,7 @@ def _name(hit: Hit, original: cst.Attribute | cst.Name, file: File, edits: bool)
         return hit
     if effect.effect == "left":
         return hit if edits else replace(hit, values=(*hit.values, ("left_to_cuda", name or "")))
-    if not edits and name in QUESTIONS and hit.why in _CUDA_WAYS and not file.path.endswith("setup.py"):
+    if not edits and name in QUESTIONS and hit.why in _CUDA_WAYS and not _is_never_under(file):
         return _told(hit, "opens", name=name, what=dict(hit.values).get("what", ""))
     if not edits:
         return replace(hit, values=(*hit.values, ("by_shim", effect.to))) if effect.to else hit

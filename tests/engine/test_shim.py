@@ -63,6 +63,7 @@ def said(code: str, torch_npu: str = "2.7.1.post11") -> set[tuple[str, str]]:
         ("d = torch.cuda", "module"),
         ('args.device = "cuda"', "value"),
         ('args.device == "cuda"', "held"),
+        ('d = torch.device(rank); d == torch.device("cuda")', "device"),
         ('{"cuda": 1, "cpu": 2}[args.device]', "held"),
         ('args.backend == "nccl"', "held"),
     ],
@@ -117,6 +118,8 @@ def test_what_it_does_not_reach_is_edited(before: str, after: str) -> None:
     [
         ("torch.cuda.DoubleTensor(3)", "PRT151", "otherwise"),
         ('x.device == torch.device("cuda:0")', "PRT151", "made"),
+        ('device == torch.device("cuda")', "PRT151", "made-or-given"),
+        ('d = x.device; d == torch.device("cuda")', "PRT151", "made"),
         ('torch.load("a.pt", map_location={"cuda:0": "cpu"})', "PRT151", "saved"),
         ("torch.jit.script(model)", "PRT149", "script"),
         ('str(x.device)[:4] == "cuda"', "PRT151", "compared-by-hand"),
@@ -215,6 +218,17 @@ def test_a_cell_of_magics_gets_no_import(tmp_path: Path) -> None:
     assert [cell["source"] for cell in after] == [*cells[:2], IMPORTS + cells[2]]
 
 
+def test_a_notebook_that_restarts_its_kernel_gets_the_import_behind(tmp_path: Path) -> None:
+    cells = [
+        "import IPython\n\nIPython.get_ipython().kernel.do_shutdown(restart=True)",
+        "import torch\nx = torch.ones(1).cuda()",
+    ]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": c} for c in cells]
+    text = json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    after = json.loads(port(tmp_path, {"a.ipynb": text}).changed["a.ipynb"])["cells"]
+    assert [cell["source"] for cell in after] == [cells[0], cells[1].replace("torch\n", f"torch\n{IMPORTS}")]
+
+
 def test_a_notebook_that_names_cuda_in_a_comment_alone_computes_on_the_cpu(tmp_path: Path) -> None:
     code = 'import torch\n# device = torch.device("cuda")\ndevice = torch.device("cpu")\nx = torch.ones(1).to(device)'
     made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": code}]
@@ -268,6 +282,32 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
 def test_the_place_of_the_import(tmp_path: Path, before: str, after: str) -> None:
     body = '\nif __name__ == "__main__":\n    import torch\n\n    print(torch.ones(2).cuda())\n'
     assert port(tmp_path, {"train.py": before + body}).changed == {"train.py": after.replace("@", IMPORTS) + body}
+
+
+BUILD = """import torch
+from torch.utils.ffi import create_extension
+
+sources = ["blur.c"]
+if torch.cuda.is_available():
+    sources += ["blur_cuda.c"]
+ffi = create_extension("_ext.blur", headers=[], sources=sources, with_cuda=torch.cuda.is_available())
+
+if __name__ == "__main__":
+    ffi.build()
+"""
+
+
+def test_what_builds_extensions_or_is_about_tensorrt_gets_none(tmp_path: Path) -> None:
+    """With the shim, the build would find a GPU and take in sources of CUDA."""
+    files = {
+        "build.py": BUILD,
+        "onnx2tensorrt.py": f"import tensorrt as trt\nimport torch\nfrom net import net\n{MAIN}",
+        "train.py": f"from net import net\n{MAIN}",
+        "net.py": NET,
+    }
+    done = port(tmp_path, files)
+    assert set(done.changed) == {"train.py"}
+    assert not {path for path, code, _ in done.told if code in ("PRT151", "PRT152")} - {"train.py"}
 
 
 def test_a_program_may_have_torch_from_a_star_import(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 from porter.checks.apex.counterparts import Counterpart, counterpart
 from porter.checks.apex.left_unbound import leaves_nothing, stops_unbound
 from porter.checks.apex.scaler import native_amp
-from porter.checks.device.import_parts import Alias, From, is_used, split
+from porter.checks.device.import_parts import Alias, From, comments, is_used, split
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.finding import Change
 
 
 class ApexImport(Rule):
@@ -36,10 +37,9 @@ class ApexImport(Rule):
         if moved := self._moved(original, file) if used else {}:
             module = next(iter(moved.values())).module
             moved = {index: entry for index, entry in moved.items() if entry.module == module}
-            new, after = _written(updated, moved, module)
             bound = ", ".join(names[index] for index in moved)
             values = (("name", bound), ("new", module))
-            yield Hit(original, "moved", new=new, after=after, values=values)
+            yield _ported(original, updated, moved, values, file)
         left = [name for index, name in enumerate(names) if index not in moved]
         if left:
             # told and not deleted: a second run would delete what the edits of the first have left unused
@@ -54,6 +54,41 @@ class ApexImport(Rule):
         module = ".".join(chain(node.module)) if node.module is not None else ""
         entries = {index: counterpart(file, f"{module}.{alias.name.value}") for index, alias in enumerate(node.names)}
         return {index: entry for index, entry in entries.items() if entry}
+
+
+def _ported(
+    original: From, updated: From, moved: Mapping[int, Counterpart], values: tuple[tuple[str, str], ...], file: RuleFile
+) -> Hit:
+    """Where the port runs on GPUs as well, those keep the optimisers of apex, which are faster there."""
+    module = next(iter(moved.values())).module
+    new, after = _written(updated, moved, module)
+    if file.style.one_world or module != "torch.optim":
+        return Hit(original, "moved", new=new, after=after, values=values)
+    start, end = file.span(original)
+    source = file.source
+    line_start, line_end = source.starts[source.line(start) - 1], source.line_end(end)[0]
+    indent, behind = source.utf8[line_start:start], source.utf8[end:line_end].strip()
+    if indent.strip() or behind and not behind.startswith(b"#"):
+        return Hit(original, "left", values=values)  # another statement stands in the line
+    kept = original.with_changes(names=[original.names[index] for index in moved], lpar=None, rpar=None)
+    aliases = [_alias(original.names[index], entry.name) for index, entry in moved.items()]
+    there = kept.with_changes(module=cst.parse_expression(module), names=aliases)
+    is_whole = len(moved) == len(original.names)
+    notes = "".join(f"  {note}" for note in comments(original if is_whole else kept))
+    lines = ("try:", f"    {_line(kept)}{notes}", "except ImportError:", f"    {_line(there)}")
+    if not is_whole:
+        return Hit(original, "guarded", new=new, after=lines, values=values)
+    newline = b"\r\n" if source.utf8[line_end : line_end + 1] == b"\r" else b"\n"
+    text = (newline + indent).join(line.encode() for line in lines)
+    return Hit(original, "guarded", more=(Change(start, end, text),), values=values)
+
+
+def _line(node: From) -> str:
+    """An import in one line, without the comma and the comments of a longer one."""
+    names = [*node.names[:-1], node.names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    names = [*(name.with_changes(comma=plain) for name in names[:-1]), names[-1]]
+    return cst.Module([]).code_for_node(node.with_changes(names=names))
 
 
 def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple[cst.ImportFrom, tuple[str, ...]]:

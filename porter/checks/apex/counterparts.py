@@ -73,6 +73,8 @@ def counterpart(file: File, full: str) -> Counterpart | None:
         return None
     file_uses = uses(file, full)
     if entry is _ADAM and file_uses and all(dict(use.keywords).get(_DECOUPLED) is False for use in file_uses):
+        if not file.style.one_world:
+            return None  # a GPU keeps apex's, to which this argument says what Adam means
         entry = entry._replace(name="Adam", dropped=entry.dropped | {_DECOUPLED: (False,)}, added={})
     follows = all(_follows(use, entry) for use in file_uses) and not _is_only_asked_for(file, full)
     return entry if follows else None

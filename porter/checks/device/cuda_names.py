@@ -9,7 +9,7 @@ from porter.checks.device.author_names import Mention, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.summarised import is_summarised
-from porter.checks.device.typed_tensor import SETTER, TypedTensor
+from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -72,7 +72,7 @@ class CudaNames(Rule):
         if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None
-        if decided and decided[0] != "together":
+        if decided and (decided[0] != "together" or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability == "version":  # whose comparison a port alone would reach

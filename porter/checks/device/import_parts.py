@@ -22,7 +22,7 @@ _COMMENT = lazy(r"#[^\r\n]*")
 def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:
     """`node` without the names at the indices `moved`, and the import of those from `module`, which goes below it."""
     code = cst.Module([]).code_for_node
-    notes = "".join(f"  {note}" for index in moved for note in _COMMENT.findall(code(node.names[index])))
+    notes = "".join(f"  {note}" for index in moved for note in comments(node.names[index]))
     kept = [alias for index, alias in enumerate(node.names) if index not in moved]
     comma, end_comma = kept[-1].comma, node.names[-1].comma
     if not node.lpar:
@@ -34,6 +34,10 @@ def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.Impo
     kept[-1] = kept[-1].with_changes(comma=comma)
     names = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in moved.values()]
     return node.with_changes(names=kept), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
+
+
+def comments(node: cst.CSTNode) -> list[str]:
+    return _COMMENT.findall(cst.Module([]).code_for_node(node))
 
 
 def _broken(comma: cst.Comma | cst.MaybeSentinel) -> bool:

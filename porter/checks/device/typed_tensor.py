@@ -13,6 +13,11 @@ DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 SETTER = "set_default_tensor_type"
 
 
+def is_left(name: str, file: RuleFile) -> bool:
+    """Whether a call of that name sets a default type for which the style has no spelling here: the call stays."""
+    return name == f"torch.{SETTER}" and file.style.device_type(file) is None
+
+
 class TypedTensor(Rule):
     code = "PRT106"
     calls = {f"torch.{SETTER}"}
@@ -43,7 +48,9 @@ class TypedTensor(Rule):
         words, kind = chain(original.func), str(name).removeprefix("torch.cuda.").removesuffix("Tensor")
         if len(words) != 2 or kind not in DTYPES or not file.around.is_statement(original):
             return Hit(original, "setter-computed")
-        device = f'{words[0]}.set_default_device("{file.target.device}")'
+        placed = file.style.device_type(file)
+        where = cst.Module([]).code_for_node(placed) if placed else f'"{file.target.device}"'
+        device = f"{words[0]}.set_default_device({where})"
         back = back_on_cpu(original, words[0], file)
         if file.facts.once.unmoved and back is None:
             place = dict(file.facts.once.unmoved).get(file.path, "")
