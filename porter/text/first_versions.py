@@ -10,8 +10,8 @@ from porter.engine.portable import has_accelerator
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
+from porter.text.asked import Asked
 from porter.text.document import Document
-from porter.text.installable import Asked
 from porter.versions import allows, at_least, canonical, parse, reaches, sure
 
 

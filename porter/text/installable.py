@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Protocol
 
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
+from porter.text.asked import Asked
+from porter.text.torch_needs import unmet
 from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -22,27 +23,6 @@ _ANY = ((0, 0), (99, 0))
 # packages that ask for one torch: from which version on, and before which
 _OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
 _NEWEST = 15  # Python 3.x
-
-
-class Asked(Protocol):
-    """A requirement, of packages.py."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def spec(self) -> str: ...
-    @property
-    def version(self) -> tuple[int, int] | None: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def marker(self) -> str: ...
-    @property
-    def locked(self) -> bool: ...
 
 
 @lru_cache(maxsize=256)
@@ -91,6 +71,8 @@ def obstacles(
     whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
     if whole:
         yield from _bound(text, requirements, torch)
+    if lists_torch and whole:
+        yield from _refused(requirements, torch)
     for want in requirements:
         if want.name in ("torchvision", "torchaudio"):
             right = companion(want.name, torch)
@@ -152,6 +134,13 @@ def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> It
         if version and first <= version < end and want.marker == pinned.marker:
             values = named(name=want.name, old=want.spec, pin=pinned.spec, torch=_dotted(torch))
             yield Hit((want.start, want.end), "bound", code="PRT840", values=values)
+
+
+def _refused(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+    """Pins that the target's torch cannot be installed with."""
+    for want, least in unmet(requirements, torch):
+        values = named(name=want.name, old=want.spec, new=least, torch=_dotted(torch))
+        yield Hit((want.start, want.end), "needed", code="PRT840", values=values)
 
 
 def _dotted(numbers: Sequence[int]) -> str:

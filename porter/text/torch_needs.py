@@ -1,0 +1,23 @@
+"""What torch itself has to have installed beside it, and which pins of a list leave no version of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from porter.text.asked import Asked
+from porter.versions import reaches
+
+# from which torch on, and the least that it asks for. From METADATA of the wheels at PyPI. Each asks for filelock, networkx, jinja2
+# and fsspec as well, in whatever version
+_NEEDS: dict[str, tuple[tuple[tuple[int, int], str], ...]] = {
+    "typing-extensions": (((2, 2), "4.8.0"), ((2, 6), "4.10.0")),
+    "sympy": (((2, 5), "1.12.1"), ((2, 6), "1.13.1"), ((2, 7), "1.13.3")),
+}
+
+
+def unmet(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[tuple[Asked, str]]:
+    """The requirements that take no version which this torch needs, and the least that it asks for."""
+    for want in requirements:
+        leasts = [least for since, least in _NEEDS.get(want.name, ()) if tuple(torch) >= since]
+        if leasts and want.spec and not reaches(want.spec, leasts[-1]):
+            yield want, leasts[-1]
