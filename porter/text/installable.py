@@ -79,12 +79,12 @@ def obstacles(
             if right and want.spec and want.version is None and not allows(want.spec, _dotted(right)):
                 values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
                 yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
-        elif whole and (last := _last_python(want, text, wheels)) and last < _first_python(torch):
+        elif whole and (last := _last_python(want, text, wheels)) and last < first_python(torch):
             values = named(
                 name=want.name,
                 old=want.spec,
                 python=_dotted(last),
-                new=_dotted(_first_python(torch)),
+                new=_dotted(first_python(torch)),
                 torch=_dotted(torch),
             )
             why = "python" if want.name == "python" else "last-python" if lists_torch else "first-python"
@@ -110,7 +110,7 @@ def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], lo
         if not want.spec or reaches_below(want.spec, first):
             continue
         values = named(
-            name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(_first_python(torch))
+            name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(first_python(torch))
         )
         whole = want.version and not want.marker and not want.locked and kind_of(path) == REQUIREMENTS
         edits = ((want.version[1], want.version[1], older_python(want.name)),) if want.version and whole else ()
@@ -147,7 +147,7 @@ def _dotted(numbers: Sequence[int]) -> str:
     return ".".join(map(str, numbers))
 
 
-def _first_python(torch: Sequence[int]) -> tuple[int, int]:
+def first_python(torch: Sequence[int]) -> tuple[int, int]:
     """That a torch runs on."""
     numbers = tuple(torch)
     return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)
