@@ -11,7 +11,7 @@ from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
 from porter.text.asked import Asked
-from porter.text.torch_needs import unmet
+from porter.text.torch_needs import numpys, unmet
 from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -99,10 +99,15 @@ def _holds_torch(path: str, loads: bool) -> bool:
     return loads and "/" not in path and kind_of(path) == REQUIREMENTS
 
 
-def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], loads: bool) -> Iterator[Hit]:
+def around(path: str, requirements: Sequence[Asked], torch: Sequence[int], loads: bool) -> Iterator[Hit]:
+    """What the target's torch and its Python ask of other lines, that the lines of torch need not wait for."""
+    if _lists_torch(requirements) or _holds_torch(path, loads):
+        yield from _backports(path, requirements, torch)
+        yield from numpys(requirements, torch)
+
+
+def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
     """What a Python without a part of its own needs, and a Python that has it refuses to install."""
-    if not _lists_torch(requirements) and not _holds_torch(path, loads):
-        return
     for want in requirements:
         first, last = load().backports.get(want.name, ("", ""))
         if not first or want.kind == "conda" or "python" in want.marker:

@@ -14,7 +14,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, any_of, goes_with
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
-from porter.text.installable import backports, companion, fits_its_torch_npu, obstacles, off_linux
+from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -97,7 +97,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels
     loads = session.facts.roads.loads
-    yield from backports(document.path, requirements, session.target.torch, loads)
+    yield from around(document.path, requirements, session.target.torch, loads)
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     yield from held_back
     for hit in for_pages.set_aside(document, _hits(document, requirements)):
