@@ -53,14 +53,14 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
 
 
 def older_torch(document: Document, want: Asked) -> str:
-    """The first torch that a portable port runs with, on GPUs as well, where a range takes others from before it. They have no
-    torch.accelerator."""
+    """The first torch that a portable port runs with, on GPUs as well, where a pin is one from before it, or a range takes some. They
+    have no torch.accelerator."""
     target, facts = document.session.target, document.session.facts
     first = ".".join(map(str, min(target.torch, PORTABLE_SINCE)[:2]))
     if target.style != "portable" or not has_accelerator(target.torch) or document.path in facts.lists.plain:
         return ""
-    is_range = want.spec and want.version is None and want.kind != "script"
-    return first if is_range and not at_least(want.spec, first) else ""
+    is_limit = want.spec and (want.version is not None or want.kind != "script")
+    return first if is_limit and not at_least(want.spec, first) else ""
 
 
 def _first(row: Package, names: Collection[str], torch: tuple[int, ...]) -> tuple[str, str]:

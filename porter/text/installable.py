@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
+from porter.engine.portable import SINCE as PORTABLE_SINCE
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
+from porter.target import Target
 from porter.text.asked import Asked
-from porter.text.torch_needs import numpys, unmet
+from porter.text.torch_needs import held_torch, numpys, unmet
 from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -99,11 +101,13 @@ def _holds_torch(path: str, loads: bool) -> bool:
     return loads and "/" not in path and kind_of(path) == REQUIREMENTS
 
 
-def around(path: str, requirements: Sequence[Asked], torch: Sequence[int], loads: bool) -> Iterator[Hit]:
+def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool) -> Iterator[Hit]:
     """What the target's torch and its Python ask of other lines, that the lines of torch need not wait for."""
     if _lists_torch(requirements) or _holds_torch(path, loads):
-        yield from _backports(path, requirements, torch)
-        yield from numpys(requirements, torch)
+        yield from _backports(path, requirements, target.torch)
+        yield from numpys(requirements, target.torch)
+        if target.style == "portable":
+            yield from held_torch(requirements, min(target.torch, PORTABLE_SINCE))
 
 
 def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:

@@ -16,6 +16,8 @@ _NEEDS: dict[str, tuple[tuple[tuple[int, int], str], ...]] = {
 }
 # the first that knows numpy 2: what was built before says "A module that was compiled using NumPy 1.x cannot be run in NumPy 2"
 _NUMPY_2 = (2, 3)
+# packages that ask for one torch: the first that asks for this one, from METADATA of the wheels at PyPI
+_OF_TORCH = {"vllm": (((2, 6), "0.8.0"), ((2, 7), "0.9.0"))}
 
 
 def unmet(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[tuple[Asked, str]]:
@@ -34,3 +36,12 @@ def numpys(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]
         if want.name == "numpy" and reaches(want.spec, "2.0.0"):
             values = named(old=want.spec, torch=".".join(map(str, torch)))
             yield Hit((want.start, want.end), "numpy", code="PRT840", values=values)
+
+
+def held_torch(requirements: Sequence[Asked], first: Sequence[int]) -> Iterator[Hit]:
+    """Requirements that bring a torch from before the first one that a portable port runs with."""
+    for want in requirements:
+        leasts = [least for torch, least in _OF_TORCH.get(want.name, ()) if tuple(first) >= torch]
+        if leasts and want.spec and not reaches(want.spec, leasts[-1]):
+            values = named(name=want.name, old=want.spec, new=leasts[-1], first=".".join(map(str, first[:2])))
+            yield Hit((want.start, want.end), "held", code="PRT840", values=values)
