@@ -26,6 +26,7 @@ from porter.project.mac_names import lacks_names_on_macs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
+from porter.project.other_frameworks import of_tensorflow
 from porter.project.own_methods import classes, first_own_next
 from porter.project.package_users import lists_of
 from porter.project.program_options import by_module, launcher, takes
@@ -107,9 +108,13 @@ def _gather(
     parse: Parse,
 ) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
+
+    def read(path: str) -> bytes | None:
+        return _read(root / path)
+
     for path in files:
         if path.endswith(_SCRIPTS) or path.rpartition("/")[2] in _SCRIPT_NAMES:
-            if (data := _read(root / path)) is not None:
+            if (data := read(path)) is not None:
                 gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
     native = gather_natives(root, files, gathered.texts, parse, kept)
@@ -125,7 +130,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
-    started = by_module(gathered.texts, scripts, files, lambda path: _read(root / path))
+    started = by_module(gathered.texts, scripts, files, read)
     roads = survey.roads((path, user) for path, _, _, user in constants)
     roads = replace(roads, host=host_programs(survey, parse, kept)) if roads.device and not loose else roads
     beside = {package for several in _packages_beside(files).values() for package in several}
@@ -136,7 +141,7 @@ def _gather(
         packages=tuple(sorted(_packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),
         attention=first_attention(gathered.texts),
-        notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
+        notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
@@ -146,7 +151,9 @@ def _gather(
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
     facts = Facts(
-        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse, kept), started),
+        launch=Launch(
+            launcher(scripts, of_tensorflow(files, read)), passed, takes(passed, gathered.texts, parse, kept), started
+        ),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),

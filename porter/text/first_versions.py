@@ -10,9 +10,9 @@ from porter.engine.portable import has_accelerator
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
+from porter.text.asked import Asked
 from porter.text.document import Document
-from porter.text.installable import Asked
-from porter.versions import allows, at_least, canonical, parse, reaches, sure
+from porter.versions import allows, at_least, canonical, parse, reaches, release, sure
 
 
 @lru_cache(maxsize=4)
@@ -33,7 +33,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             return None
         if "." in imported and not users:
             continue  # the rest of the package runs whatever its version
-        first, other = _first(row, {asked.name for asked in together})
+        first, other = _first(row, {asked.name for asked in together}, document.session.target.torch)
         changed_at, wants, _ = row.raised
         if want.spec and not reaches(want.spec, first):
             is_far = _is_far(document, want, changed_at)
@@ -53,19 +53,25 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
 
 
 def older_torch(document: Document, want: Asked) -> str:
-    """The first torch that a portable port runs with, on GPUs as well, where a range takes others from before it. They have no
-    torch.accelerator."""
+    """The first torch that a portable port runs with, on GPUs as well, where a pin is one from before it, or a range takes some. They
+    have no torch.accelerator."""
     target, facts = document.session.target, document.session.facts
     first = ".".join(map(str, min(target.torch, PORTABLE_SINCE)[:2]))
     if target.style != "portable" or not has_accelerator(target.torch) or document.path in facts.lists.plain:
         return ""
-    is_range = want.spec and want.version is None and want.kind != "script"
-    return first if is_range and not at_least(want.spec, first) else ""
+    is_limit = want.spec and (want.version is not None or want.kind != "script")
+    return first if is_limit and not at_least(want.spec, first) else ""
 
 
-def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
-    """The first version that runs on NPUs, and the package beside it that wants it as late, "" where none does."""
-    firsts = [(row.since or "", ""), *((version, name) for name, version in row.beside if name in names)]
+def _first(row: Package, names: Collection[str], torch: tuple[int, ...]) -> tuple[str, str]:
+    """The first version that runs on NPUs with this torch, and the package beside it that wants it as late, "" where none does."""
+    firsts = [(row.since or "", "")]
+    for name, version in row.beside:
+        package, _, least = name.partition(">=")
+        if least and torch >= release(least):
+            firsts.append((version, ""))
+        elif package in names and not least:
+            firsts.append((version, name))
     return max(firsts, key=lambda pair: sure(pair[0]))
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Protocol
 
+from porter.engine.portable import SINCE as PORTABLE_SINCE
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
+from porter.target import Target
+from porter.text.asked import Asked
+from porter.text.torch_needs import held_torch, numpys, unmet
 from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -22,27 +25,6 @@ _ANY = ((0, 0), (99, 0))
 # packages that ask for one torch: from which version on, and before which
 _OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
 _NEWEST = 15  # Python 3.x
-
-
-class Asked(Protocol):
-    """A requirement, of packages.py."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def spec(self) -> str: ...
-    @property
-    def version(self) -> tuple[int, int] | None: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def marker(self) -> str: ...
-    @property
-    def locked(self) -> bool: ...
 
 
 @lru_cache(maxsize=256)
@@ -91,18 +73,20 @@ def obstacles(
     whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
     if whole:
         yield from _bound(text, requirements, torch)
+    if lists_torch and whole:
+        yield from _refused(requirements, torch)
     for want in requirements:
         if want.name in ("torchvision", "torchaudio"):
             right = companion(want.name, torch)
             if right and want.spec and want.version is None and not allows(want.spec, _dotted(right)):
                 values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
                 yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
-        elif whole and (last := _last_python(want, text, wheels)) and last < _first_python(torch):
+        elif whole and (last := _last_python(want, text, wheels)) and last < first_python(torch):
             values = named(
                 name=want.name,
                 old=want.spec,
                 python=_dotted(last),
-                new=_dotted(_first_python(torch)),
+                new=_dotted(first_python(torch)),
                 torch=_dotted(torch),
             )
             why = "python" if want.name == "python" else "last-python" if lists_torch else "first-python"
@@ -117,10 +101,17 @@ def _holds_torch(path: str, loads: bool) -> bool:
     return loads and "/" not in path and kind_of(path) == REQUIREMENTS
 
 
-def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], loads: bool) -> Iterator[Hit]:
+def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool) -> Iterator[Hit]:
+    """What the target's torch and its Python ask of other lines, that the lines of torch need not wait for."""
+    if _lists_torch(requirements) or _holds_torch(path, loads):
+        yield from _backports(path, requirements, target.torch)
+        yield from numpys(requirements, target.torch)
+        if target.style == "portable":
+            yield from held_torch(requirements, min(target.torch, PORTABLE_SINCE))
+
+
+def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
     """What a Python without a part of its own needs, and a Python that has it refuses to install."""
-    if not _lists_torch(requirements) and not _holds_torch(path, loads):
-        return
     for want in requirements:
         first, last = load().backports.get(want.name, ("", ""))
         if not first or want.kind == "conda" or "python" in want.marker:
@@ -128,7 +119,7 @@ def backports(path: str, requirements: Sequence[Asked], torch: Sequence[int], lo
         if not want.spec or reaches_below(want.spec, first):
             continue
         values = named(
-            name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(_first_python(torch))
+            name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(first_python(torch))
         )
         whole = want.version and not want.marker and not want.locked and kind_of(path) == REQUIREMENTS
         edits = ((want.version[1], want.version[1], older_python(want.name)),) if want.version and whole else ()
@@ -154,11 +145,18 @@ def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> It
             yield Hit((want.start, want.end), "bound", code="PRT840", values=values)
 
 
+def _refused(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+    """Pins that the target's torch cannot be installed with."""
+    for want, least in unmet(requirements, torch):
+        values = named(name=want.name, old=want.spec, new=least, torch=_dotted(torch))
+        yield Hit((want.start, want.end), "needed", code="PRT840", values=values)
+
+
 def _dotted(numbers: Sequence[int]) -> str:
     return ".".join(map(str, numbers))
 
 
-def _first_python(torch: Sequence[int]) -> tuple[int, int]:
+def first_python(torch: Sequence[int]) -> tuple[int, int]:
     """That a torch runs on."""
     numbers = tuple(torch)
     return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)

@@ -14,7 +14,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, any_of, goes_with
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
-from porter.text.installable import backports, companion, fits_its_torch_npu, obstacles, off_linux
+from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -97,7 +97,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels
     loads = session.facts.roads.loads
-    yield from backports(document.path, requirements, session.target.torch, loads)
+    yield from around(document.path, requirements, session.target, loads)
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     yield from held_back
     for hit in for_pages.set_aside(document, _hits(document, requirements)):
@@ -115,7 +115,7 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
         if want.name in ("torch", "pytorch"):
             fits = fits_its_torch_npu(document.text, want, requirements)
             found = _torch(document, want, has_torch_npu or _is_served(document, want, served))
-            yield from (hit for hit in found if hit.why != "pin" or not fits)
+            yield from (hit for hit in found if not fits or hit.why not in ("pin", "pin-older"))
             served |= {want.marker} if want.kind != "conda" else set()
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
@@ -168,12 +168,12 @@ def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
 def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hit]:
     target = document.session.target
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
-    values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known())
     older = first_versions.older_torch(document, want)
+    values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known(), first=older)
     if want.version and release(written, _WIDTH) != target.torch:
         # pytorch is the name of an empty package at PyPI
         edits = () if want.locked or want.kind == "conda" or want.name == "pytorch" else ((*want.version, plain),)
-        yield Hit((want.start, want.end), "pin", code="PRT840", values=values, edits=edits)
+        yield Hit((want.start, want.end), "pin-older" if older else "pin", code="PRT840", values=values, edits=edits)
     elif want.version and "+cu" in written:
         edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
         local = named(old=written[written.index("+") :], npu=target.torch_npu)
@@ -183,7 +183,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         yield Hit((want.start, want.end), "older", code="PRT840", values=values)
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         why = "range-older" if older else "range"
-        yield Hit((want.start, want.end), why, code="PRT840", values=(*values, *named(first=older)))
+        yield Hit((want.start, want.end), why, code="PRT840", values=values)
         has_torch_npu = has_torch_npu or want.kind != "conda"  # the two would never be installed together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")

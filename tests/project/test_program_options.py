@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from porter.project.other_frameworks import of_tensorflow
 from porter.project.program_options import by_module, launcher
 
 STARTS = b"torchrun main.py\n"
@@ -26,7 +27,26 @@ STARTS = b"torchrun main.py\n"
     ],
 )
 def test_what_starts_a_test_is_not_the_training(paths: list[str], expected: str) -> None:
-    assert launcher(dict.fromkeys(paths, STARTS)) == expected
+    assert launcher(dict.fromkeys(paths, STARTS), of_tensorflow([], lambda path: None)) == expected
+
+
+TENSORFLOW = b"import tensorflow as tf\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "expected"),
+    [
+        (TENSORFLOW, b"python train.py --log 1\npython -u train.py --log 2\n", "with_torch/run.sh"),
+        (TENSORFLOW, b"python tf/train.py\n", "with_torch/run.sh"),
+        (b"import torch\n" + TENSORFLOW, b"python train.py --log 1\n", "tf/train.sh"),
+        (b"from models import net\n", b"python train.py --log 1\n", "tf/train.sh"),
+        (TENSORFLOW, b"python train.py\npython fine_tune.py\n", "tf/train.sh"),
+    ],
+)
+def test_what_starts_tensorflow_is_not_the_training(program: bytes, script: bytes, expected: str) -> None:
+    programs = {"tf/train.py": program, "with_torch/train.py": b"import torch\n"}
+    scripts = {"tf/train.sh": script, "with_torch/run.sh": b"python train.py\n"}
+    assert launcher(scripts, of_tensorflow(programs, programs.get)) == expected
 
 
 COMMAND = b"python -m torch.distributed.launch --nproc_per_node 8 %s train/main.py --workers 8\n"

@@ -13,8 +13,9 @@ from porter.files.kinds import DOCKERFILE, SHELL, kind_of
 from porter.files.paths import is_test
 from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
-from porter.text import first_versions, packages
+from porter.text import first_versions, installable, packages
 from porter.text.document import Document
+from porter.text.shells import old_images
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
 
@@ -46,7 +47,7 @@ class Installs(TextRule):
                 hits = list(_hits(document, command.words[index:], kind))
                 alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
                 found += hits
-        yield from _together(found)
+        yield from _waiting(document, list(_together(found)))
 
 
 def _brings_torch_alone(document: Document) -> bool:
@@ -71,6 +72,32 @@ def _together(hits: list[Hit]) -> Iterator[Hit]:
             yield hit
         elif hit is parts[0]:
             yield replace(hit, values=named(name=names))
+
+
+def _waiting(document: Document, hits: list[Hit]) -> Iterator[Hit]:
+    """The hits, without edits and without those of torch where it cannot be installed before the image is another one. A script may
+    install into one environment after another."""
+    if kind_of(document.path) != DOCKERFILE:
+        yield from hits
+        return
+    of_torch = [hit for hit in hits if hit.code == "PRT840"]
+    torch = document.session.target.torch
+    first = installable.first_python(torch)
+    python = old_images.old_python(document.text, first) if any(hit.edits for hit in hits) else ""
+    sources = old_images.built_torch(document.text) if of_torch and not python else ""
+    if not python and not sources:
+        yield from hits
+        return
+    for hit in hits:
+        if of_torch and hit is of_torch[0]:
+            values = named(old=python or sources, new=_dotted(first), torch=_dotted(torch))
+            yield Hit(hit.at, "old-image" if python else "built", code="PRT840", values=values)
+        elif hit.code != "PRT840":
+            yield replace(hit, edits=())
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
 
 
 def _foreign_stages(document: Document) -> list[range]:

@@ -9,6 +9,7 @@ from porter.regex import lazy
 from porter.rulebook.table import hint
 
 _KIND = hint("gpu-of-a-cluster")
+_GPUS = lazy(r"\(*[fF]?[\"']gpu\b")
 _ASKS = lazy(r"(?:slurm_)?(?:(?:gpus|num_gpus)(?:_per_(?:node|task))?|(?:mem|cpus|ntasks)_per_gpu)")
 
 
@@ -17,7 +18,7 @@ class SubmititGpus(Rule):
     edits = False
     spelled = True
     nodes = ("Call", "Assign")
-    text = (r"gpus_per_node", r"constraint", r"gpus_per_task", r"_per_gpu", r"num_gpus")
+    text = (r"slurm_gres", r"gpus_per_node", r"constraint", r"gpus_per_task", r"_per_gpu", r"num_gpus")
     only = staticmethod(lambda scene, _: bool(imports_of(scene.file, "submitit")))
 
     def visit(self, original: cst.Call | cst.Assign, updated: cst.CSTNode, file: RuleFile) -> Answer:
@@ -31,11 +32,17 @@ class SubmititGpus(Rule):
         if limits and _KIND.search(file.text(limits[0].value)):
             return Hit(limits[0], "constraint", values=named(option=file.text(limits[0]).rstrip(", ")))
         asked = [arg for arg in original.args if arg.keyword and _ASKS.fullmatch(arg.keyword.value)]
+        asked += [arg for arg in original.args if _asks_for_gres(arg, file)]
         asked = [arg for arg in asked if not isinstance(arg.value, cst.Integer) or arg.value.evaluated_value]
         if not asked:
             return None
         options = ", ".join(arg.keyword.value for arg in asked if arg.keyword)
         return Hit(asked[0], "submitit", values=named(option=options))
+
+
+def _asks_for_gres(arg: cst.Arg, file: RuleFile) -> bool:
+    """`slurm_gres="gpu:8"`, `slurm_gres="gpu:%d" % n`, `slurm_gres=f"gpu:{n}"`"""
+    return arg.keyword is not None and arg.keyword.value == "slurm_gres" and bool(_GPUS.match(file.text(arg.value)))
 
 
 def _constrained(original: cst.Assign, file: RuleFile) -> Hit | None:

@@ -136,6 +136,8 @@ class _Look:
             return False
         if row.beside and not self.keys.intersection(row.beside):
             return False
+        if entry.path[-1:] == (ITEM,) and self.keys.intersection(row.yields):
+            return False
         if any(other is not entry for name in row.yields for other in self._set(entry.owner, name)):
             return False
         if (row.kind or "*" in row.keys) and self._other_library(entry, above):

@@ -1,0 +1,26 @@
+"""A requirement as those see it who need no more of it than its name and its versions."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Asked(Protocol):
+    """`Wanted` of packages.py."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def version(self) -> tuple[int, int] | None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def marker(self) -> str: ...
+    @property
+    def locked(self) -> bool: ...
