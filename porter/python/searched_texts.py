@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, owner_of
@@ -29,8 +29,9 @@ def is_searched(file: RuleFile, link: Link) -> bool:
 
 def _parameter(file: RuleFile, link: Link) -> Link | None:
     """The parameter that takes a positional argument, of a function or a method whose name only one of the file has."""
+    names: Any = file.names
     call, func = link[1][0], link[1][0].func
-    several = file.names.scopes.functions.get(call_name(func), ())
+    several: list[Link] = names.scopes.functions.get(call_name(func), [])
     if len(several) != 1 or link[0] not in call.args:
         return None
     function = several[0]
