@@ -28,7 +28,9 @@ class DeviceNotSet(Rule):
         rank, torch = file.meaning.local_rank(original.func), file.meaning.module_name(original.func, "torch")
         if rank is None or torch is None or not file.around.is_statement(original):
             handed = _handed_on(original, file)
-            return Hit(original.func, "handed-on" if handed else "by-hand", values=(("rank", handed),) if handed else ())
+            return Hit(
+                original.func, "handed-on" if handed else "by-hand", values=(("rank", handed),) if handed else ()
+            )
         line = f"{torch}.{file.target.device}.set_device({rank})"
         return Hit(original.func, "missing", after=(line,), values=(("new", line),), loads=True)
 
