@@ -230,10 +230,10 @@ class NativeCode:
     needed: tuple[Needed, ...] = ()
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
     applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels
+    plain: tuple[str, ...] = ()  # modules that can be imported without CUDA: built of C++ alone there
 
     @cached_property
-    def exports(self) -> dict[str, dict[str, Native]]:
-        """`functions` by module and name."""
+    def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name
         return exports_of(self.functions)
 
 

@@ -18,6 +18,8 @@ _C = lazy(r"\.c$")
 SUFFIX = lazy(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
 _SIGNS = (b"Extension", b"cpp_extension", FFI.encode(), b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
 _BUILDERS = lazy(r"(?i)\w*extension$|load$|load_inline$")
+_PLAIN, _CUDA = "CppExtension", "CUDAExtension"
+EITHER = f"{_PLAIN} or {_CUDA}"  # of a name that stands for the one or the other
 _NAMES = ("name", "module_name")
 _STEPS = 3
 Parts = tuple[list[str], list[str]]
@@ -87,7 +89,7 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()
-            yield Extension(name, path, sources, inline, functions, word)
+            yield Extension(name, path, sources, inline, functions, EITHER if _is_either(word, values) else word)
 
 
 def _lists_before(nodes: Iterable[ast.AST]) -> dict[ast.expr, tuple[str, ast.expr]]:
@@ -110,6 +112,12 @@ def _just_made(argument: ast.expr, call: ast.Call, lists: dict[ast.expr, tuple[s
 
 def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_either(word: str, values: dict[str, list[ast.expr]]) -> bool:
+    """`extension = CppExtension`, and `extension = CUDAExtension` where there is CUDA."""
+    names = {getattr(value, "attr", "") or getattr(value, "id", "") for value in values.get(word, ())}
+    return names == {_PLAIN, _CUDA}
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:

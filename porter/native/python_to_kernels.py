@@ -9,6 +9,7 @@ from pathlib import Path
 from porter.engine.facts import Native, NativeCode
 from porter.files.paths import SIDE
 from porter.native import kernels
+from porter.native.extensions import EITHER
 from porter.native.kernels import Reached
 from porter.native.other_ways import goes_on
 from porter.native.unbuilt import unbuilt
@@ -47,9 +48,11 @@ def gather(
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
     callers, spared, applied = _dying(reached, texts, parse)
+    either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
     left = unbuilt(root, files, sources, built, texts)
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
-    return NativeCode(natives, callers, built_only, spared, unbuilt=left, applied=applied)
+    plain = tuple(sorted(either))
+    return NativeCode(natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain)
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:

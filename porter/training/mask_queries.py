@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import SEARCHES
-from porter.training import masks, value_uses
+from porter.training import host_masks, masks, value_uses
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -77,7 +77,8 @@ def is_settled(scene: Scene, link: Link) -> bool:
     func, args = link[0].func, link[0].args
     method = func.__class__ is ast.Attribute and scene.names.resolve(func, link) is None
     source = func.value if method else args[0] if args else None
-    return source is not None and value_uses.is_on_host(scene, source, link) or is_asked(scene, link)
+    on_host = value_uses.is_on_host(scene, source, link) or host_masks.is_read_there(source, scene, link)
+    return source is not None and on_host or is_asked(scene, link)
 
 
 def is_asked(scene: Scene, link: Link) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.index import Node, walk
 from porter.python.parameters import dotted
 from porter.values.value import Value
 from porter.values.values import Body
@@ -23,12 +24,24 @@ def is_learnt(value: Value, body: Body) -> bool:
             continue
         if value.op == "leaf" and value.info[0] == "attribute" and _is_parameter(value.info[1], body):
             return True
+        if value.op == "call" and _calls_parameter(value, body):
+            return True
         if value.op == "linear" or value.op == "module" and value.info[1] in _LEARNING:
             return True
         fresh = [a for a in value.args if a not in known]
         known.update(fresh)
         stack += fresh
     return False
+
+
+def _calls_parameter(value: Value, body: Body) -> bool:
+    """`self.bias()` of a method that reads a parameter of the module, and detaches nothing."""
+    func: Node = getattr(value.node, "func", None)
+    if func.__class__ is not ast.Attribute or getattr(func.value, "id", "") != "self" or body.owner is None:
+        return False
+    method = next((s for s in body.owner.body if getattr(s, "name", "") == func.attr), None)
+    read = {n.attr for n in walk(method) if n.__class__ is ast.Attribute} if method is not None else set[str]()
+    return read.isdisjoint({"detach", "no_grad"}) and any(_is_parameter(name, body) for name in sorted(read))
 
 
 def _is_constant(value: Value) -> bool:

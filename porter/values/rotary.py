@@ -79,7 +79,8 @@ def _apart(value: Value, body: Body) -> str:
         return ""
     if halves(first[0], second[0]) is None or {id(first[0]), id(second[0])} != {id(third[0]), id(fourth[0])}:
         return ""
-    if halves(first[1][0], second[1][0]) and not _is_angle(first[1][0], body):
+    numbers = halves(first[1][0], second[1][0]) or _are_parts(first[1][0], second[1][0])
+    if numbers and not _is_angle(first[1][0], body):
         return ""  # a product of two complex numbers, which may be no rotation
     cos, sin = {id(v) for v in first[1]}, {id(v) for v in second[1]}
     crossed = first[0] is fourth[0]
@@ -87,6 +88,12 @@ def _apart(value: Value, body: Body) -> str:
         return ""
     cut = half(first[0])
     return cut[2] if cut else ""
+
+
+def _are_parts(one: Value, other: Value) -> bool:
+    """`z.real` and `z.imag`"""
+    attributes = (one.op, other.op) == ("attribute", "attribute") and (one.info, other.info) == ("real", "imag")
+    return attributes and one.args[:1] == other.args[:1]
 
 
 def _is_angle(value: Value, body: Body) -> bool:

@@ -19,6 +19,7 @@ from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.provider_choices import provider
+from porter.python.searched_texts import is_searched
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
@@ -52,6 +53,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "refused", values=values)
         if end := needed(file, literal.link):
             return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
+        if literal.role == "argument" and is_searched(file, literal.link):
+            return Hit(original, "searched", values=values)
         if is_summarised(file, literal.link):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, it is the CPU
             return Hit(original, "summarised", values=values, severity=severity)
@@ -61,9 +64,9 @@ class DeviceLiteral(Rule):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
-        for stays, name, ask in STAYING if literal.role == "compared" else ():
+        for stays, name, ask in STAYING if literal.role == "compared" or _is_compared_device(literal.link) else ():
             if answer := ask(file, literal.link):
-                return Hit(original, stays, values=(*values, (name, answer)), code=code)
+                return Hit(original, stays, values=(*values, (name, answer)), code=CODES["compared"])
         if kernel and is_name_of_kernels(literal.link):
             return None
         if kernel:
@@ -90,6 +93,11 @@ class DeviceLiteral(Rule):
                 return Hit(original, "unwritten", values=values)
             more = (*more, shortened(number, str(new.evaluated_value), file))
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
+
+
+def _is_compared_device(link: Link) -> bool:
+    """`device == torch.device("cuda")`"""
+    return link[1][0].__class__ is ast.Call and link[1][1] is not None and link[1][1][0].__class__ is ast.Compare
 
 
 def _enum_behind(link: Link, file: RuleFile) -> str | None:

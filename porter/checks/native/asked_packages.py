@@ -10,7 +10,10 @@ from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_uses import called, called_bare, uses_as_they_are
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 from porter.rulebook.table import hint
+
+_SCALER_SET = lazy(rb"\._scaler[ \t]*=[ \t]*[\w.]*GradScaler\(")
 
 
 def _says(file: RuleFile, words: re.Pattern[str]) -> bool:
@@ -18,6 +21,11 @@ def _says(file: RuleFile, words: re.Pattern[str]) -> bool:
     return any(
         words.search(line.partition("#")[0]) for line in file.source.utf8.decode("utf-8", "replace").splitlines()
     )
+
+
+def _keeps_scaler(file: RuleFile) -> bool:
+    """Whether a file leaves timm's scaler the one that it makes itself: `loss_scaler._scaler = torch.cuda.amp.GradScaler()`."""
+    return not file.source.says(_SCALER_SET)
 
 
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
@@ -31,6 +39,7 @@ ASKED: dict[str, Callable[[RuleFile], object]] = {
         name: partial(uses_as_they_are, package=name, method="__call__")
         for name in ("timm.data.Mixup", "timm.data.mixup.Mixup")
     },
+    **dict.fromkeys(("timm.utils.NativeScaler", "timm.utils.cuda.NativeScaler"), _keeps_scaler),
     "torchpack.distributed.init": partial(called_bare, package="torchpack.distributed.init"),
     **{
         name: partial(called, package=name, apart=())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # functions whose result, as a condition, may be a tensor
 READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
 _COMPARING = frozenset({"torch.equal", "torch.allclose", "math.isnan", "math.isinf", "math.isfinite"})
+_FINITE = frozenset({"isnan", "isinf", "isfinite"})
 _NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})
 _SIZES = frozenset({"len", "size", "dim", "numel", "shape", "ndim"})
 
@@ -61,6 +62,17 @@ def decides_step(link: Link) -> bool:
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
     calls = (node for statement in branches for node in walk(statement) if node.__class__ is ast.Call)
     return any(call.func.__class__ is ast.Attribute and call.func.attr in ("backward", "step") for call in calls)
+
+
+def adds_if_finite(link: Link) -> bool:
+    """`if not torch.isnan(penalty): loss = loss + penalty`: chosen with `where`, the value still hands NaN on to its gradients."""
+    if link[0].__class__ is not ast.If:
+        return False
+    calls = (n for n in walk(link[0].test) if n.__class__ is ast.Call and call_name(n.func) in _FINITE)
+    asked = {n.id for call in calls for n in walk(call) if n.__class__ is ast.Name}
+    sums = (n for s in link[0].body for n in walk(s) if n.__class__ in (ast.BinOp, ast.AugAssign))
+    terms = [t for n in sums for t in ((n.left, n.right) if n.__class__ is ast.BinOp else (n.value,))]
+    return any(term.__class__ is ast.Name and term.id in asked for term in terms)
 
 
 def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 from porter.python.evidence import call_name
-from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors, parents, walk
 from porter.python.waits import READS
 
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
@@ -27,12 +28,20 @@ def of_total(link: Link) -> str:
     if loop[0].__class__ is ast.For:
         why = _added_up(call, link, loop[0], taken)
         return "" if why == "launches" and call_name(call.func) == "max" else why
+    if _is_listed(link, loop[0]):
+        return ""
     if any(n.__class__ is ast.Call and call_name(n.func) in READS for n in walk(loop[0])):
         return "waits"
     if call_name(call.func) == "max":
         return ""  # the rare limit of the largest
     above = loop[1] and loop[1][0]
     return "launches" if above.__class__ is ast.Call and call_name(above.func) in _SUMS else ""
+
+
+def _is_listed(link: Link, loop: Node) -> bool:
+    """`[(name, p.grad.norm().item(), p.shape) for ...]`: a row for each parameter, which the norm of all cannot replace."""
+    between = takewhile(lambda above: above is not loop, parents(link))
+    return any(isinstance(above, (ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)) for above in between)
 
 
 def _is_measured(call: Node) -> bool:
