@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from porter.engine.rule import cst
+from porter.engine.rule import Hit, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
@@ -16,7 +16,14 @@ def _own_classes(file: RuleFile) -> frozenset[str]:
     return frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda)
 
 
-def another_class(call: cst.Call, file: RuleFile) -> tuple[str, str] | None:
+def kept_call(call: cst.Call, why: str, file: RuleFile) -> Hit:
+    """What is said of a call that stays where GPUs run it as well. `why`: what is known of the object."""
+    if why == "own" and (classes := _another_class(call, file)):
+        return Hit(call, "own-or-not", values=named(own=classes[0], other=classes[1]))
+    return Hit(call, "own-kept" if why == "own" else why, values=named(new=".to()"))
+
+
+def _another_class(call: cst.Call, file: RuleFile) -> tuple[str, str] | None:
     """A class that defines `cuda()` itself and one that does not, where the name before `.cuda()` may hold either."""
     link = file.scene.link(call)
     moved: Node = link[0].value if link is not None and link[0].__class__ is ast.Attribute else None
