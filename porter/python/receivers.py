@@ -174,10 +174,10 @@ class Receivers:
             if owner is None:
                 return UNKNOWN
             return OWN if owner[0].name in self._owners else TORCH if self._is_module(owner[0], owner) else UNKNOWN
-        kinds = {self._bound_kind(b, depth) for b in self._reaching(self.names.bindings(node.id, link), link)[:8]}
+        kinds = {self._bound_kind(b, depth) for b in self.reaching(self.names.bindings(node.id, link), link)[:8]}
         return _strongest(kinds)
 
-    def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
+    def reaching(self, bound: list[Link], link: Link) -> list[Link]:
         """The binding that is surely the last before a place, because it stands in the same block. Else all of them."""
         while link is not None and not isinstance(link[0], ast.stmt):
             link = link[1]

@@ -52,7 +52,7 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
     if literal is not None and literal.kind in ("device", "backend"):
         return _text(hit, literal, file) if edits or literal.role == "member" else hit
     if isinstance(original, (cst.Import, cst.ImportFrom)):
-        return _import(hit, original, file) if edits else hit
+        return _import(hit, original, file) if edits else _chosen_inside(hit, file)
     if isinstance(original, cst.Call):
         return _call(hit, original, file) if edits else _asks_cuda(hit, original, file)
     if isinstance(original, (cst.Attribute, cst.Name)):
@@ -211,6 +211,13 @@ def _import(hit: Hit, original: cst.Import | cst.ImportFrom, file: File) -> Hit:
     if left or not (whole or any(effect.effect == "replaced" for effect in effects.values())):
         return hit
     return _covered(hit, "imported", names=", ".join(names))
+
+
+def _chosen_inside(hit: Hit, file: File) -> Hit:
+    """A function of a package that takes CUDA unless it is told: what it calls of torch is changed as well."""
+    name = dict(hit.values).get("name", "")
+    row = file.rules.tables.packages.get(name)
+    return hit if row is None or row.device is None or hit.why != row.why else _covered(hit, "inside", name=name)
 
 
 def _call(hit: Hit, original: cst.Call, file: File) -> Hit:

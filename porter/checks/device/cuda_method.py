@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
+from porter.checks.device.other_class import kept_call
 from porter.checks.device.summarised import is_summarised
 from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
@@ -45,7 +46,7 @@ class CudaMethod(Rule):
         if receiver != "torch" and (receiver != "unknown" or file.facts.own.cuda or in_module):
             why = "own" if receiver == "own" else "of-a-module" if in_module else "unknown"
             if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
-                return Hit(original, "own-kept" if why == "own" else why, values=_called(None))
+                return kept_call(original, why, file)
             return Hit(original, why, new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)

@@ -11,6 +11,7 @@ from porter.python.uses import imports_of, is_idle, uses
 
 SHOWN = 4
 _DEVICES = frozenset({"device", "device_type"})
+_NO_DEVICE = ("use_prefetcher", False)  # of timm's loaders: batches stay on the host
 
 
 def idle(package: str, file: RuleFile) -> str | None:
@@ -72,7 +73,11 @@ def untold(file: RuleFile, function: str, position: int) -> bool:
     """Whether a function that takes a device at `position` is called without one, or is not seen to be called."""
     calls = [use for use in uses(file, function) if use.called]
     told = (
-        use.positionals > position or use.starred or any(name in _DEVICES for name, _ in use.keywords) for use in calls
+        use.positionals > position
+        or use.starred
+        or _NO_DEVICE in use.keywords
+        or any(name in _DEVICES for name, _ in use.keywords)
+        for use in calls
     )
     return not calls or not all(told)
 
