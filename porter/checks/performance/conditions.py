@@ -57,14 +57,21 @@ def condition(scene: Scene, link: Link) -> ast.expr | None:
     return None if kinds.is_asked(names, link) else asked
 
 
-def decides_step(link: Link) -> bool:
+def kind(link: Link) -> str:
+    """What to say of an `if` that stops nothing: "finite", "condition", or "" for one that no operator can replace."""
+    if _decides_step(link):
+        return ""
+    return "finite" if _adds_if_finite(link) else "condition"
+
+
+def _decides_step(link: Link) -> bool:
     """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
     calls = (node for statement in branches for node in walk(statement) if node.__class__ is ast.Call)
     return any(call.func.__class__ is ast.Attribute and call.func.attr in ("backward", "step") for call in calls)
 
 
-def adds_if_finite(link: Link) -> bool:
+def _adds_if_finite(link: Link) -> bool:
     """`if not torch.isnan(penalty): loss = loss + penalty`: chosen with `where`, the value still hands NaN on to its gradients."""
     if link[0].__class__ is not ast.If:
         return False

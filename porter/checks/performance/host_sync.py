@@ -38,9 +38,7 @@ class HostSync(BatchRule):
             place = file.scene.link_to(file.statement)
             if place is None or not file.glance(prefilters.waits, place):
                 return None
-            check = checked.header(scene, place) or ("" if conditions.decides_step(place) else "condition")
-            if check == "condition" and conditions.adds_if_finite(place):
-                check = "finite"
+            check = checked.header(scene, place) or conditions.kind(place)
             return Hit(original.test, check) if check else None
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
