@@ -134,9 +134,8 @@ class _Look:
         above = {word(w) for part in entry.path[:-1] for w in part.split(".")} | set(key.split(".")[:-1])
         if row.under and not above.intersection(row.under):
             return False
-        if row.beside and not self.keys.intersection(row.beside):
-            return False
-        if entry.path[-1:] == (ITEM,) and self.keys.intersection(row.yields):
+        yields = entry.path[-1:] == (ITEM,) and self.keys.intersection(row.yields)
+        if yields or row.beside and not self.keys.intersection(row.beside):
             return False
         if any(other is not entry for name in row.yields for other in self._set(entry.owner, name)):
             return False
