@@ -9,7 +9,7 @@ from porter.distribute.own_files import HELPER
 from porter.distribute.statements import replaced
 from porter.distribute.trace import Place
 from porter.finding import Change
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors
 from porter.regex import lazy
 from porter.target import Target
@@ -34,12 +34,23 @@ def numbers(place: Place, target: Target) -> Iterator[Change]:
         if first.value == head and len(node.values) == 2:
             yield replaced(source, node, f'"{target.device}"')
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        name, given = node.func.attr, node.args[:1]
-        if name == "set_device" and given and HELPER not in ast.unparse(node):
-            yield replaced(source, given[0], f"{HELPER}.local_rank()")
-        elif name == target.device and given and _is_number(given[0]):
-            end = source.span(node)[1] - 1
-            yield Change(source.span(given[0])[0], source.span(node.keywords[0])[0] if node.keywords else end, b"")
+        yield from _of_call(node, node.func, place, target)
+
+
+def _of_call(call: ast.Call, func: ast.Attribute, place: Place, target: Target) -> Iterator[Change]:
+    source, given = place.file.source, call.args[:1]
+    end = source.span(call)[1] - 1
+    takes_current = func.attr == "set_device" or func.attr == "device" and call_name(func.value) == target.device
+    if takes_current and given and HELPER not in ast.unparse(call):
+        yield replaced(source, given[0], f"{HELPER}.local_rank()")
+    elif func.attr == target.device and given and _is_number(given[0]):
+        yield Change(source.span(given[0])[0], source.span(call.keywords[0])[0] if call.keywords else end, b"")
+    elif func.attr == target.device:
+        for keyword in call.keywords:
+            if keyword.arg == "device" and _is_number(keyword.value):
+                yield replaced(source, keyword.value, f"{HELPER}.local_rank()")
+    elif func.attr == "device" and given and constant(given[0]) == target.device:  # torch.device("npu", 0)
+        yield Change(source.span(given[0])[1], end, b"")
 
 
 def _computed(above: ast.AST, place: Place) -> ast.AST | None:

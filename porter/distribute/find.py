@@ -54,15 +54,20 @@ class Training(NamedTuple):
 def training(world: World) -> Training | None:
     """None where no file of the program has a step of its own in a loop."""
     found = Training([], [], [], [], [], [], [], [], set())
+    closures: list[tuple[Place, str]] = []
     for file in world.files:
         losses = backwards(file)
         for step in steps(file, losses):
             place = world.place(file, step.link[0])
+            if step.closure:
+                closures.append((place, step.closure))
             if step.engine or step.closure or not losses:
                 continue
             found.steps.append(place)
         found.losses.extend((world.place(file, loss.link[0]), loss) for loss in losses)
     if not found.steps:
+        for place, closure in closures[:1]:
+            raise refused("closure", place, closure)
         return None
     for place in found.steps:
         found.around.update(id(each.node) for each in (place, *_around(world, place)))
@@ -150,7 +155,7 @@ def _loaders(world: World, loop: Loop) -> Iterator[Place]:
 def _makes_others(world: World, loader: Place) -> bool:
     """Whether one call makes the loader of the training and others: it stands in a function that is called several times."""
     for up in ancestors(loader.link):
-        if isinstance(up[0], (ast.For, ast.DictComp, ast.ListComp, ast.GeneratorExp)):
+        if isinstance(up[0], ast.For):
             return True
         if isinstance(up[0], DEFS):
             return len(world.callers(Place(loader.file, up))) > 1

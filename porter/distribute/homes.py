@@ -48,7 +48,8 @@ def homes(world: World, name: Place, around: set[int], depth: int = 0) -> Iterat
 
 def _member_home(world: World, name: Place, around: set[int], depth: int) -> Iterator[Home]:
     text = ast.unparse(name.node)
-    for assigned, number in world.members(name)[:1]:
+    made = [(place, number) for place, number in world.members(name) if not _is_none(place.node.value)]
+    for assigned, number in made[:1]:
         if isinstance(assigned.node.value, ast.Name) and number is None:
             inner = assigned.within(assigned.node.value)
             if depth < 6 and (found := list(homes(world, inner, around, depth + 1))):
@@ -62,6 +63,10 @@ def _member_home(world: World, name: Place, around: set[int], depth: int) -> Ite
             if isinstance(node, ast.stmt) and node.lineno > last.node.lineno and _touches(node, text):
                 last = world.place(assigned.file, node)
         yield Home(text, _lifted(last, function.node.body))
+
+
+def _is_none(node: Node) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _completed(world: World, name: Place, stores: list[Link], around: set[int]) -> Place:

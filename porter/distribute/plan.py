@@ -108,6 +108,17 @@ class _Maker:
                 owner = call.func.value if isinstance(call.func, ast.Attribute) else None
                 if getattr(owner, "id", getattr(owner, "attr", "")) in names and _computes(call):
                     raise refused("method", self.world.place(loop.file, call), ast.unparse(call.func))
+                if self._is_own(loop, call):
+                    raise refused("method", self.world.place(loop.file, call), ast.unparse(call.func))
+
+    def _is_own(self, loop: Loop, call: ast.Call) -> bool:
+        """`self(x)` and `self.encoder(x)` in a loop that is a method of the model itself."""
+        owner = self.world.owner(loop.place)
+        text = ast.unparse(call.func)
+        is_model = owner is not None and any(
+            loop.file.names.resolve(base, loop.link) == "torch.nn.Module" for base in owner.bases
+        )
+        return is_model and (text == "self" or text.startswith("self.") and _computes(call))
 
     def _refuse_sums(self) -> None:
         for place, backward in self.found.losses:

@@ -74,6 +74,11 @@ def is_divided(loss: str, backward: Backward) -> bool:
             divisors = [node.value]
         else:
             continue
-        if any(_PASSES.search(ast.unparse(divisor)) or constant(divisor) is not None for divisor in divisors):
+        if any(map(counts_passes, divisors)):
             return True
     return False
+
+
+def counts_passes(divisor: Node) -> bool:
+    """Whether a loss is divided by the number of passes of a step, not by that of samples."""
+    return bool(_PASSES.search(ast.unparse(divisor))) or constant(divisor) is not None
