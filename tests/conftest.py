@@ -11,6 +11,7 @@ import gc
 import importlib.util
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ settings.register_profile("porter", deadline=None, derandomize="CI" in os.enviro
 settings.register_profile("quick", settings.get_profile("porter"), max_examples=10)  # for `make quick`
 settings.load_profile("porter")
 gc.disable()  # until all tests are there: they are many, and stay
+# a shell starts what it runs in the background with this ignored, and tests send it to processes that inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
