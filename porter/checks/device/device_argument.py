@@ -70,8 +70,9 @@ def is_storage(call: cst.CSTNode, file: RuleFile) -> bool:
     if isinstance(held, cst.Call) and isinstance(held.func, cst.Attribute):
         if held.func.attr.value in ("storage", "untyped_storage"):
             return True
-    if isinstance(held, cst.Name) and _is_handed_on(held.value, file.scene.link(call)):
-        return True
+    if isinstance(held, cst.Name) and (held.value == "storage" or b"load" in file.source.words):
+        if _is_handed_on(held.value, file.scene.link(call)):
+            return True
     made = file.name(held.func) if isinstance(held, cst.Call) else file.meaning.made_by(held)
     return bool(made and made.startswith("torch.") and made.endswith("Storage"))
 
@@ -81,7 +82,7 @@ def _is_handed_on(name: str, link: Link | None) -> bool:
     tensor takes its device by name as well, so that the words of the function are enough."""
     while link is not None:
         node: Node = link[0]
-        if isinstance(node, FUNCTIONS):
+        if node.__class__ in FUNCTIONS:
             first = [parameter.arg for parameter in node.args.args][:1]
             return first == [name] and (name == "storage" or len(node.args.args) == 2 and _is_place(link))
         link = link[1]
