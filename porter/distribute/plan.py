@@ -106,9 +106,8 @@ class _Maker:
                 continue
             for call in calls:
                 owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-                if getattr(owner, "id", getattr(owner, "attr", "")) in names and _computes(call):
-                    raise refused("method", self.world.place(loop.file, call), ast.unparse(call.func))
-                if self._is_own(loop, call):
+                is_of_model = getattr(owner, "id", getattr(owner, "attr", "")) in names and _computes(call)
+                if is_of_model or self._is_own(loop, call):
                     raise refused("method", self.world.place(loop.file, call), ast.unparse(call.func))
 
     def _is_own(self, loop: Loop, call: ast.Call) -> bool:

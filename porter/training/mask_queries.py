@@ -77,8 +77,10 @@ def is_settled(scene: Scene, link: Link) -> bool:
     func, args = link[0].func, link[0].args
     method = func.__class__ is ast.Attribute and scene.names.resolve(func, link) is None
     source = func.value if method else args[0] if args else None
+    if source is None:
+        return is_asked(scene, link)
     on_host = value_uses.is_on_host(scene, source, link) or host_masks.is_read_there(source, scene, link)
-    return source is not None and on_host or is_asked(scene, link)
+    return on_host or is_asked(scene, link)
 
 
 def is_asked(scene: Scene, link: Link) -> bool:

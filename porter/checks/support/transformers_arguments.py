@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _ARGUMENTS = frozenset({"transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"})
-# the keyword that means the same, and the first transformers that has it; None: there is none
+# the keyword that means the same, and a transformers from which on it is known; None: there is none
 _OF_ARGUMENTS = {
     "evaluation_strategy": ("eval_strategy", "4.41"),
-    "no_cuda": ("use_cpu", "4.34"),
-    "per_gpu_train_batch_size": ("per_device_train_batch_size", "3"),
-    "per_gpu_eval_batch_size": ("per_device_eval_batch_size", "3"),
-    "push_to_hub_token": ("hub_token", "4.12"),
+    "no_cuda": ("use_cpu", "4.32"),
+    "per_gpu_train_batch_size": ("per_device_train_batch_size", "4.31"),
+    "per_gpu_eval_batch_size": ("per_device_eval_batch_size", "4.31"),
+    "push_to_hub_token": ("hub_token", "4.31"),
     **dict.fromkeys(("overwrite_output_dir", "save_safetensors", "fp16_backend", "half_precision_backend", "use_ipex")),
 }
-_OF_LOADING = {"use_auth_token": ("token", "4.32")}
+_OF_LOADING = {"use_auth_token": ("token", "4.31")}
 _WORDS = frozenset(word.encode() for word in (*_OF_ARGUMENTS, *_OF_LOADING))
 _LOADS = lazy(r"transformers\.(?:\w+\.)*\w+\.from_pretrained")
 _TORCH = (2, 6)  # transformers 5 works with no older one
