@@ -8,7 +8,7 @@ from collections.abc import Callable
 from porter.rulebook.effort import NAMES, wrong_amount
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
-from porter.rulebook.schema_versions import pythons, version
+from porter.rulebook.schema_versions import pythons, version, versions
 from porter.target import SOCS
 
 _GRADES = ("V", "E")  # the vendor says so | seen in public work: what is only inferred is no ground for a page
@@ -17,6 +17,10 @@ _CONDITION = {"signal", "without", "least", "share"}
 
 def _grade(value: object) -> str | None:
     return None if value in _GRADES else f"is not one of {', '.join(_GRADES)}"
+
+
+def _asked(value: object) -> str | None:
+    return None if value in ("needed", "asks") else "is not one of needed, asks"
 
 
 def _truth(value: object) -> str | None:
@@ -79,6 +83,10 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         "backport": (
             ("name", "since", "last", "evidence"),
             {"name": text, "since": version, "last": version, "evidence": text},
+        ),
+        "with_torch": (
+            ("name", "kind", "first", "evidence"),
+            {"name": text, "kind": _asked, "first": versions, "evidence": text},
         ),
         "wheels": (("name", "first", "evidence"), {"name": list_of(text), "first": pythons, "evidence": text}),
         "release": (

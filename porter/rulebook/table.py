@@ -169,8 +169,9 @@ class Tables(NamedTuple):
     roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
     wheels: dict[str, Wheels]  # by the name that is installed
     hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
-    # parts of Python that were packages before: the version from which on they refuse a Python after the second
-    backports: dict[str, tuple[str, str]]
+    # by "kind:name"; "backport", parts of Python that were packages before: the version from which on they refuse a Python after
+    # the second; "needed", what torch needs beside it, and "asks", what asks for one torch: from which torch on, the least version
+    pins: dict[str, tuple[tuple[str, str], ...]]
 
     def kernel(self, *names: str) -> Kernel | None:
         """The first that goes by one of these names."""
@@ -204,7 +205,7 @@ def load(directory: Path | None = None) -> Tables:
         tuple(data["roads"]),
         {name: tuple(map(tuple, rows)) for name, rows in data["wheels"].items()},
         {kind: tuple(words) for kind, words in data["hints"].items()},
-        {name: (since, last) for name, (since, last) in data["backports"].items()},
+        {name: tuple(map(tuple, rows)) for name, rows in data["pins"].items()},
     )
 
 

@@ -15,6 +15,7 @@ from porter.rulebook.table import FLAGS, LANGUAGES, Stanza
 from porter.versions import canonical, release
 
 _NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases", "effort": "efforts"}
+_OTHER_PROSE = ("exports", "causes", "limits", "npu_variables", "steps_of")
 _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
 
 
@@ -34,21 +35,11 @@ def _listed(value: str | list[str]) -> list[str]:
 
 class _Joined:
     def __init__(self) -> None:
-        by_name = "rules moves variables parameters packages options hints wheels backports"
+        by_name = "rules moves variables parameters packages options hints wheels pins"
         self.tables: dict[str, Any] = {key: {} for key in by_name.split()}
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
-            key: {}
-            for key in (
-                "rules",
-                "examples",
-                *_NAMED.values(),
-                "exports",
-                "causes",
-                "limits",
-                "npu_variables",
-                "steps_of",
-            )
+            key: {} for key in ("rules", "examples", *_NAMED.values(), *_OTHER_PROSE)
         }
         self._slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, Stanza], None]] = {
@@ -65,7 +56,8 @@ class _Joined:
             "road": self._road,
             "hint": self._hint,
             "wheels": self._wheels,
-            "backport": lambda where, s: self._put("backports", where, canonical(s["name"]), (s["since"], s["last"])),
+            "with_torch": self._with_torch,
+            "backport": self._backport,
             "cause": self._cause,
             "limit": self._limit,
             "npu_variable": self._npu_variable,
@@ -225,6 +217,13 @@ class _Joined:
         firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
         for name in s["name"]:
             self._put("wheels", where, canonical(name), firsts)
+
+    def _backport(self, where: str, s: Stanza) -> None:
+        self._put("pins", where, f"backport:{canonical(s['name'])}", ((s["since"], s["last"]),))
+
+    def _with_torch(self, where: str, s: Stanza) -> None:
+        firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
+        self._put("pins", where, f"{s['kind']}:{canonical(s['name'])}", firsts)
 
     def _sink(self, where: str, s: Stanza) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

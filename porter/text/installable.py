@@ -113,9 +113,10 @@ def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool
 def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
     """What a Python without a part of its own needs, and a Python that has it refuses to install."""
     for want in requirements:
-        first, last = load().backports.get(want.name, ("", ""))
-        if not first or want.kind == "conda" or "python" in want.marker:
+        rows = load().pins.get(f"backport:{want.name}")
+        if not rows or want.kind == "conda" or "python" in want.marker:
             continue
+        [(first, last)] = rows
         if not want.spec or reaches_below(want.spec, first):
             continue
         values = named(
@@ -128,8 +129,8 @@ def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -
 
 def older_python(name: str) -> str:
     """The marker for the Pythons that a part of Python is installed on; "" of anything else."""
-    found = load().backports.get(name)
-    return f'; python_version <= "{found[1]}"' if found else ""
+    rows = load().pins.get(f"backport:{name}")
+    return f'; python_version <= "{rows[0][1]}"' if rows else ""
 
 
 def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
