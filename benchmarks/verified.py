@@ -6,6 +6,7 @@ verdicts are those of the ledger.
 
 PYTHON has the packages that the scripts import; the virtual NPU is set up for it. What a script is given (given.py) is put
 into a copy; `packages` of a row are versions that its script was written for, put in front of PYTHON's own for this run alone.
+A row with `screen` opens windows: xvfb-run, of Debian's xvfb, is asked for a virtual screen.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def run(row: dict, checkouts: Path, python: str, scratch: Path, kept: Path | Non
     # what the script is given goes where porter itself goes, too; PYTHONPATH is the script's
     there = f"import runpy, sys; sys.path[0] = {ROOT!r}; runpy.run_module('porter', run_name='__main__')"
     command[1:3] = ["-c", there]
+    if row.get("screen"):  # a virtual one, for scripts that open windows
+        command[:0] = ["xvfb-run", "-a"]
     done = subprocess.run([*command, "--", *row["command"]], cwd=folder, env=env, capture_output=True, text=True)
     (scratch / "said.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     if not output.exists():
