@@ -18,7 +18,7 @@ from porter.rulebook.table import Tables
 from porter.target import SOCS
 from porter.values import PATTERNS
 
-READS = frozenset({"script", "settings", "requirements", "source"})  # what text/formats read
+READS = frozenset({"script", "settings", "requirements", "source", "page"})  # what text/formats read
 LISTS = "calls references prefixes methods builtins attributes imports patterns literals nodes".split()
 _STRINGS = frozenset({*LISTS, "codes", "socs"})
 _METHODS = {Rule: "visit", IndexRule: "look", TextRule: "look"}

@@ -106,7 +106,7 @@ class IndexRule(AnyRule):
 class TextRule(AnyRule):
     """A rule about files that are not Python. `reads` says which reader makes their tree. `Hit.at` is (start, end)."""
 
-    reads: ClassVar[str]  # script | settings | requirements | source
+    reads: ClassVar[str]  # script | settings | requirements | source | page
 
     def look(self, document: Any, tree: Any) -> Iterable[Hit]:
         raise NotImplementedError

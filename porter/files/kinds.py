@@ -8,6 +8,7 @@ PYTHON, NOTEBOOK = "python", "notebook"
 SHELL, MAKEFILE, DOCKERFILE = "shell", "makefile", "dockerfile"
 YAML, JSON, TOML, INI, REQUIREMENTS = "yaml", "json", "toml", "ini", "requirements"
 NATIVE = "native"  # C++ and CUDA
+PAGE = "page"  # Markdown and reStructuredText: what people are told to run
 
 _SUFFIXES = {
     PYTHON: "py pyw",
@@ -20,6 +21,7 @@ _SUFFIXES = {
     TOML: "toml",
     INI: "ini cfg conf",
     NATIVE: "cu cuh cpp cc cxx c++ c h hpp hh hxx hip",
+    PAGE: "md markdown rst",
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _BY_NAME = {"makefile": MAKEFILE, "gnumakefile": MAKEFILE, "pipfile": TOML}
@@ -29,7 +31,9 @@ _REQUIREMENTS = lazy(r"(?:.*[._-])?(?:req[a-z]{2,5}m[a-z]{1,3}ts?|constraints?|r
 # `requirements/train.txt`
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 # Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.
-LARGEST = dict.fromkeys((JSON, REQUIREMENTS), 1_000_000) | dict.fromkeys((YAML, SHELL, MAKEFILE, DOCKERFILE), 2_000_000)
+LARGEST = dict.fromkeys((JSON, REQUIREMENTS, PAGE), 1_000_000) | dict.fromkeys(
+    (YAML, SHELL, MAKEFILE, DOCKERFILE), 2_000_000
+)
 LARGEST_OF_OTHERS = 4_000_000  # a Python file is analysed up to files.read.LIMIT
 
 

@@ -16,7 +16,7 @@ from porter.rulebook.log_patterns import head
 from porter.rulebook.table import Stanza
 from porter.versions import canonical
 
-KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source")  # of files
+KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source", "page")  # of files
 _SPECIAL = lazy(r"[\\^$.*+?()\[\]{}|]")
 _LEAST = 3  # letters at the beginning of a pattern: what makes a search fast
 _GROUPED = 4  # letters that words have in common which are looked for together
@@ -83,6 +83,7 @@ def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
         "script": "|".join([*dict.fromkeys(gates["script"]), *_grouped(lowered)]),
         "notebook": "|".join(dict.fromkeys(gates["notebook"])),
         "source": "|".join(dict.fromkeys(gates["source"])),
+        "page": "|".join(dict.fromkeys(gates["page"])),
     }
 
 

@@ -28,6 +28,7 @@ _PATTERNS = {
     kinds.MAKEFILE: "script",
     kinds.DOCKERFILE: "script",
     kinds.NATIVE: "source",
+    kinds.PAGE: "page",
 }
 _ESCAPED = r"\\u00[4-7]"  # JSON may spell a letter as \u0063; nobody who has no reason to does
 _RECORDS = lazy(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
@@ -41,11 +42,21 @@ _OWN = lazy(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d
 def concerns(kind: str, data: bytes) -> bool:
     if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
+    if kind == kinds.PAGE and not _utf8(data):
+        return False  # a page is for people: that porter cannot read one is nothing to report
     if kind in _PATTERNS:
         return _search(kind)(data) is not None or kind == kinds.NOTEBOOK and GATE.search(data)
     low = data.lower()
     words, searches = _lowered(kind)
     return any(word in low for word in words) or any(search(low) for search in searches)
+
+
+def _utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @cache

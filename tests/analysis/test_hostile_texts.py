@@ -24,7 +24,7 @@ SESSION = open_session()
 NAMES = {
     "shell": "run.sh", "makefile": "Makefile", "dockerfile": "Dockerfile", "yaml": "a.yaml", "json": "a.json",
     "toml": "pyproject.toml", "ini": "setup.cfg", "requirements": "requirements.txt", "native": "a.cu",
-    "notebook": "a.ipynb", "python": "a.py",
+    "notebook": "a.ipynb", "python": "a.py", "page": "README.md",
 }  # fmt: skip
 # what the readers look for, what their grammars are made of, and what no editor shows
 TOKENS = (

@@ -38,7 +38,8 @@ def ported(text: str, session: Session = ABOUT, unsafe: bool = False) -> str:
 @pytest.mark.parametrize("code", CODES)
 def test_the_example_of_a_rule(code):
     rule = Texts().rule(code)
-    name = "Dockerfile" if rule.before.lstrip().startswith("FROM") else "run.sh"
+    beginnings = {"FROM": "Dockerfile", "# README.md": "README.md"}
+    name = next((name for head, name in beginnings.items() if rule.before.lstrip().startswith(head)), "run.sh")
     session = open_session(facts=Facts(launch=Launch(name)))
     result = analyse(name, rule.before.encode(), session)
     assert code in {f.code for f in result.findings}

@@ -1,0 +1,36 @@
+"""What a README tells people to run: cards chosen by CUDA's variable, builds for CUDA, tools and Python for GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule import TOGETHER, Hit, TextRule
+from porter.project.roads import leads
+from porter.regex import lazy
+from porter.rulebook.table import Tables, any_of
+from porter.text.document import Document
+
+_WHYS = ("cards", "install", "container", "cluster", "tool", "python")
+_RECORDS = lazy(
+    r"(?i)change|history|news|release|contribut|issue_template|conduct"
+)  # tells what was, or of other things
+
+
+class PageWords(TextRule):
+    code = "PRT828"
+    reads = "page"
+
+    def __init__(self, tables: Tables):
+        self._words = {why: re.compile(any_of(f"page-{why}")) for why in _WHYS}
+
+    def look(self, document: Document, text: str) -> Iterator[Hit]:
+        name = document.path.rpartition("/")[2]
+        session = document.session
+        if _RECORDS.search(name) or not leads(document.path, document.data, session.facts.roads):
+            return
+        for why, words in self._words.items():
+            if why == "python" and session.target.shims:
+                continue  # works as it is, in a program that imports the shim
+            for match in words.finditer(text):
+                yield Hit(match.span(), why, values=((TOGETHER, why),))
