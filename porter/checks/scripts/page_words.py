@@ -12,6 +12,7 @@ from porter.rulebook.table import Tables, any_of
 from porter.text.document import Document
 
 _WHYS = ("cards", "install", "container", "cluster", "tool", "python")
+_OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
 )  # tells what was, or of other things
@@ -25,9 +26,11 @@ class PageWords(TextRule):
         self._words = {why: re.compile(any_of(f"page-{why}")) for why in _WHYS}
 
     def look(self, document: Document, text: str) -> Iterator[Hit]:
-        name = document.path.rpartition("/")[2]
+        name, data = document.path.rpartition("/")[2], document.data
         session = document.session
-        if _RECORDS.search(name) or not leads(document.path, document.data, session.facts.roads):
+        if _RECORDS.search(name) or any(word in data for word in _OF_NPUS):
+            return
+        if not leads(document.path, data, session.facts.roads):
             return
         for why, words in self._words.items():
             if why == "python" and session.target.shims:
