@@ -51,8 +51,12 @@ class Float64Tensor(Rule):
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
         argument = file.around.argument(original)
         if argument is None or not isinstance(original, cst.Attribute):
-            return held_types.defaulted(original, file)
-        why = self._why(*argument, file)
+            if hit := held_types.defaulted(original, file):
+                return hit
+            whys = (self._why(*given, file) for given in held_types.handed(original, file))
+            why = next(filter(None, whys), None)
+        else:
+            why = self._why(*argument, file)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
     @staticmethod
