@@ -53,7 +53,7 @@ class CudaMethod(Rule):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
             places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
             indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
-            known = receiver == "torch" and not only_moved(original, file)
+            known = receiver == "torch" and not (file.style.one_world and only_moved(original, file))
             if moved and not indexed or not known and certainty_of(original, file) is None:
                 safe = moved is not None and not indexed
                 return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
