@@ -16,6 +16,7 @@ OWN_DEVICES = hints("library-with-devices")  # their own strings for devices inc
 CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they use CUDA themselves, whatever device torch uses
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
 RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # functions that run a command
+HAVE_PARTS_ON_CUDA = frozenset(word.partition(".")[0] for word in CUDA_LIBRARIES if "." in word)
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
 _LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")  # functions that look up a setting by its key
 _LOGS = frozenset(  # functions that only tell a person
@@ -160,9 +161,14 @@ def is_setting(part: Node) -> bool:
 
 
 def library_on_cuda(resolved: str | None) -> str | None:
-    """The library that a full name belongs to, if that library uses CUDA itself."""
-    root = (resolved or "").lstrip(".").partition(".")[0]
-    return root if root in CUDA_LIBRARIES else None
+    """The library that a full name belongs to, or the part of a library, if that uses CUDA itself."""
+    name = (resolved or "").lstrip(".")
+    root = name.partition(".")[0]
+    if root in CUDA_LIBRARIES:
+        return root
+    if root not in HAVE_PARTS_ON_CUDA:
+        return None
+    return next((part for part in CUDA_LIBRARIES if "." in part and f"{name}.".startswith(f"{part}.")), None)
 
 
 def is_part_of(path: str, library: str) -> bool:
@@ -175,7 +181,8 @@ def other_library(resolved: str | None) -> bool:
     if resolved is None:
         return False
     root = resolved.lstrip(".").partition(".")[0]
-    return root in OTHER_LIBRARIES or root in CUDA_LIBRARIES or resolved.startswith("ray.util.collective.")
+    known = root in OTHER_LIBRARIES or library_on_cuda(resolved) is not None
+    return known or resolved.startswith("ray.util.collective.")
 
 
 class Sides(NamedTuple):

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import call_name, library_on_cuda, looked_up
+from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, library_on_cuda, looked_up
 from porter.python.index import Link, Node, ancestors
 from porter.python.parameters import defaulted
 
@@ -39,7 +39,7 @@ def given_to(names: Names, value: Link) -> str | None:
         if kind is ast.arguments:
             parameter = defaulted(above, child)
             return _of_uses(names, names.readers(parameter.arg, (parameter, (above, up[1]))))
-        if kind is ast.Call:
+        if kind is ast.Call and child is not above.func:
             if call_name(above.func) == _ADD_OPTION:
                 return _of_option(names, above)
             if looked_up(above) is None or child is above.args[0]:  # kwargs.pop("device", "cuda")
@@ -47,15 +47,25 @@ def given_to(names: Names, value: Link) -> str | None:
         elif kind in _SEVERAL and child is value[0]:
             if up[1] is None or up[1][0].__class__ is not ast.Compare:
                 return None
-        elif kind is ast.IfExp and child is above.test or kind not in _WRAPPED:
+        elif not _written_in(above, child) and (kind is ast.IfExp and child is above.test or kind not in _WRAPPED):
             return None
         child = above
     return None
 
 
+def _written_in(above: Node, child: Node) -> bool:
+    """Whether a text only gets its number: `f"cuda:{gpu}"`, `"cuda:%d" % gpu`, `"cuda:{}".format(gpu)`."""
+    kind = above.__class__
+    if kind is ast.BinOp:
+        return isinstance(above.op, ast.Mod) and child is above.left
+    named_format = kind is ast.Attribute and above.attr == "format"
+    return kind is ast.JoinedStr or named_format or kind is ast.Call and getattr(child, "attr", "") == "format"
+
+
 def _has_library(names: Names) -> bool:
     """Whether the file imports a library that uses CUDA itself."""
-    return any(library_on_cuda(target) for bound in names.imports.values() for target, _ in bound)
+    targets = (target for bound in names.imports.values() for target, _ in bound)
+    return any(library_on_cuda(target) or target in HAVE_PARTS_ON_CUDA for target in targets)
 
 
 def _of_holder(names: Names, holder: Node, link: Link) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
+from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
 from porter.checks.device.summarised import is_summarised
 from porter.engine.nodes import chain, moved_to
@@ -52,7 +53,8 @@ class CudaMethod(Rule):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
             places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
             indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
-            if moved and not indexed or receiver != "torch" and certainty_of(original, file) is None:
+            known = receiver == "torch" and not (file.style.one_world and only_moved(original, file))
+            if moved and not indexed or not known and certainty_of(original, file) is None:
                 safe = moved is not None and not indexed
                 return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:

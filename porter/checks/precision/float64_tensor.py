@@ -49,10 +49,11 @@ class Float64Tensor(Rule):
             if b".double()" in file.source.utf8[file.source.starts[file.source.line(end) - 1] : end]:
                 return None  # one for a line
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
-        argument = file.around.argument(original)
-        if argument is None or not isinstance(original, cst.Attribute):
-            return held_types.defaulted(original, file)
-        why = self._why(*argument, file)
+        argument = file.around.argument(original) if isinstance(original, cst.Attribute) else None
+        if argument is None and (hit := held_types.defaulted(original, file)):
+            return hit
+        places = held_types.handed(original, file) if argument is None else [argument]
+        why = next(filter(None, (self._why(*place, file) for place in places)), None)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
     @staticmethod
@@ -66,8 +67,7 @@ class Float64Tensor(Rule):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
             if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
                 return None
-            receiver = call.func.value
-            return None if lies_on_host(scene, receiver, link) else "cast"
+            return None if lies_on_host(scene, call.func.value, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)

@@ -1,8 +1,10 @@
-"""float64 that reaches the device behind a name: a parameter that is float64 by default, and state that moves with its module."""
+"""float64 that reaches the device behind a name: a constant, a parameter that is float64 by default, and state that moves with
+its module."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from porter.engine.rule import Hit
@@ -37,6 +39,42 @@ def defaulted(original: Any, file: RuleFile) -> Hit | None:
     has_device = any(like(parameter, "device") for parameter in parameters.parameters(function))
     says = _TYPED.search(name) and has_device and _is_cast_to(function, name)
     return Hit(original, "defaulted", values=(("name", name),)) if says else None
+
+
+def handed(original: Any, file: RuleFile) -> Iterator[tuple[Link, str | int]]:
+    """The calls that get a type by a name that has no other value, with the keyword or position: `DTYPE = torch.float64`."""
+    link = file.link(original)
+    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    target = _target(link) if link is not None else None
+    if link is None or target is None:
+        return
+    readers: list[Link] = file.names.readers(target[0].id, target)
+    for use in readers:
+        if [binding[0] for binding in file.names.bindings(target[0].id, use)] != [target[0]] or use[1] is None:
+            continue
+        above: Link = use[1]
+        if above[0].__class__ is ast.keyword and above[1] is not None and above[1][0].__class__ is ast.Call:
+            yield above[1], above[0].arg or "**"
+        elif above[0].__class__ is ast.Call and use[0] in above[0].args:
+            yield above, above[0].args.index(use[0])
+
+
+def _target(value: Link) -> Link | None:
+    """The name that a value is given to, alone or as one of a row: `WIDE, NARROW = torch.float64, torch.float32`."""
+    index, above = -1, value[1]
+    if above is not None and above[0].__class__ is ast.Tuple:
+        index, above = above[0].elts.index(value[0]), above[1]
+    if above is None or above[0].__class__ is not ast.Assign or len(above[0].targets) != 1:
+        return None
+    target: Node = above[0].targets[0]
+    if index >= 0:
+        names: list[Node] = target.elts if target.__class__ is ast.Tuple else []
+        plain = len(names) == len(above[0].value.elts) and not any(name.__class__ is ast.Starred for name in names)
+        target = names[index] if plain else None
+    elif value[0] is not above[0].value:
+        return None
+    return (target, above) if target.__class__ is ast.Name else None
 
 
 def _is_cast_to(function: Node, name: str) -> bool:

@@ -43,10 +43,9 @@ class Installs(TextRule):
         found: list[Hit] = []
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
-                kind = _kind(command, index) if alone else "pip"
-                hits = list(_hits(document, command.words[index:], kind))
+                hits = list(_hits(document, command.words[index:], _kind(command, index, alone)))
+                found += (hit for hit in hits if alone or hit.code != "PRT840" or hit.why not in _BESIDE)
                 alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
-                found += hits
         yield from _waiting(document, list(_together(found)))
 
 
@@ -57,10 +56,12 @@ def _brings_torch_alone(document: Document) -> bool:
     return not is_test(document.path) and not _SERVED.search(document.text)
 
 
-def _kind(command: Command, index: int) -> str:
-    """How the packages of a command are installed; conda names torch pytorch."""
-    has_conda = any(word.name in _CONDAS for word in command.words[:index])
-    return "conda" if has_conda else "script"
+def _kind(command: Command, index: int, alone: bool) -> str:
+    """How the packages of a command are installed; conda names torch pytorch, and `conda run pip install` is pip's."""
+    installers = [name for word in command.words[:index] if (name := word.name.rstrip(_VERSION)) in _INSTALLERS]
+    if installers and installers[-1] in _CONDAS:
+        return "conda"
+    return "script" if alone else "pip"
 
 
 def _together(hits: list[Hit]) -> Iterator[Hit]:

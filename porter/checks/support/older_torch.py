@@ -1,4 +1,4 @@
-"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `save_image(x, path, range=(0, 1))`,
+"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `torch.fft(x, 2)`, `save_image(x, path, range=(0, 1))`,
 `Variable(x, volatile=True)`."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from typing import Any
 from porter.checks.support.norm_asked import QUESTIONS, norm_asked
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.guards import asked
 from porter.python.torch_versions import other_branch_says
 from porter.training.frozen import freezes_all
 
@@ -25,7 +26,7 @@ _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_comple
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | QUESTIONS | {"torch.stft", _VARIABLE}
+    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | QUESTIONS | {"torch.stft", "torch.fft", _VARIABLE}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
@@ -43,8 +44,10 @@ class OlderTorch(Rule):
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             together = ((TOGETHER, "volatile"),)
             return next((Hit(a, "volatile", values=together) for a in given if file.text(a.value) != "False"), None)
+        link = file.link(original.func)
+        if name == "torch.fft":
+            return None if link is None or asked(link) else Hit(original.func, "fft")
         if name == "torch.stft":
-            link = file.link(original.func)
             return None if link and other_branch_says(link, "return_complex") else self._stft(original, updated)
         return self._verbose(original, updated, name, file)
 
