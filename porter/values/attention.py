@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from porter.regex import lazy
 from porter.values.layouts import is_alone, of_channels
 from porter.values.learnt import is_learnt
+from porter.values.one_head import has_one_head
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
@@ -20,6 +21,7 @@ _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num
 _ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})  # operations of a small network that makes scores
 _MANY = 200  # values that are looked at
 SHAPES = ("view", "cast", "transpose")  # operations that keep the elements
+_STEPS = ("mul", "div", "add", "sub", "masked_fill", "where", "choice")  # from a product to the scores
 
 
 def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
@@ -40,9 +42,13 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
 
 
 def _message(scores: _Scores, softmax: Value, users: Users) -> str:
-    given_back = _is_returned(softmax, users)  # no operator returns the weights
+    given_back = _is_returned(softmax, users) or _is_returned(
+        scores.product, users, _STEPS
+    )  # no operator returns either
     if scores.biased:
         return "unfit" if given_back or any(is_learnt(bias, users.body) for bias in scores.biases) else "biased"
+    if has_one_head(scores.product, softmax, users.body):
+        return "one-head"
     return "returned" if given_back else "written-out"
 
 
@@ -54,17 +60,7 @@ def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
         for user in users.of(stack.pop()):
             if user.op == "softmax":
                 yield user
-            elif user not in known and user.op in (
-                *SHAPES,
-                "mul",
-                "div",
-                "add",
-                "sub",
-                "masked_fill",
-                "where",
-                "choice",
-                "call",
-            ):
+            elif user not in known and user.op in (*SHAPES, *_STEPS, "call"):
                 known.add(user)
                 stack.append(user)
 
@@ -215,7 +211,7 @@ def holds_product(value: Value) -> bool:
         known.add(value)
         if is_product(value):
             return True
-        if value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *SHAPES):
+        if value.op in (*SHAPES, *_STEPS, "call"):
             stack += value.args
     return False
 
@@ -262,7 +258,7 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
     return False
 
 
-def _is_returned(weights: Value, users: Users) -> bool:
+def _is_returned(weights: Value, users: Users, through: tuple[str, ...] = ("dropout", "choice")) -> bool:
     """Whether the function returns the weights, alone or beside the result."""
     returned = {part for value in users.body.returned for part in (value, *(value.args if value.op == "tuple" else ()))}
     known, stack = {weights}, [weights]
@@ -270,7 +266,8 @@ def _is_returned(weights: Value, users: Users) -> bool:
         value = stack.pop()
         if value in returned:
             return True
-        steps = [u for u in users.of(value) if u.op in (*SHAPES, "dropout", "choice") and u not in known]
+        following = [u for u in users.of(value) if u not in known]
+        steps = [u for u in following if u.op in (*SHAPES, *through) or u.op == "call" and u.info[0] == "detach"]
         known.update(steps)
         stack += steps
     return False
