@@ -38,16 +38,14 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
     if _has_other_width(scores.product, outputs[0]):
         return
     if all(outputs[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
-        yield _message(scores, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
+        yield _message(scores, scores.product, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
 
 
-def _message(scores: _Scores, softmax: Value, users: Users) -> str:
-    given_back = _is_returned(softmax, users) or _is_returned(
-        scores.product, users, _STEPS
-    )  # no operator returns either
+def _message(scores: _Scores, product: Value, softmax: Value, users: Users) -> str:
+    given_back = _is_returned(softmax, users) or _is_returned(product, users, _STEPS)  # no operator returns them
     if scores.biased:
         return "unfit" if given_back or any(is_learnt(bias, users.body) for bias in scores.biases) else "biased"
-    if has_one_head(scores.product, softmax, users.body):
+    if has_one_head(product, softmax, users.body):
         return "one-head"
     return "returned" if given_back else "written-out"
 
@@ -195,8 +193,11 @@ def is_product(value: Value) -> bool:
     return value.op == "matmul" and value.info != "mm" and not any(map(_is_parameter, value.args))
 
 
-def _is_parameter(value: Value) -> bool:
+def _is_parameter(value: Value, depth: int = 0) -> bool:
+    """Whether a value is a parameter of a module, on each way: `weight = self.fc.weight.t()`, `weight = weight * self.diagonal`."""
     value = unshaped(value)
+    if value.op in ("mul", "choice") and value.args and depth < 4:
+        return all(_is_parameter(arg, depth + 1) for arg in value.args)
     return value.op == "leaf" and value.info[0] == "attribute" or value.op == "attribute" and value.info == "weight"
 
 

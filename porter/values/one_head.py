@@ -79,6 +79,6 @@ def _splits(node: Node) -> bool:
         return len(sizes) >= _LEAST_OF_HEADS
     if name not in ("view", "reshape"):
         return False
-    first = sizes[0] if sizes else None
+    first: Node = sizes[0] if sizes else None
     joins = first.__class__ is ast.BinOp and first.op.__class__ is ast.Mult
     return len(sizes) >= _LEAST_OF_HEADS or joins or any(s.__class__ is ast.Starred for s in sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance import checked, conditions, explicit_waits, kept_sums, prefilters, syncs
+from porter.checks.performance import checked, conditions, explicit_waits, gradients, kept_sums, prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -78,7 +78,7 @@ class HostSync(BatchRule):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
             return None
-        if host_values.stays(scene, link[0].value, link):
+        if host_values.stays(scene, link[0].value, link) or gradients.is_read_of_norm(scene.names, link):
             return None
         # the state of a module is no size of a batch: it stays as it is, or grows for all of them
         counts = name in ("item", "tolist") and not buffers.is_buffer(scene, link[0].value, link)
