@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.checks.performance import checked
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, walk
@@ -52,9 +53,21 @@ def _is_size(node: Node) -> bool:
 
 def condition(scene: Scene, link: Link) -> ast.expr | None:
     """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
+    if _remembers(link[0]) or checked.searches(link):
+        return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
     names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
     return None if kinds.is_asked(names, link) else asked
+
+
+@once
+def _remembers(node: Node) -> bool:
+    """Whether a tensor is asked only until it has said yes once: `if filled or queue.all(): filled = True`."""
+    if node.__class__ is not ast.If or node.test.__class__ is not ast.BoolOp or node.test.op.__class__ is not ast.Or:
+        return False
+    first = ast.unparse(node.test.values[0])
+    sets = (s for s in node.body if s.__class__ is ast.Assign and getattr(s.value, "value", None) is True)
+    return any(ast.unparse(target) == first for s in sets for target in s.targets)
 
 
 def kind(link: Link) -> str:

@@ -10,7 +10,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
-from porter.training import buffers, host_takers, host_values, kinds, value_uses
+from porter.training import buffers, host_takers, host_values, kinds, value_uses, wanted_on_host
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -85,7 +85,7 @@ class HostSync(BatchRule):
         if counts and (followed := file.tensors.followed(original, SIZE)) is not None:
             why = "compiled" if file.session.compiles else "size"
             return Hit(original, why, values=(*values, *followed), code="PRT601")
-        if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
+        if wanted_on_host.is_wanted(scene, link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
         if not kept_sums.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None
