@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.checks.performance import checked
-from porter.python.blocks import once
+from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, walk
 from porter.training import kinds, value_uses
@@ -78,9 +78,23 @@ def kind(link: Link) -> str:
 
 
 def _decides_step(link: Link) -> bool:
-    """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
+    """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place. It may leave out
+    the rest of the loop: `if torch.isnan(loss): continue`."""
+    if link[0].__class__ is ast.If and link[0].body[-1].__class__ is ast.Continue and _is_stepped_below(link):
+        return True
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
-    calls = (node for statement in branches for node in walk(statement) if node.__class__ is ast.Call)
+    return any(map(_steps, branches))
+
+
+def _is_stepped_below(link: Link) -> bool:
+    """Whether the block of an `if` goes on with `loss.backward()` or `optimizer.step()`."""
+    field, index = place(link[1][0], link[0])
+    return field in BODIES and any(map(_steps, getattr(link[1][0], field)[index + 1 :]))
+
+
+@once
+def _steps(statement: Node) -> bool:
+    calls = (node for node in walk(statement) if node.__class__ is ast.Call)
     return any(call.func.__class__ is ast.Attribute and call.func.attr in ("backward", "step") for call in calls)
 
 
