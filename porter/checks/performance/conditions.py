@@ -71,23 +71,24 @@ def _remembers(node: Node) -> bool:
 
 
 def kind(link: Link) -> str:
-    """What to say of an `if` that stops nothing: "finite", "condition", or "" for one that no operator can replace."""
+    """What to say of an `if` that stops nothing: "finite", "skipping", "condition", or "" for one that no operator can replace."""
     if _decides_step(link):
         return ""
+    if _skips(link):
+        return "skipping"
     return "finite" if _adds_if_finite(link) else "condition"
 
 
 def _decides_step(link: Link) -> bool:
-    """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place. It may leave out
-    the rest of the loop: `if torch.isnan(loss): continue`."""
-    if link[0].__class__ is ast.If and link[0].body[-1].__class__ is ast.Continue and _is_stepped_below(link):
-        return True
+    """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
     return any(map(_steps, branches))
 
 
-def _is_stepped_below(link: Link) -> bool:
-    """Whether the block of an `if` goes on with `loss.backward()` or `optimizer.step()`."""
+def _skips(link: Link) -> bool:
+    """`if torch.isnan(loss): continue`, where the block goes on with `loss.backward()` or `optimizer.step()`."""
+    if link[0].__class__ is not ast.If or link[0].body[-1].__class__ is not ast.Continue:
+        return False
     field, index = place(link[1][0], link[0])
     return field in BODIES and any(map(_steps, getattr(link[1][0], field)[index + 1 :]))
 
