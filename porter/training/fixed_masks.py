@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node
 
 if TYPE_CHECKING:
@@ -47,6 +47,21 @@ def selects(scene: Scene, link: Link, *, is_method: bool) -> bool:
     call = link[1][0]
     masks = [*call.args[0 if is_method else 1 :], *(k.value for k in call.keywords if k.arg == "mask")]
     return len(masks) == 1 and is_fixed(masks[0], scene, link)
+
+
+def is_even(link: Link) -> bool:
+    """Whether each sample has as many of what a mask selects, as its new shape says: `x[mask].reshape(batch, -1, width)`."""
+    call: Node = link[1][1][0] if link[1][0].__class__ is ast.Attribute and link[1][1] is not None else None
+    if call.__class__ is not ast.Call or call.func is not link[1][0] or call.func.attr not in ("reshape", "view"):
+        return False
+    sizes = call.args[0].elts if len(call.args) == 1 and call.args[0].__class__ is ast.Tuple else call.args
+    samples = sizes[0] if len(sizes) > 1 else None
+    return (
+        samples is not None
+        and constant(samples) is None
+        and ast.unparse(samples) != "-1"
+        and "-1" in map(ast.unparse, sizes[1:])
+    )
 
 
 def _parts(node: Node, scene: Scene, link: Link) -> list[Node] | None:

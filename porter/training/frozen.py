@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from porter.python.blocks import once
 from porter.python.evidence import constant
-from porter.python.index import Node, walk
+from porter.python.index import Link, Node, walk
+from porter.training import on_the_host
 
 
 @once
@@ -35,3 +37,9 @@ def _set(function: Node) -> Iterator[tuple[str, bool]]:
                 target: Node = statement.targets[0] if statement.__class__ is ast.Assign else None
                 if getattr(target, "attr", "") == "requires_grad":
                     yield ast.unparse(node.iter.func.value), constant(statement.value) is not False
+
+
+def keeps_no_graph(scene: Any, link: Link) -> bool:
+    """Whether nothing on a device keeps a graph for what becomes a `Variable`: it is made on the host, or no parameter around learns."""
+    function = scene.function(link)
+    return on_the_host.is_made_there(scene.file, link) or function is not None and freezes_all(function[0])

@@ -44,7 +44,7 @@ def taker(scene: Scene, link: Link) -> str:
     """Where the value of a call goes: FILE, the library that gets it everywhere, or "". `link`: of the function of the call."""
     if not scene.file.source.says(_WORDS):
         return ""
-    takers = [*_takers(scene, link[1], _HOPS)]
+    takers = [*takers_of(scene, link[1], _HOPS)]
     if _is_written(scene, takers) or _is_answer_written(scene, takers, _HOPS):
         return FILE
     libraries = ["" if name in _WRITERS else name.partition(".")[0] for name, _ in takers]
@@ -61,7 +61,7 @@ def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) 
         return False
     for _, place in takers:
         if place[0].__class__ is ast.Return and not scene.callers.served_by(place[0].lineno):
-            calls = [[*_takers(scene, call, hops - 1)] for call in _calls(scene, place)]
+            calls = [[*takers_of(scene, call, hops - 1)] for call in _calls(scene, place)]
             if calls and all(_is_written(scene, t) or _is_answer_written(scene, t, hops - 1) for t in calls):
                 return True
     return False
@@ -102,7 +102,7 @@ def _holds(scene: Scene, name: ast.Name, link: Link, made: str) -> bool:
     return any(value.__class__ is ast.Call and call_name(value.func) == made for value in values)
 
 
-def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
+def takers_of(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
     """(full name, call) of each call that gets the value at a link; ("", place) where the value goes elsewhere."""
     child, slots = link[0], list[int]()
     for above in ancestors(link):
@@ -125,7 +125,7 @@ def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
             if readers is None:
                 yield "", above
             for reader in readers or ():
-                yield from _takers(scene, reader, hops - 1)
+                yield from takers_of(scene, reader, hops - 1)
             return
         child = node
 
@@ -134,7 +134,7 @@ def _inside(scene: Scene, parameter: Link, hops: int) -> list[tuple[str, Link]]:
     """The takers of a value in a function of the file, where it is a parameter. If a library takes it, uses by numpy do not
     count."""
     readers = scene.names.readers(parameter[0].arg, parameter)
-    takers = [taker for reader in readers for taker in _takers(scene, reader, hops)]
+    takers = [taker for reader in readers for taker in takers_of(scene, reader, hops)]
     return [taker for taker in takers if taker[0].partition(".")[0] in _LIBRARIES] or takers
 
 

@@ -24,6 +24,9 @@ _ON_DEVICE = lazy(r"(?i)on_?(?:the_?)?(?:device|gpu|npu|cuda)")  # names of data
 _READ = lazy(r"^read_")  # names of functions that read all items at once
 _FOLLOWED = 4  # assignments from a dataset back to the call that makes it, at most
 _BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
+_CUTS = frozenset(
+    "long int float size randint cat clone len tensor".split()
+)  # what costs nothing beside a piece of a tensor
 
 
 def is_left(scene: AnyScene, link: Link) -> bool:
@@ -157,7 +160,7 @@ def _lies_in_memory(scene: AnyScene, dataset: Node, link: Link) -> bool:
     if not names or len(names) != len(values):
         return False
     classes = {link[0].name: link[0] for link in scene.file.buckets[ast.ClassDef]}
-    return all(name in classes and _only_indexes(classes[name]) for name in names)
+    return all(name in classes and (_only_indexes(classes[name]) or _slices_tensor(classes[name])) for name in names)
 
 
 def _only_indexes(dataset: ast.ClassDef) -> bool:
@@ -174,6 +177,21 @@ def _only_indexes(dataset: ast.ClassDef) -> bool:
         if isinstance(target, ast.Attribute) and _is_own(target)
     }
     return bool(taken) and taken <= filled
+
+
+def _slices_tensor(dataset: ast.ClassDef) -> bool:
+    """Whether `__getitem__` only cuts pieces out of a tensor that lies in memory, as its `size()` shows: `self.data[at : at + 64].long()`."""
+    getter = next((node for node in dataset.body if getattr(node, "name", "") == "__getitem__"), None)
+    if getter is None or any(isinstance(n, ast.Call) and call_name(n.func) not in _CUTS for n in walk(getter)):
+        return False
+    cut = {n.value.attr for n in walk(getter) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Attribute)}
+    asked = {
+        n.func.value.attr
+        for n in walk(dataset)
+        if isinstance(n, ast.Call) and call_name(n.func) == "size" and isinstance(n.func, ast.Attribute)
+        if isinstance(n.func.value, ast.Attribute) and _is_own(n.func.value)
+    }
+    return bool(cut) and cut <= asked
 
 
 def is_dataset(owner: ast.ClassDef) -> bool:

@@ -18,6 +18,8 @@ _DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
 _CPU = lazy(rb"torch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
 _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a device
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
+_HOST_TENSORS = frozenset(f"torch.{name}" for name in "FloatTensor LongTensor Tensor from_numpy tensor".split())
+_MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(")
 _PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})
 
 
@@ -99,3 +101,12 @@ def is_pickled(link: Link) -> bool:
     """Whether a value is read to become bytes, or an object again, which the host does: `pickle.loads(bytes(x.tolist()))`."""
     calls = (above[0] for above in ancestors(link[1]) if above[0].__class__ is ast.Call)
     return any(call_name(call.func) in _PICKLES for call in calls)
+
+
+def is_made_there(file: File, link: Link) -> bool:
+    """Whether the first argument of a call is made on the host, in a file that moves nothing: `Variable(torch.FloatTensor(x))`. `link`:
+    of the function that is called."""
+    call: Node = link[1][0]
+    made = call.args[0] if call.__class__ is ast.Call and call.args else None
+    name = file.names.resolve(made.func, link) if made.__class__ is ast.Call and made is not None else None
+    return name in _HOST_TENSORS and not file.source.says(_MOVES)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from porter.regex import lazy
 from porter.values.layouts import is_alone, of_channels
 from porter.values.learnt import is_learnt
+from porter.values.one_head import has_one_head
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
@@ -20,6 +21,7 @@ _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num
 _ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})  # operations of a small network that makes scores
 _MANY = 200  # values that are looked at
 SHAPES = ("view", "cast", "transpose")  # operations that keep the elements
+_STEPS = ("mul", "div", "add", "sub", "masked_fill", "where", "choice")  # from a product to the scores
 
 
 def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
@@ -36,13 +38,15 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
     if _has_other_width(scores.product, outputs[0]):
         return
     if all(outputs[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
-        yield _message(scores, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
+        yield _message(scores, scores.product, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
 
 
-def _message(scores: _Scores, softmax: Value, users: Users) -> str:
-    given_back = _is_returned(softmax, users)  # no operator returns the weights
+def _message(scores: _Scores, product: Value, softmax: Value, users: Users) -> str:
+    given_back = _is_returned(softmax, users) or _is_returned(product, users, _STEPS)  # no operator returns them
     if scores.biased:
         return "unfit" if given_back or any(is_learnt(bias, users.body) for bias in scores.biases) else "biased"
+    if has_one_head(product, softmax, users.body):
+        return "one-head"
     return "returned" if given_back else "written-out"
 
 
@@ -54,17 +58,7 @@ def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
         for user in users.of(stack.pop()):
             if user.op == "softmax":
                 yield user
-            elif user not in known and user.op in (
-                *SHAPES,
-                "mul",
-                "div",
-                "add",
-                "sub",
-                "masked_fill",
-                "where",
-                "choice",
-                "call",
-            ):
+            elif user not in known and user.op in (*SHAPES, *_STEPS, "call"):
                 known.add(user)
                 stack.append(user)
 
@@ -199,8 +193,11 @@ def is_product(value: Value) -> bool:
     return value.op == "matmul" and value.info != "mm" and not any(map(_is_parameter, value.args))
 
 
-def _is_parameter(value: Value) -> bool:
+def _is_parameter(value: Value, depth: int = 0) -> bool:
+    """Whether a value is a parameter of a module, on each way: `weight = self.fc.weight.t()`, `weight = weight * self.diagonal`."""
     value = unshaped(value)
+    if value.op in ("mul", "choice") and value.args and depth < 4:
+        return all(_is_parameter(arg, depth + 1) for arg in value.args)
     return value.op == "leaf" and value.info[0] == "attribute" or value.op == "attribute" and value.info == "weight"
 
 
@@ -215,7 +212,7 @@ def holds_product(value: Value) -> bool:
         known.add(value)
         if is_product(value):
             return True
-        if value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *SHAPES):
+        if value.op in (*SHAPES, *_STEPS, "call"):
             stack += value.args
     return False
 
@@ -262,7 +259,7 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
     return False
 
 
-def _is_returned(weights: Value, users: Users) -> bool:
+def _is_returned(weights: Value, users: Users, through: tuple[str, ...] = ("dropout", "choice")) -> bool:
     """Whether the function returns the weights, alone or beside the result."""
     returned = {part for value in users.body.returned for part in (value, *(value.args if value.op == "tuple" else ()))}
     known, stack = {weights}, [weights]
@@ -270,7 +267,8 @@ def _is_returned(weights: Value, users: Users) -> bool:
         value = stack.pop()
         if value in returned:
             return True
-        steps = [u for u in users.of(value) if u.op in (*SHAPES, "dropout", "choice") and u not in known]
+        following = [u for u in users.of(value) if u not in known]
+        steps = [u for u in following if u.op in (*SHAPES, *through) or u.op == "call" and u.info[0] == "detach"]
         known.update(steps)
         stack += steps
     return False

@@ -47,11 +47,17 @@ def is_alone(product: Value) -> bool:
     while left.op in ("div", "dropout"):
         left = base(left.args[0])
     return product.op == "matmul" and any(
-        _is_row(v.node, product.info) for v in factors(left) if v.op in ("view", "item")
+        _is_row(v.node, _has_three(product)) for v in factors(left) if v.op in ("view", "item")
     )
 
 
-def _is_row(node: Node, product: object) -> bool:
+def _has_three(product: Value) -> bool:
+    """Whether a product is of tensors with three dimensions: `bmm`, or one whose second side was turned by them."""
+    turned = base(product.args[1])
+    return product.info == "bmm" or turned.op == "transpose" and turned.info in ((1, 2), (2, 1))
+
+
+def _is_row(node: Node, of_three: bool) -> bool:
     """Whether a node makes each query a row: `q.unsqueeze(-2)`, `q[..., None, :]`; with three dimensions, `q.unsqueeze(1)`."""
     if node.__class__ is ast.Subscript:
         parts = node.slice.elts if node.slice.__class__ is ast.Tuple else []
@@ -59,7 +65,7 @@ def _is_row(node: Node, product: object) -> bool:
     if node.__class__ is not ast.Call or call_name(node.func) != "unsqueeze" or not node.args:
         return False
     dimension = ast.unparse(node.args[-1])
-    return dimension == "-2" or dimension == "1" and product == "bmm"
+    return dimension == "-2" or dimension == "1" and of_three
 
 
 def _is_new(node: Node) -> bool:

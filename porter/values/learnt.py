@@ -51,5 +51,7 @@ def _is_constant(value: Value) -> bool:
 
 def _is_parameter(attribute: str, body: Body) -> bool:
     made = body.world.members(body.owner).get(attribute, ()) if body.owner is not None else ()
+    if not made and attribute.endswith("bias_table"):
+        return True  # of a base: it is learnt wherever it goes by this name
     calls = (node for node in made if node.__class__ is ast.Call)
     return any(body.world.resolve(dotted(call.func)) in _PARAMETERS for call in calls)

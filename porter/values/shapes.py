@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from porter.rulebook.table import hints
+
 # The cube unit multiplies blocks of 16 x 16. Vocabularies, layers and sequences are divided into pieces of 128.
 _BLOCK, _PIECE = 16, 128
 _DEAR = 0.04  # to increase a size by more than this part is not worth it
@@ -20,6 +22,7 @@ _KEYS = {
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
 # names of the number of groups of heads
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups")
+_PUBLISHED = hints("published-vocabulary")
 _TINY = 64  # a model with a smaller width is for tests
 _TABLES = ("embedding_size", "padded_vocab_size")  # names of the number of rows of an embedding table
 # smaller sizes are not looked at
@@ -71,7 +74,8 @@ def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit
         if kind in ("width", "inner") and not sizes[key] % _BLOCK:
             continue  # its blocks are full, and a new width would make a new model
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
-            misfits[key] = Misfit(kind, sizes[key], padded)
+            why = "published" if kind == "vocab" and str(sizes[key]) in _PUBLISHED else kind
+            misfits[key] = Misfit(why, sizes[key], padded)
     if "head" not in known.values():
         misfits.update(_heads(sizes, known))
     return misfits

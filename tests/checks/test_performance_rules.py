@@ -316,3 +316,18 @@ def test_what_comes_with_a_loss_and_what_is_read_below_a_sum(makes: str, reads: 
     )
     found = [f.why for f in analyse("train.py", text.encode(), SESSION).findings if f.code == "PRT630"]
     assert found == [why]
+
+
+@pytest.mark.parametrize(
+    ("version", "last", "new"),
+    [
+        ("2.7.1.post11", "p.grad.clamp_(-1, 1)", "get_total_norm"),
+        ("2.7.1.post11", "p.grad.mul_(0.5)", "clip_grad_norm_"),
+        ("2.1.0.post17", "p.grad.clamp_(-1, 1)", "clip_grad_norm_"),
+    ],
+)
+def test_a_norm_is_taken_by_what_the_torch_of_the_target_has(version: str, last: str, new: str) -> None:
+    text = f"import torch\n\n\ndef limit(ps):\n    total = 0\n    for p in ps:\n        total += p.grad.norm().item() ** 2\n        {last}\n    return total\n"
+    session = open_session(target=Target(torch_npu=version))
+    (finding,) = analyse("train.py", text.encode(), session).findings
+    assert dict(finding.values)["new"] == new

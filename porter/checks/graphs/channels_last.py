@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from porter.engine.nodes import dotted
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import call_name
 
@@ -26,8 +26,8 @@ class ChannelsLast(Rule):
         values = (("old", file.text(original)),)
         test = self._chosen_by(original, file) if new is not None else None
         # the edit would leave two equal values, for an option that nobody sets
-        if test is not None and _is_off(test, file):
-            return Hit(original, "chosen", values=values, severity="note")
+        if test is not None and (switch := _switched_off(test, file)):
+            return Hit(original, "chosen", values=(*values, (TOGETHER, switch)), severity="note")
         argument = file.around.argument(original)
         if argument is None:
             if self._compared(original, file):
@@ -70,11 +70,12 @@ class ChannelsLast(Rule):
         return link is not None and link[0].__class__ is ast.Compare
 
 
-def _is_off(test: ast.expr, file: RuleFile) -> bool:
-    """Whether an option decides that is off where this file sets it: `fp16_channels_last=False`."""
+def _switched_off(test: ast.expr, file: RuleFile) -> str:
+    """The option that decides, if it is off where this file sets it: `fp16_channels_last=False`; "" for none."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return any(_is_off(part, file) for part in test.values)
+        return next(filter(None, (_switched_off(part, file) for part in test.values)), "")
     name = getattr(test, "attr", "") or getattr(test, "id", "")
     sets = rb"\b\w*%s[ \t]*(?::[^=\n,)]*)?=[ \t]*" % re.escape(name.encode())
     says = file.source.says
-    return bool(name) and says(re.compile(sets + b"False")) and not says(re.compile(sets + b"True"))
+    off = bool(name) and says(re.compile(sets + b"False")) and not says(re.compile(sets + b"True"))
+    return name if off else ""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.waits import READS
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -30,6 +31,16 @@ def header(scene: Scene, statement: Link) -> str:
 def _ends_loop(node: Node) -> bool:
     """`while loss > 3:`, `if loss < 3: break`"""
     return node.__class__ is ast.While or node.__class__ is ast.If and node.body[-1].__class__ is ast.Break
+
+
+def searches(statement: Link) -> bool:
+    """Whether a loop goes through what it has read back, until it finds one, so that its header has waited already:
+    `for i in order.tolist(): if i != target: ...; break`."""
+    if statement[0].__class__ is not ast.If or not _ends_loop(statement[0]):
+        return False
+    loop: Node = next((a[0] for a in ancestors(statement) if a[0].__class__ in (ast.For, ast.While, *FUNCTIONS)), None)
+    heads = walk(loop.iter) if loop.__class__ is ast.For else ()
+    return any(n.__class__ is ast.Call and call_name(n.func) in READS for n in heads)
 
 
 def check(scene: Scene, link: Link) -> str:

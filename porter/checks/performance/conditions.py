@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once
+from porter.checks.performance import checked
+from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, walk
 from porter.training import kinds, value_uses
@@ -52,22 +53,49 @@ def _is_size(node: Node) -> bool:
 
 def condition(scene: Scene, link: Link) -> ast.expr | None:
     """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
+    if _remembers(link[0]) or checked.searches(link):
+        return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
     names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
     return None if kinds.is_asked(names, link) else asked
 
 
+@once
+def _remembers(node: Node) -> bool:
+    """Whether a tensor is asked only until it has said yes once: `if filled or queue.all(): filled = True`."""
+    if node.__class__ is not ast.If or node.test.__class__ is not ast.BoolOp or node.test.op.__class__ is not ast.Or:
+        return False
+    first = ast.unparse(node.test.values[0])
+    sets = (s for s in node.body if s.__class__ is ast.Assign and getattr(s.value, "value", None) is True)
+    return any(ast.unparse(target) == first for s in sets for target in s.targets)
+
+
 def kind(link: Link) -> str:
-    """What to say of an `if` that stops nothing: "finite", "condition", or "" for one that no operator can replace."""
+    """What to say of an `if` that stops nothing: "finite", "skipping", "condition", or "" for one that no operator can replace."""
     if _decides_step(link):
         return ""
+    if _skips(link):
+        return "skipping"
     return "finite" if _adds_if_finite(link) else "condition"
 
 
 def _decides_step(link: Link) -> bool:
     """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
-    calls = (node for statement in branches for node in walk(statement) if node.__class__ is ast.Call)
+    return any(map(_steps, branches))
+
+
+def _skips(link: Link) -> bool:
+    """`if torch.isnan(loss): continue`, where the block goes on with `loss.backward()` or `optimizer.step()`."""
+    if link[0].__class__ is not ast.If or link[0].body[-1].__class__ is not ast.Continue:
+        return False
+    field, index = place(link[1][0], link[0])
+    return field in BODIES and any(map(_steps, getattr(link[1][0], field)[index + 1 :]))
+
+
+@once
+def _steps(statement: Node) -> bool:
+    calls = (node for node in walk(statement) if node.__class__ is ast.Call)
     return any(call.func.__class__ is ast.Attribute and call.func.attr in ("backward", "step") for call in calls)
 
 

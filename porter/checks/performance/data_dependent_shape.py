@@ -59,6 +59,8 @@ class DataDependentShape(BatchRule):
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         if link is not None and host_masks.selects_on_host(link[0].slice, scene, link):
             return None
+        if link is not None and fixed_masks.is_even(link):
+            return Hit(original, "even", values=(("name", short(file.text(original))), (TOGETHER, "even")))
         certainty = file.tensors.summed(original) if file.names.torch else None
         if not certainty:
             values = file.tensors.followed(original, SHAPE)

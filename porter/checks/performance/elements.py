@@ -42,6 +42,8 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
     others = [n for n in nodes if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
     if not tensors or any(n.__class__ is ast.Call and n.func in others for n in nodes) or _offset(nodes, variable):
         return None
+    if _picked_by(nodes, [n for n in others if n.ctx.__class__ is ast.Load]):
+        return None
     if not any(_computes(n, scene, link) for n in nodes if n not in tensors):
         return None
     ragged = any(n.__class__ is ast.Slice and any(_picks(s, variable) for s in walk(n)) for n in nodes)
@@ -56,6 +58,19 @@ def _picks(node: Node, variable: str) -> bool:
         return False
     index = node.slice.elts if node.slice.__class__ is ast.Tuple else [node.slice]
     return any(getattr(e, "id", "") == variable for e in index)
+
+
+def _picked_by(nodes: list[Node], listed: list[Node]) -> bool:
+    """Whether a list has the places of each row, `x[i][places[i]]`, of which no two need have as many."""
+    named = {
+        n.targets[0].id for n in nodes if n.__class__ is ast.Assign and n.value in listed and _is_name(n.targets[0])
+    }
+    picked = (n.slice for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
+    return any(index in listed or getattr(index, "id", "") in named for index in picked)
+
+
+def _is_name(node: Node) -> bool:
+    return node.__class__ is ast.Name
 
 
 def _offset(nodes: list[Node], variable: str) -> bool:

@@ -6,6 +6,7 @@ from porter.checks.performance import gradients, prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
+MEASURES_SINCE = (2, 6)  # the torch that has `get_total_norm`
 FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm"})
 
 
@@ -21,4 +22,9 @@ class GradientNorm(Rule):
             return None  # what NumPy takes the norm of has been read already: PRT630
         link = file.scene.link(original)
         why = gradients.of_total(link) if link is not None else ""
-        return Hit(original, why, optional=True) if why else None
+        if not why or link is None:
+            return None
+        measures = file.target.torch >= MEASURES_SINCE and not gradients.changes_gradients(link)
+        new = "get_total_norm" if measures else "clip_grad_norm_"
+        each_step = why == "waits" and file.scene.matters(link)
+        return Hit(original, why, optional=not each_step, values=(("new", new),))

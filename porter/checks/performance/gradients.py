@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name
 from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors, parents, walk
 from porter.python.waits import READS
 
+if TYPE_CHECKING:
+    from porter.engine.rule_file import Names
+
+_NORMS = frozenset({"norm", "vector_norm", "sum"})
+_SCALES = frozenset({"mul_", "div_"})
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
 
 
@@ -36,6 +42,30 @@ def of_total(link: Link) -> str:
         return ""  # the rare limit of the largest
     above = loop[1] and loop[1][0]
     return "launches" if above.__class__ is ast.Call and call_name(above.func) in _SUMS else ""
+
+
+def changes_gradients(link: Link) -> bool:
+    """Whether the function around scales gradients, `p.grad.mul_(scale)`, and does not only measure them."""
+    function = next((a[0] for a in ancestors(link) if a[0].__class__ in FUNCTIONS), None)
+    for node in walk(function) if function is not None else ():
+        by = node.target if node.__class__ is ast.AugAssign and node.op.__class__ in (ast.Mult, ast.Div) else None
+        if node.__class__ is ast.Call and call_name(node.func) in _SCALES:
+            by = node.func
+        if by is not None and any(n.__class__ is ast.Attribute and n.attr == "grad" for n in walk(by)):
+            return True
+    return False
+
+
+def is_read_of_norm(names: Names, link: Link) -> bool:
+    """Whether `norm.item()` reads the norm of one parameter on its way to the total, so that PRT623 tells of the wait. `link`: of the
+    function that is called."""
+    value: Node = link[0].value
+    calls = [(value, link)] if value.__class__ is ast.Call else []
+    for _, above in names.bindings(value.id, link) if value.__class__ is ast.Name else ():
+        if above is not None and above[0].__class__ is ast.Assign and above[0].value.__class__ is ast.Call:
+            calls.append((above[0].value, above))
+    named = (call for call in calls if call_name(call[0].func) in _NORMS)
+    return any(of_total((call[0].func, call)) == "waits" for call in named)
 
 
 def _is_listed(link: Link, loop: Node) -> bool:
@@ -83,7 +113,7 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
     statement: Node = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
     if statement.__class__ is ast.Assign:
         names = {n.id for t in statement.targets for n in walk(t) if n.__class__ is ast.Name}
-    if _scales_its_own(call, names, loop, taken):
+    if _scales_its_own(call, names, loop, taken) or _is_recorded(call, names, loop, taken):
         return ""
     sums = reads = False
     for node in walk(loop):
@@ -98,6 +128,20 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
         if node.__class__ is ast.Call and call_name(node.func) in READS:
             reads = True
     return ("waits" if reads else "launches") if sums else ""
+
+
+def _is_recorded(call: ast.Call, names: set[str], loop: ast.For, taken: set[str]) -> bool:
+    """Whether the norm of each parameter goes somewhere by its name: `writer.add_scalar(name, norm, step)`, `norms[name] = norm`."""
+    for node in walk(loop):
+        if node.__class__ is ast.Assign and _reads(node.value, call, names):
+            keys = [t.slice for t in node.targets if t.__class__ is ast.Subscript]
+        elif node.__class__ is ast.Call and len(node.args) > 1 and any(_reads(a, call, names) for a in node.args[1:]):
+            keys = node.args[:1]
+        else:
+            continue
+        if any(n.__class__ is ast.Name and n.id in taken for key in keys for n in walk(key)):
+            return True
+    return False
 
 
 def _repeats(node: Node) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance import checked, conditions, explicit_waits, kept_sums, prefilters, syncs
+from porter.checks.performance import checked, conditions, explicit_waits, gradients, kept_sums, prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
-from porter.training import buffers, host_takers, host_values, kinds, value_uses
+from porter.training import buffers, host_takers, host_values, kinds, value_uses, wanted_on_host
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -78,14 +78,14 @@ class HostSync(BatchRule):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
             return None
-        if host_values.stays(scene, link[0].value, link):
+        if host_values.stays(scene, link[0].value, link) or gradients.is_read_of_norm(scene.names, link):
             return None
         # the state of a module is no size of a batch: it stays as it is, or grows for all of them
         counts = name in ("item", "tolist") and not buffers.is_buffer(scene, link[0].value, link)
         if counts and (followed := file.tensors.followed(original, SIZE)) is not None:
             why = "compiled" if file.session.compiles else "size"
             return Hit(original, why, values=(*values, *followed), code="PRT601")
-        if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
+        if wanted_on_host.is_wanted(scene, link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
         if not kept_sums.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None

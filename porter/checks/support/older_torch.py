@@ -10,7 +10,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import asked
 from porter.python.torch_versions import other_branch_says
-from porter.training.frozen import freezes_all
+from porter.training.frozen import keeps_no_graph
 
 _SCHEDULERS = frozenset(
     f"torch.optim.lr_scheduler.{name}"
@@ -37,9 +37,7 @@ class OlderTorch(Rule):
         if name in _BACKWARDS:
             return self._backward(original, updated, name, file)
         if name == _VARIABLE:
-            link = file.scene.link(original)
-            function = file.scene.function(link) if link is not None else None
-            if function is not None and freezes_all(function[0]):
+            if (link := file.scene.link(original)) is not None and keeps_no_graph(file.scene, link):
                 return None
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             together = ((TOGETHER, "volatile"),)

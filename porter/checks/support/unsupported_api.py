@@ -11,6 +11,7 @@ from functools import cache
 
 from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
+from porter.checks.support import array_tensors
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -166,7 +167,7 @@ def _computes(file: RuleFile, link: Link, layer: bool = False) -> bool:
         names += [owner.name, *(call_name(base) for base in owner.bases)]
         if "__getitem__" in methods(owner):
             return False
-    return not any(map(_SAMPLES.search, names)) and not _on_host(link)
+    return not any(map(_SAMPLES.search, names)) and not _on_host(link) and not array_tensors.is_of_array(file, link)
 
 
 @once_for_file
