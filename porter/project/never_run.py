@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from porter.project.meant_names import is_comment, is_private
+from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 from porter.python.walks import walk
@@ -51,7 +52,7 @@ def branches(tree: ast.Module) -> dict[Span, str]:
         names = {name for node in asked for name in _names(node.test)} if scope is not tree else set()
         known = _constants(scope, inside, names) if names else {}
         if of_module and not names.isdisjoint(of_module):
-            known |= {name: value for name, value in of_module.items() if name in names - _set_in(scope).keys()}
+            known |= {name: value for name, value in of_module.items() if name in names - set_in(scope).keys()}
         for node in asked:
             value = _value(node.test, known)
             block = None if value is None else node.orelse if value else node.body
@@ -72,7 +73,7 @@ def _of_module(tree: ast.Module, inside: Iterable[ast.AST], never: list[Span]) -
                 set_to.setdefault(getattr(target, "id", ""), set()).add(constant(node.value))
             plain.update(node.targets)
     known = {name: bool(*values) for name, values in set_to.items() if values in ({True}, {False})}
-    places = _set_in(tree) if known else {}  # in a loop, by a function, by another value
+    places = set_in(tree) if known else {}  # in a loop, by a function, by another value
     return {n: v for n, v in known.items() if all(p in plain or _is_within(p, never) for p in places.get(n, ()))}
 
 
@@ -129,13 +130,14 @@ def _constants(scope: ast.AST, inside: Iterable[ast.AST], names: set[str]) -> di
             target = node.targets[0]
             if isinstance(target, ast.Name) and target.id in names:
                 known[target.id] = target, bool(constant(node.value))
-    set_here = _set_in(scope) if known else {}
+    set_here = set_in(scope) if known else {}
     return {name: value for name, (target, value) in known.items() if set_here[name] == [target]}
 
 
-def _set_in(scope: ast.AST) -> dict[str, list[ast.AST]]:
+@once
+def set_in(scope: ast.AST) -> dict[str, list[Node]]:
     """Where a function, or one inside of it, sets its names."""
-    set_here: dict[str, list[ast.AST]] = {}
+    set_here: dict[str, list[Node]] = {}
     for node in walk(scope):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             set_here.setdefault(node.id, []).append(node)
@@ -144,6 +146,8 @@ def _set_in(scope: ast.AST) -> dict[str, list[ast.AST]]:
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             for name in node.names:
                 set_here.setdefault(name, []).append(node)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            set_here.setdefault(node.name, []).append(node)
     return set_here
 
 

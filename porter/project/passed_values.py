@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
     """A parameter of a function, of a method, or of the class that `__init__` belongs to."""
 
     home: str  # the file
-    owner: str  # "class", "method" or "function"
+    owner: str  # "class", "class of a library", "method" or "function"
     function: str  # its name, or that of the class
     name: str
     position: int | None  # among what a call hands over; None if only by name
@@ -139,11 +139,12 @@ def _quiet(text: bytes) -> list[tuple[int, int]]:
 
 
 def _calls_nothing(text: bytes, start: int, end: int, owner: str) -> bool:
-    """Whether a class is only named as a type, or for a part of it."""
+    """Whether a class is only named as a type, or for a part of it; with a library's class behind it, such a part may make
+    objects: `Net.from_pretrained(...)`."""
     before = text[text.rfind(b"\n", 0, start) + 1 : start]
-    return (
-        owner == "class" and not _RENAMED.match(text, end) and bool(_AS_TYPE.search(before) or _PART.match(text, end))
-    )
+    if not owner.startswith("class") or _RENAMED.match(text, end):
+        return False
+    return bool(_AS_TYPE.search(before) or owner == "class" and _PART.match(text, end))
 
 
 def _call(text: bytes, start: int) -> ast.Call | None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from porter.project.meant_names import is_private
+from porter.project.never_run import set_in
 from porter.project.passed_values import Parameter, PassedValues, Texts, Values, plain
 from porter.python.blocks import once
 from porter.python.evidence import call_name
@@ -107,21 +108,22 @@ class Untaken:
         """The constants that a parameter, or a value of `self`, may have where it is asked."""
         function, owner = place.function, place.owner
         if isinstance(subject, ast.Attribute):
-            name = self._kept(owner, subject.attr, place.path, tree, text) if owner else ""
+            name = self._kept(owner, subject.attr, place.path, tree) if owner and _is_plain(owner, tree) else ""
             found = next((f for f in owner.body if getattr(f, "name", "") == "__init__"), None) if owner else None
             if not name or found is None:
                 return None
             function = found
         else:
             name = subject.id
-        outside = [node for node in _stores(function).get(name, ()) if not span[0] <= node.lineno <= span[1]]
+        outside = [node for node in set_in(function).get(name, ()) if not span[0] <= node.lineno <= span[1]]
         if len(outside) != 1 or not isinstance(outside[0], ast.arg):
             return None
         parameter = _parameter(name, place._replace(function=function), tree, text)
         return self._passed.of(parameter) if parameter else None
 
-    def _kept(self, owner: ast.ClassDef, name: str, path: str, tree: ast.Module, text: bytes) -> str:
-        """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none."""
+    def _kept(self, owner: ast.ClassDef, name: str, path: str, tree: ast.Module) -> str:
+        """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none, as of what
+        torch sets."""
         init = next((node for node in owner.body if getattr(node, "name", "") == "__init__"), None)
         sets = [node for node in getattr(init, "body", ()) if isinstance(node, ast.Assign) and _sets(node, name)]
         stores = [
@@ -129,7 +131,13 @@ class Untaken:
         ]
         inside = [n for n in stores if owner.lineno <= n.lineno <= (owner.end_lineno or 0)]
         foreign = [n for n in stores if n not in inside and getattr(n.value, "id", "") != "self"]
-        if len(sets) != 1 or len(inside) != 1 or foreign or not isinstance(sets[0].value, ast.Name):
+        if (
+            name == "training"
+            or len(sets) != 1
+            or len(inside) != 1
+            or foreign
+            or not isinstance(sets[0].value, ast.Name)
+        ):
             return ""
         return "" if self._is_set_elsewhere(name, path) else sets[0].value.id
 
@@ -228,23 +236,6 @@ def _literal(node: Node) -> object:
     return known[1] if known else None
 
 
-@once
-def _stores(function: Node) -> dict[str, list[Node]]:
-    """Where a function, or one inside of it, sets its names."""
-    found: dict[str, list[Node]] = {}
-    for node in walk(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.setdefault(node.id, []).append(node)
-        elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(node)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            for name in node.names:
-                found.setdefault(name, []).append(node)
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            found.setdefault(node.name, []).append(node)
-    return found
-
-
 def _sets(node: ast.Assign, name: str) -> bool:
     """Whether a statement is `self.name = x`."""
     target = node.targets[0]
@@ -258,7 +249,7 @@ def _parameter(name: str, place: _Place, tree: ast.Module, text: bytes) -> Param
     marks = {call_name(getattr(mark, "func", mark)) for mark in function.decorator_list}
     kind, called = ("method", function.name) if owner else ("function", function.name)
     if owner and function.name == "__init__":
-        kind, called = "class", owner.name
+        kind, called = "class" if _is_plain(owner, tree) else "class of a library", owner.name
         if owner.decorator_list or owner.keywords or _MADE.search(text):
             return None
     elif owner and (function.name.startswith("__") or function.name in _BY_BASES or not _is_plain(owner, tree)):

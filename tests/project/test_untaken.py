@@ -142,6 +142,27 @@ def test_a_value_that_somebody_may_set(tmp_path: Path, monkeypatch, more: dict[s
     assert not rests(tmp_path, monkeypatch, {"lib.py": OF_SELF, "train.py": RUN, **more})
 
 
+IN_INIT = OF_SELF[: OF_SELF.index("    def by_hand")] + OF_SELF[OF_SELF.index("\nclass Net") :]
+IN_INIT = IN_INIT.replace("return self.by_hand(x)", "return x").replace(
+    "        self.kind = kind\n",
+    '        if kind == "gelu":\n            self.table = torch.zeros(3, dtype=torch.float64, device="cuda")\n',
+)
+
+
+@pytest.mark.parametrize(
+    ("base", "use", "never"),
+    [
+        ("nn.Module", "print(Block.named('a', kind='gelu'))", "kind == 'gelu'"),
+        ("PreTrained", "print(Block.from_pretrained('a', kind='gelu'))", ""),
+        ("PreTrained", "print(isinstance(some, Block))", "kind == 'gelu'"),
+    ],
+)
+def test_what_a_class_makes_of_itself(tmp_path: Path, monkeypatch, base: str, use: str, never: str) -> None:
+    lib = IN_INIT.replace("class Block(nn.Module)", f"class Block({base})")
+    made = f"from lib import Block\n\n{use}\n"
+    assert rests(tmp_path, monkeypatch, {"lib.py": lib, "train.py": RUN, "eval.py": made}) == never
+
+
 EARLY = """import torch
 
 
