@@ -223,7 +223,7 @@ class Methods:
 
     def _is_in_idle(self, line: int) -> bool:
         span = span_of(line, self._sorted)
-        return span is not None and self._is_idle(self._spans[span]) or self._skipped(line)
+        return self._skipped(line) or span is not None and self._is_idle(self._spans[span])
 
 
 def _span(node: ast.stmt) -> Span:

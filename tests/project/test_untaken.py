@@ -112,6 +112,7 @@ RUN = "import torch\nfrom lib import Net\n\nprint(Net(8).cuda())\n"
         {},
         {"eval.py": "from lib import Block\n\nprint(Block(3, kind='prelu'), isinstance(some, Block))\n"},
         {"eval.py": "class Other:\n    def __init__(self, kind):\n        self.kind = kind\n"},
+        {"lib.py": OF_SELF.replace("def forward", "def run"), "eval.py": "print(net.blocks[0].run(3))\n"},
     ],
 )
 def test_a_method_behind_a_value_that_nobody_sets(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
