@@ -15,7 +15,7 @@ from porter.python.graphs import reached
 from porter.regex import lazy
 
 # imports and `__all__`, in which a name is not used
-_HANDED_ON = lazy(
+HANDED_ON = lazy(
     rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n\\;]|\\\r?\n)*)|^__all__[ \t]*\+?=[ \t]*(?:\[[^\]]*\]|\([^)]*\))",
     re.MULTILINE,
 )
@@ -89,7 +89,7 @@ class MeantNames:
     def _says(self, path: str, name: str, before: bytes = b"") -> bool:
         """Whether a file uses a name outside of imports and comments. `before`: the text right before the name."""
         if path not in self._rest:
-            self._rest[path] = _HANDED_ON.sub(b"", self._text(path))
+            self._rest[path] = HANDED_ON.sub(b"", self._text(path))
         rest, whole = self._rest[path], whole_word(name.encode())
         return any(
             rest.endswith(before, 0, match.start()) and not is_comment(rest, match.start())
@@ -105,3 +105,8 @@ def is_comment(text: bytes, offset: int) -> bool:
 def whole_word(word: bytes) -> re.Pattern[bytes]:
     """The pattern of a whole word. It begins with plain letters, as that takes a tenth of the time."""
     return re.compile(rb"%s\b(?<=\b%s)" % (word, word))
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is for its own package alone."""
+    return name.startswith("_") and not name.endswith("__")

@@ -2,8 +2,8 @@
 
 A condition is constant if it is a constant, a name that its function sets once to a constant, or a question for a torch that is
 older than all that run on NPUs; so is a name of the module that only such a branch sets otherwise. A method may be named by
-anything: a call, a text, settings. Methods that a base class from a library may call are left alone. So is a file that looks
-methods up by names made at run time.
+anything: a call, a text, settings; not by `self.save()` in a class that has no object in common with its own. Methods that a
+base class from a library may call are left alone. So is a file that looks methods up by names made at run time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from porter.project.meant_names import is_comment
+from porter.project.meant_names import is_comment, is_private
+from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 from porter.python.walks import walk
@@ -51,7 +52,7 @@ def branches(tree: ast.Module) -> dict[Span, str]:
         names = {name for node in asked for name in _names(node.test)} if scope is not tree else set()
         known = _constants(scope, inside, names) if names else {}
         if of_module and not names.isdisjoint(of_module):
-            known |= {name: value for name, value in of_module.items() if name in names - _set_in(scope).keys()}
+            known |= {name: value for name, value in of_module.items() if name in names - set_in(scope).keys()}
         for node in asked:
             value = _value(node.test, known)
             block = None if value is None else node.orelse if value else node.body
@@ -72,7 +73,7 @@ def _of_module(tree: ast.Module, inside: Iterable[ast.AST], never: list[Span]) -
                 set_to.setdefault(getattr(target, "id", ""), set()).add(constant(node.value))
             plain.update(node.targets)
     known = {name: bool(*values) for name, values in set_to.items() if values in ({True}, {False})}
-    places = _set_in(tree) if known else {}  # in a loop, by a function, by another value
+    places = set_in(tree) if known else {}  # in a loop, by a function, by another value
     return {n: v for n, v in known.items() if all(p in plain or _is_within(p, never) for p in places.get(n, ()))}
 
 
@@ -129,13 +130,14 @@ def _constants(scope: ast.AST, inside: Iterable[ast.AST], names: set[str]) -> di
             target = node.targets[0]
             if isinstance(target, ast.Name) and target.id in names:
                 known[target.id] = target, bool(constant(node.value))
-    set_here = _set_in(scope) if known else {}
+    set_here = set_in(scope) if known else {}
     return {name: value for name, (target, value) in known.items() if set_here[name] == [target]}
 
 
-def _set_in(scope: ast.AST) -> dict[str, list[ast.AST]]:
+@once
+def set_in(scope: ast.AST) -> dict[str, list[Node]]:
     """Where a function, or one inside of it, sets its names."""
-    set_here: dict[str, list[ast.AST]] = {}
+    set_here: dict[str, list[Node]] = {}
     for node in walk(scope):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             set_here.setdefault(node.id, []).append(node)
@@ -144,6 +146,8 @@ def _set_in(scope: ast.AST) -> dict[str, list[ast.AST]]:
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             for name in node.names:
                 set_here.setdefault(name, []).append(node)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            set_here.setdefault(node.name, []).append(node)
     return set_here
 
 
@@ -164,18 +168,21 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
 
 
 class Methods:
-    """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file has a name.
-    `skipped`: whether a line is known already as one that never runs."""
+    """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file names a method of
+    a class. `is_of_others`: whether a name of this file certainly means none of this class.
+    `skipped`: whether a line is known already as one that never runs. `is_open`: others may call all that is not private."""
 
     def __init__(
         self,
         tree: ast.Module,
         text: bytes,
         is_own: Callable[[str], bool],
-        says: Callable[[str], bool],
+        says: Callable[[str, str], bool],
+        is_of_others: Callable[[str, bytes, int], bool],
         skipped: Callable[[int], bool] = lambda line: False,
+        is_open: bool = False,
     ) -> None:
-        self._text, self._says, self._skipped = text, says, skipped
+        self._text, self._says, self._is_of_others, self._skipped = text, says, is_of_others, skipped
         owners = [] if _LOOKED_UP.search(text) else [node for node in tree.body if isinstance(node, ast.ClassDef)]
         own = {name for node in tree.body for name in _imported(node, is_own)} | {owner.name for owner in owners}
         self._spans = {
@@ -183,38 +190,40 @@ class Methods:
             for owner in owners
             if all(call_name(base) in own | _BASES for base in owner.bases) and not owner.keywords
             for method in owner.body
-            if isinstance(method, _DEFINITIONS) and _may_be_idle(method)
+            if isinstance(method, _DEFINITIONS) and _may_be_idle(method) and (not is_open or is_private(method.name))
         }
         self._sorted = sorted(self._spans)
-        self._known: dict[str, bool] = {}
+        self._known: dict[tuple[str, str], bool] = {}
 
     def idle(self, line: int) -> str:
         """The method around a line that nothing names: `Net.shown`; "" for none."""
         span = span_of(line, self._sorted)
-        if span is None or not self._is_idle(self._spans[span][1]):
+        if span is None or not self._is_idle(self._spans[span]):
             return ""
         return ".".join(self._spans[span])
 
-    def _is_idle(self, name: str) -> bool:
-        """Whether only idle methods name this one."""
-        if name not in self._known:
-            self._known[name] = True  # assumed while we look: methods that only name each other are idle together
-            if not all(map(self._is_in_idle, self._lines(name))) or self._says(name):
+    def _is_idle(self, method: tuple[str, str]) -> bool:
+        """Whether only idle methods name this one, of this class."""
+        if method not in self._known:
+            self._known[method] = True  # assumed while we look: methods that only name each other are idle together
+            if not all(map(self._is_in_idle, self._lines(*method))) or self._says(*method):
                 # the assumption was wrong: all that may be derived from it is asked again
-                self._known = {other: False for other, is_idle in self._known.items() if not is_idle} | {name: False}
-        return self._known.get(name, False)
+                self._known = {other: False for other, is_idle in self._known.items() if not is_idle} | {method: False}
+        return self._known.get(method, False)
 
-    def _lines(self, name: str) -> Iterator[int]:
-        """The lines with a name, outside of its definitions and of comments."""
+    def _lines(self, owner: str, name: str) -> Iterator[int]:
+        """The lines with a name, outside of its definitions and of comments, where it may mean a method of this class."""
         word = re.escape(name.encode())
         for match in re.finditer(rb"%s\b(?<=\b%s)" % (word, word), self._text):
             before = self._text[self._text.rfind(b"\n", 0, match.start()) + 1 : match.start()]
-            if not before.rstrip().endswith(b"def") and not is_comment(self._text, match.start()):
+            if before.rstrip().endswith(b"def") or is_comment(self._text, match.start()):
+                continue
+            if not self._is_of_others(owner, self._text, match.start()):
                 yield self._text.count(b"\n", 0, match.start()) + 1
 
     def _is_in_idle(self, line: int) -> bool:
         span = span_of(line, self._sorted)
-        return span is not None and self._is_idle(self._spans[span][1]) or self._skipped(line)
+        return self._skipped(line) or span is not None and self._is_idle(self._spans[span])
 
 
 def _span(node: ast.stmt) -> Span:

@@ -1,23 +1,26 @@
 """Marks findings about code that nothing in the project uses, so that they are set aside: they cost no run anything.
 
-A top-level function or class is used if its name stands in another file of the project, of whatever kind; in a statement of its
-own file that runs on import; or in a function or class that is used. A file that only imports it for others, or that has the
-name from elsewhere, does not use it. A decorated function is used, as a registry may have it. In a project that looks names
-up at run time, or that others install, everything may be used. A package that is installed only for programs of its own project
-does not count as one that others install.
+A top-level function or class is used if its name stands in another file of the project, of whatever kind, in a part of it that is
+used; in a statement of its own file that runs on import; or in a function or class that is used. A file that only imports it for
+others, or that has the name from elsewhere, does not use it. A decorated function is used, as a registry may have it. In a project
+that looks names up at run time, everything may be used; in one that others install, all that is not private. A package that is
+installed only for programs of its own project does not count as one that others install.
 
-Also marked are all findings about a file that nothing runs, advice about code for Apple's MLX, advice about the `__main__` part
-of a module that other files import, and what is said of the workers of loaders in data sets that no loader gets.
+Also marked are findings about methods that nothing names, about branches that are never taken, that no caller takes or that no
+setting leads to, about a file that nothing runs, advice about code for Apple's MLX, advice about the `__main__` part of a module
+that other files import, and what is said of the workers of loaders in data sets that no loader gets.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from typing import NamedTuple
 
-from porter.engine.together import is_only_told, lines_of
+from porter.engine.together import ALSO, is_only_told, lines_of
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
@@ -25,13 +28,14 @@ from porter.project.apple_code import AppleCode
 from porter.project.chosen_by_callers import chooser
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
+from porter.project.other_classes import OtherClasses
 from porter.project.set_aside import RESTS
 from porter.project.told_by_cause import CALLERS
 from porter.project.unloaded import Unloaded
+from porter.project.untaken import Untaken
 from porter.project.unused import Uses
-from porter.python.graphs import reached
+from porter.project.unused_parts import UnusedParts, owner
 from porter.python.kept import Rows
-from porter.python.walks import walk
 from porter.regex import lazy
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
@@ -50,11 +54,16 @@ _SPARSE = lazy(
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
 )
-_WORD = lazy(r"[A-Za-z_]\w*")
-# a line that begins a top-level definition
-_HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class _Finders(NamedTuple):
+    """What finds code that the project itself never runs. Each searches a thing once."""
+
+    options: OffOptions
+    untaken: Untaken
+    parts: UnusedParts
+    classes: OtherClasses
 
 
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
@@ -63,15 +72,15 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
-    off = OffOptions(uses.saying)
+    finders = _Finders(OffOptions(uses.saying), Untaken(uses.saying), UnusedParts(uses), OtherClasses(uses.saying))
     return [
-        _rested(result, told, uses, off, once) if told else _as_notes(result, _of_idle_callers(result, uses))
+        _rested(result, told, uses, finders, once) if told else _as_notes(result, _of_idle_callers(result, uses))
         for result, told in rows
     ]
 
 
 def _rested(
-    result: FileResult, told: list[Finding], uses: Uses, off: OffOptions, once: Callable[[str, str], bool]
+    result: FileResult, told: list[Finding], uses: Uses, finders: _Finders, once: Callable[[str, str], bool]
 ) -> FileResult:
     """The same for one file. `told`: its findings that matter only if their place runs."""
     if uses.is_idle(result.path):
@@ -82,47 +91,59 @@ def _rested(
     result = _as_notes(result, _by_nobody_loaded(result, told, uses))
     result = _as_notes(result, _chosen_by_callers(result, told, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
-    return _rested_parts(_never_run(result, uses, off, once), uses, once)
+    return _rested_parts(_never_run(result, uses, finders, once), uses, finders.parts, once)
 
 
-def _never_run(result: FileResult, uses: Uses, options: OffOptions, once: Callable[[str, str], bool]) -> FileResult:
-    """The result with notes for methods that nothing names, and for branches that are never taken, or with no setting of the
-    project."""
-    told = [f for f in result.findings if _matters_where_it_runs(f) and not once(f.code, f.why)]
-    path = result.path
+def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable[[str, str], bool]) -> FileResult:
+    """The result with notes for methods that nothing names, and for branches that are never taken, or by no caller, or with no
+    setting of the project."""
+    path, matters = result.path, [f for f in result.findings if _matters_where_it_runs(f)]
+    told = {f: places for f in matters if (places := _places(f, uses.text(path), once))}
     parsed, rows = uses.rows(path, "never", lambda: _branches(uses.tree(path))) if told else (False, ())
     if not parsed:
         return result
     never = {(first, last): condition for first, last, condition in rows}
-    is_closed = not is_test(path) and not uses.is_installed(path) and not uses.may_be_any(path)
-    tree = uses.tree(path) if is_closed else None
-    methods = _methods(tree, path, uses, options) if tree else None
+    is_open = uses.is_installed(path)  # then others may use all that is not private
+    tree, text = None if is_test(path) or uses.may_be_any(path) else uses.tree(path), uses.text(path)
+
+    def constant(line: int) -> str:
+        return next((condition for (first, last), condition in never.items() if first <= line <= last), "")
+
+    def off(line: int) -> str:
+        return finders.options.at(tree, path, line) if tree and not is_open else ""
+
+    def untaken(line: int) -> str:
+        return finders.untaken.at(tree, text, path, line, is_open) if tree else ""
+
+    is_of_others = finders.classes.have
+
+    @cache
+    def says(owner: str, name: str) -> bool:
+        return uses.says(name, path, partial(is_of_others, owner))
+
+    def methods(*skipped: Callable[[int], str]) -> Callable[[int], str]:
+        if tree is None:
+            return lambda line: ""
+
+        def is_skipped(line: int) -> bool:
+            return any(skip(line) for skip in skipped)
+
+        return Methods(tree, text, uses.is_own, says, is_of_others, is_skipped, is_open).idle
+
+    ways = [
+        ("never", constant), ("unused", methods()), ("off", off), ("off", methods(off)), ("never", untaken),
+        ("unused", methods(constant, off, untaken)),
+    ]  # fmt: skip
 
     def why(line: int) -> tuple[str, str]:
-        if span := next((span for span in never if span[0] <= line <= span[1]), None):
-            return ("never", never[span])
-        if tree is None or methods is None:
-            return ("unused", "")
-        by_name, by_option = methods
-        if idle := by_name.idle(line):
-            return ("unused", idle)
-        return ("off", options.at(tree, path, line) or by_option.idle(line))
+        return next(((key, name) for key, ask in ways if (name := ask(line))), ("unused", ""))
 
-    reasons = {f: [*map(why, lines_of(f))] for f in told}
+    reasons = {f: [*map(why, places)] for f, places in told.items()}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     if of_sparse := [f for f in told if (f.code, f.why) == _SPARSE_ADAM and not uses.somewhere(_SPARSE)]:
         reasons |= {f: [("never", "sparse=True")] for f in of_sparse}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
-
-
-def _methods(tree: ast.Module, path: str, uses: Uses, options: OffOptions) -> tuple[Methods, Methods]:
-    """The methods of a file that nothing names, and those that no setting of the project leads to either."""
-    text, is_own = uses.text(path), uses.is_own
-    says = partial(uses.says, home=path)
-    return Methods(tree, text, is_own, says), Methods(
-        tree, text, is_own, says, lambda line: bool(options.at(tree, path, line))
-    )
 
 
 def _branches(tree: ast.Module | None) -> Rows:
@@ -182,17 +203,17 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
     return replace(result, findings=tuple(findings))
 
 
-def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts, once: Callable[[str, str], bool]) -> FileResult:
     """The result with notes for top-level functions and classes that nothing uses."""
     text = uses.text(result.path) if result.findings else b""
     advice = {f: _places(f, text, once) for f in result.findings if _matters_where_it_runs(f)}
     advice = {f: numbers for f, numbers in advice.items() if numbers}
-    if not advice or is_test(result.path) or uses.is_installed(result.path):  # tests are found by their names
+    if not advice or is_test(result.path):  # tests are found by their names
         return result
     lines = text.split(b"\n")
-    owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
+    owners = {f: {owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     names = {name for several in owners.values() for name in several if name}
-    unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
+    unused = parts.among(names, result.path)
     resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
     return _as_notes(result, resting if unused else {})
 
@@ -200,42 +221,19 @@ def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], boo
 def _places(finding: Finding, text: bytes, once: Callable[[str, str], bool]) -> list[int]:
     """The lines that a finding is about; none where nobody knows for which others it speaks."""
     if not once(finding.code, finding.why):
-        return [*lines_of(finding)]
+        return _of_name(finding, text) or [*lines_of(finding)]
     word = _LOADERS.get(finding.code)
     return [number for number, line in enumerate(text.split(b"\n"), 1) if word in line] if word else []
 
 
-def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
-    """Those of these top-level functions and classes that nothing uses. No other file mentions one of `names`."""
-    tree = uses.tree(path) if names else None
-    if tree is None:
-        return set()
-    own = {name: node for node in tree.body if (name := _defined(node))}
-    inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
-    defining = {*own.values()}
-    running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
-    running = [node for node in running if not _is_list_of_names(node)]
-    used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
-    used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
-    if not used and not uses.is_taken(path):
-        return set()
-    users = {name: {user for user, words in inside.items() if name in words} for name in own}
-    unused = set()
-    for name in sorted(names & own.keys() - used):
-        line = reached([name], lambda name: users[name])
-        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line - {name})):
-            unused.add(name)
-    return set() if unused and uses.may_be_any(path) else unused
-
-
-def _defined(node: ast.stmt) -> str:
-    """The name that a statement defines: a function, a class, or an alias such as `attend = Attend.apply`."""
-    if isinstance(node, _DEFINITIONS):
-        return node.name
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
-            return node.targets[0].id
-    return ""
+def _of_name(finding: Finding, text: bytes) -> list[int]:
+    """The lines with calls of an API, if its finding counts several."""
+    known = dict(finding.values)
+    if not finding.code.startswith("PRT7") or known.get("count", "1") == "1" or ALSO in known:
+        return []
+    word = known.get("name", "").rpartition(".")[2].encode()
+    called = re.compile(rb"\b%s[ \t]*\(" % re.escape(word))
+    return [number for number, line in enumerate(text.split(b"\n"), 1) if word in line and called.search(line)]
 
 
 def _matters_where_it_runs(finding: Finding) -> bool:
@@ -244,28 +242,3 @@ def _matters_where_it_runs(finding: Finding) -> bool:
         return False
     known = dict(finding.values)
     return is_only_told(finding) and _SPEAKS.isdisjoint(known) and RESTS.isdisjoint(known)
-
-
-def _owner(lines: Sequence[bytes], number: int) -> str | None:
-    """The top-level function or class in which a line stands."""
-    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
-    match = _HEAD.match(next(margin, b""))
-    return match[1].decode() if match else None
-
-
-def _is_list_of_names(node: ast.stmt) -> bool:
-    """Whether a statement is `__all__ = [...]`. It uses nothing; a file that imports the names does."""
-    return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
-
-
-def _words(node: ast.AST) -> set[str]:
-    """All names in a node, and all words of its strings, as a registry may look them up."""
-    words: set[str] = set()
-    for inner in walk(node):
-        if isinstance(inner, ast.Name):
-            words.add(inner.id)
-        elif isinstance(inner, ast.Attribute):
-            words.add(inner.attr)
-        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            words.update(_WORD.findall(inner.value))
-    return words

@@ -218,7 +218,11 @@ class Uses:
         return [p for p in self._sources if _STARRED.search(text := self.text(p)) and _LOOKED_UP.search(text)]
 
     def elsewhere(self, name: str, home: str) -> bool:
-        """Whether another file uses a name that `home` defines, or may. Near files are searched first."""
+        """Whether another file uses a name that `home` defines, or may."""
+        return any(True for _ in self.users(name, home))
+
+    def users(self, name: str, home: str) -> Iterator[str]:
+        """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
         word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
         for path in self._near_first(others, _folder(home)):
@@ -226,23 +230,25 @@ class Uses:
                 text = self.text(path)
                 if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
                     if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
-                        return True
-        return others is not self._files
+                        yield path
+        if others is not self._files:
+            yield ""
 
     def is_own(self, module: str) -> bool:
         """Whether a module belongs to the project."""
         return self._meant.is_own(module)
 
-    def says(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, whatever it means there, or may stand there. A method of the same name calls
-        none."""
+    def says(self, name: str, home: str, is_of_others: Callable[[bytes, int], bool]) -> bool:
+        """Whether a name stands in another file, or may stand there, whatever it means. A method of the same name calls none;
+        `is_of_others` tells of further places."""
         word = name.encode()
         whole = re.compile(rb"%s\b(?<=\b%s)(?<!def %s)" % (word, word, word))
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         near = (path for path in self._near_first(self._files, _folder(home)) if path != home)
         texts = (text for path in near if word in (text := self.text(path)))
-        return any(not is_comment(text, match.start()) for text in texts for match in whole.finditer(text))
+        places = ((text, match.start()) for text in texts for match in whole.finditer(text))
+        return any(not is_comment(*place) and not is_of_others(*place) for place in places)
 
     def saying(self, word: bytes, home: str) -> Iterator[tuple[str, bytes]] | None:
         """The files that contain a word as it is, in small letters, in capitals or with hyphens, and their texts. Files near

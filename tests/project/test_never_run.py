@@ -215,3 +215,56 @@ def test_a_name_of_the_module_that_only_an_old_torch_sets(tmp_path: Path, monkey
     )
     lines, _ = looked(tmp_path, monkeypatch, {"lib.py": text}, "PRT205")
     assert bool(lines) == told
+
+
+SAVED = """import torch
+
+
+class Base:
+    pass
+
+
+class User(Base):
+    def __init__(self, model):
+        self.model = model.cuda()
+
+    def save(self):
+        return torch.zeros(3, dtype=torch.float64, device="cuda")
+"""
+SERVER = """import torch
+from lib import User
+
+
+class Server:
+    def save(self):
+        print(torch.ones(2).cuda())
+
+    def train(self):
+        self.save()
+
+
+Server().train()
+print(User(torch.nn.Linear(2, 2)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, False),
+        ({"own.py": "from lib import User\n\n\nclass Own(User):\n    def train(self):\n        self.save()\n"}, True),
+        ({"own.py": "from lib import Base\n\n\nclass Own(Base):\n    def train(self):\n        self.save()\n"}, False),
+        (
+            {
+                "own.py": "class Mixin:\n    def train(self):\n        self.save()\n\n\nclass A(Mixin, User):\n    pass\n"
+            },
+            True,
+        ),
+        ({"own.py": "class Mixin:\n    def train(self):\n        self.save()\n\n\nclass A(Mixin):\n    pass\n"}, False),
+        ({"own.py": "def end(self):\n    self.save()\n\n\nUser.end = end\n"}, True),
+        ({"own.py": "def end(users):\n    for user in users:\n        user.save()\n"}, True),
+    ],
+)
+def test_a_method_that_only_other_classes_call(tmp_path: Path, monkeypatch, more: dict[str, str], told: bool) -> None:
+    lines, aside = looked(tmp_path, monkeypatch, {"lib.py": SAVED, "train.py": SERVER, **more}, "PRT307")
+    assert (bool(lines), list(aside.values())) == (told, [] if told else ["User.save"])

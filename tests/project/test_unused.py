@@ -69,6 +69,7 @@ def test_what_no_file_mentions(unused) -> None:
 SETUP = "from setuptools import setup\n\nsetup(name='the-lib')\n"
 PROGRAM = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
 
+CALLERS = "from lib.parts import Sampler\n\n\ndef idle():\n    return Sampler()\n\n\ndef used():\n    return 3\n"
 USES = {
     "another file": ({"eval.py": "from lib import parts\n\nparts.shown(3)\n"}, {"Sampler"}),
     "a comment": ({"eval.py": "# parts.shown(3)\n"}, {"cached", "Sampler"}),
@@ -95,6 +96,13 @@ USES = {
     ),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
     "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
+    "nobody who installs it, if it is private": (
+        {
+            "setup.py": "from setuptools import setup\n\nsetup(name='lib')\n",
+            "lib/parts.py": MODULE.replace("Sampler", "_Sampler").replace("cached", "_cached"),
+        },
+        {"_Sampler"},
+    ),
     "whoever installs it, with a program that uses it": (
         {"setup.py": SETUP, "tools/run.py": PROGRAM},
         {"cached", "Sampler"},
@@ -169,6 +177,35 @@ USES = {
     ),
     "a registry that is asked for a text": ({"eval.py": "import torch\n\nbuild('Sampler')\n"}, {"cached"}),
     "who has it from nobody knows where": ({"eval.py": "from . import Sampler\n\nSampler()\n"}, {"cached"}),
+    "what nothing uses, in another file": (
+        {"lib/more.py": CALLERS, "eval.py": "from lib.more import used\n\nused()\n"},
+        {"cached", "Sampler"},
+    ),
+    "what something uses, in another file": (
+        {"lib/more.py": CALLERS, "eval.py": "from lib.more import idle\n\nidle()\n"},
+        {"cached"},
+    ),
+    "what a third file uses": (
+        {
+            "lib/more.py": CALLERS,
+            "lib/most.py": "from .more import idle\n\n\ndef most():\n    return idle()\n",
+            "eval.py": "from lib.most import most\n\nmost()\n",
+        },
+        {"cached"},
+    ),
+    "a program": (
+        {"lib/more.py": CALLERS + "\n\nif __name__ == '__main__':\n    idle()\n"},
+        {"cached"},
+    ),
+    "two files that need each other": (
+        {
+            "lib/parts.py": MODULE
+            + "\n\ndef back(size):\n    from lib.more import idle\n\n    return idle() + Sampler()\n",
+            "lib/more.py": "from lib.parts import Sampler, back\n\n\ndef idle():\n    return back(Sampler())\n",
+            "eval.py": "import lib.more\n",
+        },
+        {"cached"},
+    ),
     "whoever installs another part": (
         {"other/setup.py": "from setuptools import setup\n\nsetup()\n"},
         {"cached", "Sampler"},
@@ -475,7 +512,7 @@ def optimizer(name, params):
     return torch.optim.Adam(params)
 
 
-optimizer("adam", torch.nn.Linear(2, 2).cuda().parameters())
+optimizer(input(), torch.nn.Linear(2, 2).cuda().parameters())
 """
 
 

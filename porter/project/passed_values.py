@@ -1,0 +1,159 @@
+"""Says which constants the callers in a project hand over for a parameter: `bh2` for `UniPC(model, variant="bh2")`.
+
+Callers are known by the name alone: a call of another function of this name counts, too. Nobody knows the callers of a function
+whose name stands anywhere else than in a call, as in a table of functions, in settings or in a notebook.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from porter.files.kinds import PYTHON, kind_of
+from porter.project.meant_names import HANDED_ON, is_comment, whole_word
+from porter.python.index import Node
+from porter.python.trees import parse
+from porter.regex import lazy
+
+# gives the files that contain a word, and their texts, those near a file first; None if that is not known
+Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
+Values = frozenset[tuple[type, object]]  # with their types: 1 is not True
+
+_LONGEST = 4_000  # bytes of a call
+_PROSE = (".md", ".rst", ".txt")
+_CALLED = lazy(rb"[ \t]*\(")
+_RENAMED = lazy(rb"[ \t]+as\b")
+# what counts for where a call ends
+_SIGNS = lazy(rb"(?s)(\"\"\"|''').*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*|[()\[\]{}]")
+# the text after the head of a function or class
+_DOCSTRING = lazy(rb"[\w)\]][ \t]*:[ \t]*(?:#[^\n]*)?\n\s*[rRuU]?(\"\"\"|''')(?:(?!\1).)*\1[ \t]*\n", re.DOTALL)
+_COMMENTED = lazy(rb"(?:[^#\"'\n]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')*#")  # from the start of a line
+_DEFINED = lazy(rb"\b(?:def|class)[ \t]+$")
+# the text before a class where it is no more than a type: `super(Net, self)`, `isinstance(x, Net)`, `def f(net: Net)`, `-> Net`
+_AS_TYPE = lazy(
+    rb"(?:\bsuper\([ \t]*|\bisinstance\([\w.\[\]]+[ \t]*,[ \t]*|\bdef[ \t]+\w+\([^()]*\w[ \t]*:[ \t]*|->[ \t]*)$"
+)
+_PART = lazy(rb"\.(?!__)\w")  # of a class, but not `Net.__init__`
+_OF_CLASS = lazy(rb"\b[A-Z]\w*\.$")  # `Net.` in `Net.run(net, 1)`
+_PLAIN = (bool, int, float, str, bytes, type(None))
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function, of a method, or of the class that `__init__` belongs to."""
+
+    home: str  # the file
+    owner: str  # "class", "class of a library", "method" or "function"
+    function: str  # its name, or that of the class
+    name: str
+    position: int | None  # among what a call hands over; None if only by name
+    default: tuple[Node, ...]
+
+
+class PassedValues:
+    """What a project hands over is searched once for each parameter, and kept."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._known: dict[Parameter, Values | None] = {}
+        self._calls: dict[tuple[str, str, str], list[ast.Call] | None] = {}
+
+    def of(self, parameter: Parameter) -> Values | None:
+        """The constants that a parameter may have; None if it may have other values, or if nothing calls the function."""
+        if parameter not in self._known:
+            self._known[parameter] = self._search(parameter)
+        return self._known[parameter]
+
+    def _search(self, parameter: Parameter) -> Values | None:
+        values = set()
+        for call in self._calls_of(parameter) or ():
+            given = [k.value for k in call.keywords if k.arg == parameter.name]
+            if not given:
+                if any(k.arg is None for k in call.keywords) or any(a.__class__ is ast.Starred for a in call.args):
+                    return None
+                place = parameter.position
+                given = [call.args[place]] if place is not None and place < len(call.args) else [*parameter.default]
+            value = plain(given[0]) if given else None  # without a value, it is a call of something else
+            if given and value is None:
+                return None
+            values |= {value} if value else set()
+        return frozenset(values) or None
+
+    def _calls_of(self, parameter: Parameter) -> list[ast.Call] | None:
+        key = (parameter.home, parameter.owner, parameter.function)
+        if key not in self._calls:
+            self._calls[key] = self._search_calls(*key)
+        return self._calls[key]
+
+    def _search_calls(self, home: str, owner: str, name: str) -> list[ast.Call] | None:
+        """All calls of a function; None if there may be others."""
+        texts, calls = self._texts(name.encode(), home), list[ast.Call]()
+        for path, text in texts if texts is not None else ():
+            for start, end in _mentions(path, text, name.encode()):
+                if not _CALLED.match(text, end):
+                    if not _calls_nothing(text, start, end, owner):
+                        return None
+                    continue
+                call = _call(text, end) if kind_of(path) == PYTHON else None
+                line = text[text.rfind(b"\n", 0, start) + 1 : start]
+                if call is None or owner == "method" and _OF_CLASS.search(line):
+                    return None
+                calls.append(call)
+        return calls
+
+
+def plain(node: Node) -> tuple[type, object] | None:
+    """The value of a plain constant, with its type; None for anything else."""
+    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub and node.operand.__class__ is ast.Constant:
+        value = node.operand.value
+        return (value.__class__, -value) if value.__class__ in (int, float) else None
+    if node.__class__ is ast.Tuple and not node.elts:
+        return (tuple, ())
+    if node.__class__ is not ast.Constant or node.value.__class__ not in _PLAIN:
+        return None
+    return node.value.__class__, node.value
+
+
+def _mentions(path: str, text: bytes, name: bytes) -> Iterator[tuple[int, int]]:
+    """Where a file has a name, outside of definitions, imports, comments, and its own texts about the code."""
+    own: list[tuple[int, int]] | None = None
+    for match in whole_word(name).finditer(text):
+        start, end = match.span()
+        before = text[text.rfind(b"\n", 0, start) + 1 : start]
+        if is_comment(text, start) or _DEFINED.search(before) or b"#" in before and _COMMENTED.match(before):
+            continue
+        is_called = _CALLED.match(text, end)
+        if path.endswith(_PROSE) and not is_called:
+            continue
+        if kind_of(path) == PYTHON and not is_called and not _RENAMED.match(text, end):
+            own = _quiet(text) if own is None else own
+            if any(first <= start < last for first, last in own):
+                continue
+        yield start, end
+
+
+def _quiet(text: bytes) -> list[tuple[int, int]]:
+    """The parts of a file in which a name calls nothing: imports, `__all__`, and docstrings."""
+    return [match.span() for match in HANDED_ON.finditer(text)] + [match.span() for match in _DOCSTRING.finditer(text)]
+
+
+def _calls_nothing(text: bytes, start: int, end: int, owner: str) -> bool:
+    """Whether a class is only named as a type, or for a part of it; with a library's class behind it, such a part may make
+    objects: `Net.from_pretrained(...)`."""
+    before = text[text.rfind(b"\n", 0, start) + 1 : start]
+    if not owner.startswith("class") or _RENAMED.match(text, end):
+        return False
+    return bool(_AS_TYPE.search(before) or owner == "class" and _PART.match(text, end))
+
+
+def _call(text: bytes, start: int) -> ast.Call | None:
+    """The call whose parentheses begin here."""
+    depth, limit = 0, min(len(text), start + _LONGEST)
+    for match in _SIGNS.finditer(text, start, limit):
+        depth += {b"(": 1, b"[": 1, b"{": 1, b")": -1, b"]": -1, b"}": -1}.get(match[0], 0)
+        if not depth:
+            tree = parse(b"f" + text[start : match.end()].lstrip())
+            value = getattr(tree.body[0], "value", None) if tree and len(tree.body) == 1 else None
+            return value if isinstance(value, ast.Call) else None
+    return None

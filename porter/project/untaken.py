@@ -1,0 +1,288 @@
+"""Finds branches that no caller in the project takes: `if mask is not None:` where all leave `mask` at its default, None, and
+`if self.activation == "gelu":` where all make the object without one.
+
+It holds for a parameter that its function does not set, and for a value that only `__init__` sets, from such a parameter.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from porter.project.meant_names import is_private
+from porter.project.never_run import set_in
+from porter.project.passed_values import Parameter, PassedValues, Texts, Values, plain
+from porter.python.blocks import once
+from porter.python.evidence import call_name
+from porter.python.index import Node
+from porter.python.walks import walk
+from porter.regex import lazy
+from porter.spans import Span
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_KEEPING = frozenset(
+    {"staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"}
+)  # decorators that pass all on
+_BASES = frozenset(
+    {"object", "Module", "Dataset", "IterableDataset", "ABC"}
+)  # bases that call no method by its name but these:
+_BY_BASES = frozenset(
+    """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters buffers modules
+    named_modules named_buffers children named_children apply to cuda cpu half float double zero_grad requires_grad_ type
+    """.split()
+)
+# objects of a class are made without its name, or its values are set by names made at run time
+_MADE = lazy(rb"\bcls\(|\btype\(self\)\(|__class__\(|setattr\([ \t]*\w+[ \t]*,[ \t]*(?![\"'])|\.__dict__|vars\(self\)")
+_SETS_ANY = lazy(
+    rb"\bsetattr\([ \t\n]*(?!(?:self|args|opts?|cfg|config|hparams|hps|namespace|params)\b)[\w.]+[ \t\n]*,[ \t\n]*(?![\"'])"
+)
+_ORDERS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda part, whole: part in whole,
+    ast.NotIn: lambda part, whole: part not in whole,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+class _Question(NamedTuple):
+    """A line runs only if this condition has this value; if it never has, these lines do not run."""
+
+    test: ast.expr
+    wanted: bool
+    span: Span
+
+
+class _Place(NamedTuple):
+    """A function in a file."""
+
+    path: str
+    function: Node
+    owner: ast.ClassDef | None
+    is_open: bool  # others may call all that is not private
+
+
+class Untaken:
+    """Such branches of the files of a project."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts, self._passed = texts, PassedValues(texts)
+        self._set_elsewhere: dict[tuple[str, str], bool] = {}
+        self._sets_any: bool | None = None
+
+    def at(self, tree: ast.Module, text: bytes, path: str, line: int, is_open: bool = False) -> str:
+        """The condition that keeps a line of a file from running; "" for none. `is_open`: others may call all that is not
+        private."""
+        for function, owner in _functions(tree):
+            if function.lineno <= line <= (function.end_lineno or 0):
+                place = _Place(path, function, owner, is_open)
+                for question in _questions(function.body, line):
+                    if condition := self._never(question.test, question, place, tree, text):
+                        return condition
+        return ""
+
+    def _never(self, test: Node, asked: _Question, place: _Place, tree: ast.Module, text: bytes) -> str:
+        """The part of a condition because of which it never has the value that is wanted."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._never(test.operand, asked._replace(wanted=not asked.wanted), place, tree, text)
+        if isinstance(test, ast.BoolOp):
+            several = [self._never(value, asked, place, tree, text) for value in test.values]
+            one_decides = isinstance(test.op, ast.And) == asked.wanted
+            return next(filter(None, several), "") if one_decides or all(several) else ""
+        subject = _subject(test)
+        values = self._values(subject, asked.span, place, tree, text) if subject is not None else None
+        answers = {_answer(test, subject, value) for _, value in values} if values else {None}
+        return ast.unparse(test) if answers == {not asked.wanted} else ""
+
+    def _values(self, subject: Node, span: Span, place: _Place, tree: ast.Module, text: bytes) -> Values | None:
+        """The constants that a parameter, or a value of `self`, may have where it is asked."""
+        function, owner = place.function, place.owner
+        if isinstance(subject, ast.Attribute):
+            name = self._kept(owner, subject.attr, place.path, tree) if owner and _is_plain(owner, tree) else ""
+            found = next((f for f in owner.body if getattr(f, "name", "") == "__init__"), None) if owner else None
+            if not name or found is None:
+                return None
+            function = found
+        else:
+            name = subject.id
+        outside = [node for node in set_in(function).get(name, ()) if not span[0] <= node.lineno <= span[1]]
+        if len(outside) != 1 or not isinstance(outside[0], ast.arg):
+            return None
+        parameter = _parameter(name, place._replace(function=function), tree, text)
+        return self._passed.of(parameter) if parameter else None
+
+    def _kept(self, owner: ast.ClassDef, name: str, path: str, tree: ast.Module) -> str:
+        """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none, as of what
+        torch sets."""
+        init = next((node for node in owner.body if getattr(node, "name", "") == "__init__"), None)
+        sets = [node for node in getattr(init, "body", ()) if isinstance(node, ast.Assign) and _sets(node, name)]
+        stores = [
+            n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr == name and not isinstance(n.ctx, ast.Load)
+        ]
+        inside = [n for n in stores if owner.lineno <= n.lineno <= (owner.end_lineno or 0)]
+        foreign = [n for n in stores if n not in inside and getattr(n.value, "id", "") != "self"]
+        if (
+            name == "training"
+            or len(sets) != 1
+            or len(inside) != 1
+            or foreign
+            or not isinstance(sets[0].value, ast.Name)
+        ):
+            return ""
+        return "" if self._is_set_elsewhere(name, path) else sets[0].value.id
+
+    def _is_set_elsewhere(self, name: str, home: str) -> bool:
+        """Whether another file may set a value of this name of an object, other than `self`."""
+        if (name, home) not in self._set_elsewhere:
+            texts, word = self._texts(name.encode(), home), re.escape(name.encode())
+            sets = re.compile(
+                rb"%s(?<=\.%s)(?<!\bself\.%s)[ \t]*(?:[^\w\s=!<>()\[\].,:]{0,3}=(?!=)|:[^\n]*=|,[^\n=()]*=(?!=))"
+                rb"|setattr\([^\n]*[\"']%s[\"']" % (word, word, word, word)
+            )
+            found = texts is None or any(sets.search(text) for path, text in texts if path != home)
+            self._set_elsewhere[name, home] = found or self._may_set_any(home)
+        return self._set_elsewhere[name, home]
+
+    def _may_set_any(self, home: str) -> bool:
+        """Whether a file sets values of objects, other than options, by names made at run time."""
+        if self._sets_any is None:
+            texts = self._texts(b"setattr", home)
+            self._sets_any = texts is None or any(_SETS_ANY.search(text) for _, text in texts)
+        return self._sets_any
+
+
+@once
+def _functions(tree: ast.Module) -> list[tuple[Node, ast.ClassDef | None]]:
+    """The functions of a file, each with the class whose method it is."""
+    methods = {f: node for node in walk(tree) if isinstance(node, ast.ClassDef) for f in node.body}
+    return [(node, methods.get(node)) for node in walk(tree) if isinstance(node, _FUNCTIONS)]
+
+
+def _questions(body: list[Any], line: int) -> Iterator[_Question]:
+    """The conditions that decide whether a line of these statements runs, the outermost first."""
+    for number, node in enumerate(body):
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            yield from _questions_inside(node, line)
+            return
+        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
+            yield _Question(node.test, False, _span(body[number + 1 :]))
+
+
+def _questions_inside(node: Node, line: int) -> Iterator[_Question]:
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return  # what decides in there is asked of the inner function
+    for name in _BLOCKS:
+        block = getattr(node, name, None) or []
+        if not block or not hasattr(block[0], "lineno"):
+            if name == "cases":
+                block = [inner for case in block for inner in case.body]
+            if not block:
+                continue
+        first, last = _span(block)
+        if first <= line <= last:
+            if isinstance(node, ast.If):
+                yield _Question(node.test, name == "body", (first, last))
+            yield from _questions(block, line)
+            return
+
+
+def _span(block: list[Any]) -> Span:
+    return block[0].lineno, block[-1].end_lineno or block[-1].lineno
+
+
+def _subject(test: Node) -> Node | None:
+    """The one name, or value of `self`, whose value decides a condition."""
+    sides = [test]
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        sides = [side for side in (test.left, test.comparators[0]) if not _is_constant(side)]
+    if len(sides) != 1:
+        return None
+    if isinstance(sides[0], ast.Attribute):
+        return sides[0] if getattr(sides[0].value, "id", "") == "self" else None
+    return sides[0] if isinstance(sides[0], ast.Name) else None
+
+
+def _is_constant(node: Node) -> bool:
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return all(map(plain, node.elts))
+    return plain(node) is not None
+
+
+def _answer(test: Node, subject: Node, value: object) -> bool | None:
+    """Whether a condition holds for a value of its subject; None if that cannot be asked."""
+    if test is subject:
+        return bool(value)
+    sides = [value if side is subject else _literal(side) for side in (test.left, test.comparators[0])]
+    try:
+        return bool(_ORDERS[test.ops[0].__class__](*sides))
+    except TypeError:
+        return None
+
+
+def _literal(node: Node) -> object:
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return tuple(_literal(inner) for inner in node.elts)
+    known = plain(node)
+    return known[1] if known else None
+
+
+def _sets(node: ast.Assign, name: str) -> bool:
+    """Whether a statement is `self.name = x`."""
+    target = node.targets[0]
+    is_of_self = isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
+    return len(node.targets) == 1 and is_of_self and getattr(target, "attr", "") == name
+
+
+def _parameter(name: str, place: _Place, tree: ast.Module, text: bytes) -> Parameter | None:
+    """A parameter whose values its callers alone decide."""
+    function, owner = place.function, place.owner
+    marks = {call_name(getattr(mark, "func", mark)) for mark in function.decorator_list}
+    kind, called = ("method", function.name) if owner else ("function", function.name)
+    if owner and function.name == "__init__":
+        kind, called = "class" if _is_plain(owner, tree) else "class of a library", owner.name
+        if owner.decorator_list or owner.keywords or _MADE.search(text):
+            return None
+    elif owner and (function.name.startswith("__") or function.name in _BY_BASES or not _is_plain(owner, tree)):
+        return None
+    if place.is_open and not is_private(called):
+        return None
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    if not marks <= _KEEPING or owner is None and names[:1] in (["self"], ["cls"]):
+        return None
+    shift = int(owner is not None and "staticmethod" not in marks)
+    if name in names[shift:]:
+        place_, late = names.index(name), names.index(name) - (len(names) - len(arguments.defaults))
+        default = (arguments.defaults[late],) if late >= 0 else ()
+        return Parameter(place.path, kind, called, name, place_ - shift, default)
+    only = [argument.arg for argument in arguments.kwonlyargs]
+    if name not in only:
+        return None
+    given = arguments.kw_defaults[only.index(name)]
+    return Parameter(place.path, kind, called, name, None, (given,) if given else ())
+
+
+def _is_plain(owner: ast.ClassDef, tree: ast.Module) -> bool:
+    """Whether no library calls methods of a class: its bases are of this file, or call none."""
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    line = [owner]
+    for node in line:  # which grows
+        for base in node.bases:
+            name = call_name(base)
+            if name in _BASES:
+                continue
+            if name not in classes or node.keywords:
+                return False
+            if classes[name] not in line:
+                line.append(classes[name])
+    return not owner.keywords

@@ -1,0 +1,142 @@
+"""Finds the top-level functions and classes of a file that nothing in the project uses, in whatever file their users are.
+
+One is used if its name stands in a statement that runs on import; in a file that is no Python; or in a function or class that is
+used. A decorated one is used, as a registry may have it; so is one of a package that others install, if it is not private.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from porter.files.kinds import PYTHON, kind_of
+from porter.files.paths import is_test
+from porter.project.meant_names import HANDED_ON, is_comment, is_private, whole_word
+from porter.project.unused import Uses
+from porter.python.graphs import reached
+from porter.python.walks import walk
+from porter.regex import lazy
+
+_WORD = lazy(r"[A-Za-z_]\w*")
+# a line that begins a top-level definition
+_HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
+_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FEW = 3  # files that may use a name without being live; of more, one mostly is
+
+
+class _Parts(NamedTuple):
+    """What the top level of a file says."""
+
+    inside: dict[str, set[str]]  # for each definition, which others it names
+    used: set[str]  # the definitions that are used
+
+
+class UnusedParts:
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+        self._parts: dict[str, _Parts | None] = {}
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def among(self, names: Iterable[str], path: str) -> set[str]:
+        """Those of these top-level functions and classes of a file that nothing uses."""
+        is_open = self._uses.is_installed(path)  # then others may use all that is not private
+        names = {n for n in names if (not is_open or is_private(n)) and not self._used_elsewhere(n, path)}
+        parts = self._of(path) if names else None
+        if parts is None or not parts.used and not self._uses.is_taken(path):
+            return set()
+        users = {name: {user for user, words in parts.inside.items() if name in words} for name in parts.inside}
+        unused = set()
+        for name in sorted(names & parts.inside.keys() - parts.used):
+            line = reached([name], lambda name: users[name])
+            if is_open and not all(map(is_private, line)):
+                continue
+            if line.isdisjoint(parts.used) and not any(
+                self._used_elsewhere(user, path) for user in sorted(line - {name})
+            ):
+                unused.add(name)
+        return set() if unused and self._uses.may_be_any(path) else unused
+
+    def _of(self, path: str) -> _Parts | None:
+        if path not in self._parts:
+            tree = self._uses.tree(path)
+            self._parts[path] = _parts(tree) if tree is not None else None
+        return self._parts[path]
+
+    def _used_elsewhere(self, name: str, home: str) -> bool:
+        """Whether another file uses a name, in a part that is used itself."""
+        key = (name, home)
+        if key not in self._known:
+            self._known[key] = True  # while we look: of two that use each other, both count as used
+            self._known[key] = self._is_used(name, home)
+        return self._known[key]
+
+    def _is_used(self, name: str, home: str) -> bool:
+        for count, path in enumerate(self._uses.users(name, home)):
+            if count == _FEW or kind_of(path) != PYTHON or not self._is_idle_in(path, name, home):
+                return True
+        return False
+
+    def _is_idle_in(self, path: str, name: str, home: str) -> bool:
+        """Whether nothing runs the parts of a file that use a name."""
+        if is_test(path) or self._uses.is_installed(path):
+            return False
+        text = self._uses.text(path)
+        lines = text.split(b"\n")
+        owners = {owner(lines, number) for number in _lines_with(name.encode(), text)}
+        named = {one for one in owners if one}
+        return bool(named) and named == owners == self.among(named, path)
+
+
+def owner(lines: Sequence[bytes], number: int) -> str | None:
+    """The top-level function or class in which a line stands."""
+    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    match = _HEAD.match(next(margin, b""))
+    return match[1].decode() if match else None
+
+
+def _lines_with(name: bytes, text: bytes) -> Iterator[int]:
+    """The lines with a name, outside of comments and of imports."""
+    imports = [match.span() for match in HANDED_ON.finditer(text)]
+    for match in whole_word(name).finditer(text):
+        if not is_comment(text, match.start()) and not any(a <= match.start() < b for a, b in imports):
+            yield text.count(b"\n", 0, match.start()) + 1
+
+
+def _parts(tree: ast.Module) -> _Parts:
+    own = {name: node for node in tree.body if (name := _defined(node))}
+    inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
+    defining = {*own.values()}
+    running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
+    running = [node for node in running if not _is_list_of_names(node)]
+    used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
+    return _Parts(inside, used | {node.name for node in running if isinstance(node, _DEFINITIONS)})
+
+
+def _defined(node: ast.stmt) -> str:
+    """The name that a statement defines: a function, a class, or an alias such as `attend = Attend.apply`."""
+    if isinstance(node, _DEFINITIONS):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
+            return node.targets[0].id
+    return ""
+
+
+def _is_list_of_names(node: ast.stmt) -> bool:
+    """Whether a statement is `__all__ = [...]`. It uses nothing; a file that imports the names does."""
+    return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
+
+
+def _words(node: ast.AST) -> set[str]:
+    """All names in a node, and all words of its strings, as a registry may look them up."""
+    words: set[str] = set()
+    for inner in walk(node):
+        if isinstance(inner, ast.Name):
+            words.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            words.add(inner.attr)
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            words.update(_WORD.findall(inner.value))
+    return words

@@ -1,0 +1,217 @@
+"""What is told of a branch that no caller in the project takes goes to the inventory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+BY_MASK = """import torch
+
+
+def gathered(x, at, mask=None):
+    x = x.gather(1, at)
+    if mask is not None:
+        mask = mask.expand_as(x)
+        x = x[mask].sum() + torch.zeros(3, dtype=torch.float64, device="cuda")
+    return x
+
+
+def both(x, at):
+    return gathered(x, at)
+"""
+TRAIN = """import torch
+from lib import both
+
+print(both(torch.ones(2, 2).cuda(), torch.ones(2, 2).long()))
+"""
+
+
+def rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str]) -> str:
+    """The condition because of which what is said of lib.py is set aside; "" if it is told."""
+    write(tmp_path, {"porter.toml": "", **files})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    told = [f for f in found["findings"] if (f["path"], f["code"]) == ("lib.py", "PRT307")]
+    listed = [row for row in found["left_alone"] if row["code"] == "PRT307" and row["places"][0].startswith("lib.py:")]
+    assert len(told) + len(listed) == 1
+    return listed[0]["values"].get("never") or listed[0]["values"]["unused"] if listed else ""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {
+            "eval.py": "from lib import (\n    both,\n    gathered,\n)\n\nprint(gathered(1, at=2), gathered(1, 2, None))\n"
+        },
+        {"README.md": "`gathered` picks values.\n"},
+        {"eval.py": "import lib  # gathered(x, at, mask)\n\nprint(lib.gathered(1, (2, 3)))\n"},
+        {"eval.py": 'import lib\n\nprint(lib.gathered(\n    1,  # of (a, b\n    ")",\n    mask=None,\n))\n'},
+    ],
+)
+def test_a_parameter_that_nobody_hands_over(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
+    assert rests(tmp_path, monkeypatch, {"lib.py": BY_MASK, "train.py": TRAIN, **more}) == "mask is not None"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"eval.py": "import lib\n\nprint(lib.gathered(1, 2, 3))\n"},
+        {"eval.py": "import lib\n\nprint(lib.gathered(1, 2, mask=some))\n"},
+        {"eval.py": "import lib\n\nprint(lib.gathered(1, *some))\n"},
+        {"eval.py": "import lib\n\nprint(lib.gathered(1, 2, **some))\n"},
+        {"eval.py": "import lib\n\nprint(map(lib.gathered, some))\n"},
+        {"eval.py": "from lib import gathered as picked\n\nprint(picked(1, 2, 3))\n"},
+        {"eval.py": "import lib\n\nprint(getattr(lib, name)(1, 2, 3))\n"},
+        {"eval.ipynb": '{"cells": [{"cell_type": "code", "source": ["gathered(1, 2, 3)"]}]}'},
+        {"conf.yaml": "call: lib.gathered\n"},
+        {"README.md": "Try `gathered(x, at, mask)`.\n"},
+        {"lib.py": BY_MASK.replace("def gathered", "@traced\ndef gathered")},
+        {"lib.py": BY_MASK.replace("    x = x.gather", "    mask = mask or found(x)\n    x = x.gather")},
+        {"lib.py": BY_MASK.replace("mask is not None", "mask is None")},
+        {"lib.py": BY_MASK.replace("mask is not None", "mask is not None or x.any()")},
+        {"setup.py": "from setuptools import setup\n\nsetup(name='the-lib', packages=['.'])\n"},
+    ],
+)
+def test_a_parameter_that_somebody_may_hand_over(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
+    assert not rests(tmp_path, monkeypatch, {"lib.py": BY_MASK, "train.py": TRAIN, **more})
+
+
+OF_SELF = """import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width, *, kind="relu", p=0.0):
+        super(Block, self).__init__()
+        self.kind = kind
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x):
+        if "re" not in self.kind and self.training:
+            return self.by_hand(x)
+        return self.layer(x)
+
+    def by_hand(self, x):
+        return x + torch.zeros(3, dtype=torch.float64, device="cuda")
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(width, p=0.1) for _ in range(3)])
+"""
+RUN = "import torch\nfrom lib import Net\n\nprint(Net(8).cuda())\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"eval.py": "from lib import Block\n\nprint(Block(3, kind='prelu'), isinstance(some, Block))\n"},
+        {"eval.py": "class Other:\n    def __init__(self, kind):\n        self.kind = kind\n"},
+        {"lib.py": OF_SELF.replace("def forward", "def run"), "eval.py": "print(net.blocks[0].run(3))\n"},
+    ],
+)
+def test_a_method_behind_a_value_that_nobody_sets(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
+    assert rests(tmp_path, monkeypatch, {"lib.py": OF_SELF, "train.py": RUN, **more}) == "Block.by_hand"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"eval.py": "from lib import Block\n\nprint(Block(3, kind='gelu'))\n"},
+        {"eval.py": "from lib import Block\n\nprint(Block(3, kind=asked()))\n"},
+        {"eval.py": "from lib import Block\n\n\nclass Wide(Block):\n    pass\n\n\nprint(Wide(3, kind='gelu'))\n"},
+        {"eval.py": "from lib import Net\n\nnet = Net(3)\nnet.blocks[0].kind = 'gelu'\n"},
+        {"eval.py": "def put(net, **values):\n    for name in values:\n        setattr(net, name, values[name])\n"},
+        {"eval.py": "BLOCKS = {'plain': Block}\n"},
+        {"eval.py": "print(net.blocks[0].by_hand(3))\n"},
+        {"conf.yaml": "block: lib.Block\n"},
+        {
+            "lib.py": OF_SELF.replace(
+                "        self.layer =", "        self.kind = self.kind or chosen()\n        self.layer ="
+            )
+        },
+        {"lib.py": OF_SELF.replace("class Block", "@registered\nclass Block")},
+        {"lib.py": OF_SELF + "\n    @classmethod\n    def made(cls):\n        return cls(kind='gelu')\n"},
+    ],
+)
+def test_a_value_that_somebody_may_set(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
+    assert not rests(tmp_path, monkeypatch, {"lib.py": OF_SELF, "train.py": RUN, **more})
+
+
+IN_INIT = OF_SELF[: OF_SELF.index("    def by_hand")] + OF_SELF[OF_SELF.index("\nclass Net") :]
+IN_INIT = IN_INIT.replace("return self.by_hand(x)", "return x").replace(
+    "        self.kind = kind\n",
+    '        if kind == "gelu":\n            self.table = torch.zeros(3, dtype=torch.float64, device="cuda")\n',
+)
+
+
+@pytest.mark.parametrize(
+    ("base", "use", "never"),
+    [
+        ("nn.Module", "print(Block.named('a', kind='gelu'))", "kind == 'gelu'"),
+        ("PreTrained", "print(Block.from_pretrained('a', kind='gelu'))", ""),
+        ("PreTrained", "print(isinstance(some, Block))", "kind == 'gelu'"),
+    ],
+)
+def test_what_a_class_makes_of_itself(tmp_path: Path, monkeypatch, base: str, use: str, never: str) -> None:
+    lib = IN_INIT.replace("class Block(nn.Module)", f"class Block({base})")
+    made = f"from lib import Block\n\n{use}\n"
+    assert rests(tmp_path, monkeypatch, {"lib.py": lib, "train.py": RUN, "eval.py": made}) == never
+
+
+EARLY = """import torch
+
+
+class Head:
+    def loss(self, x, weight=None, reduce="mean"):
+        if weight is None:
+            return x.mean()
+        x = x * weight
+        return x + torch.zeros(3, dtype=torch.float64, device="cuda")
+
+
+def run(head, x):
+    return head.loss(x, reduce="sum")
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "never"),
+    [
+        ({}, "weight is None"),
+        ({"eval.py": "print(head.loss(x, None))\n"}, "weight is None"),
+        ({"eval.py": "print(head.loss(x, weight=w))\n"}, ""),
+        ({"eval.py": "print(Head.loss(head, x))\n"}, ""),
+        ({"lib.py": EARLY.replace("class Head:", "class Head(Trainer):")}, ""),
+        ({"lib.py": EARLY.replace("            return x.mean()", "            x = x.mean()")}, ""),
+    ],
+)
+def test_what_stands_below_a_return(tmp_path: Path, monkeypatch, more: dict[str, str], never: str) -> None:
+    train = "import torch\nfrom lib import Head, run\n\nprint(run(Head(), torch.ones(3).cuda()))\n"
+    assert rests(tmp_path, monkeypatch, {"lib.py": EARLY, "train.py": train, **more}) == never
+
+
+@pytest.mark.parametrize(
+    ("files", "never"),
+    [
+        ({"lib.py": BY_MASK.replace("gathered", "_gathered")}, "mask is not None"),
+        ({"lib.py": BY_MASK.replace("gathered", "_gathered"), "eval.py": "lib._gathered(1, 2, 3)\n"}, ""),
+        ({"lib.py": BY_MASK}, ""),
+        ({"lib.py": OF_SELF.replace("Block", "_Block")}, ""),
+        ({"lib.py": OF_SELF.replace("Block", "_Block").replace("by_hand", "_by_hand")}, "_Block._by_hand"),
+        ({"lib.py": OF_SELF.replace("by_hand", "_by_hand")}, ""),
+    ],
+)
+def test_what_is_private_in_a_package_for_others(
+    tmp_path: Path, monkeypatch, files: dict[str, str], never: str
+) -> None:
+    setup = "from setuptools import setup\n\nsetup(name='the-lib', packages=['.'])\n"
+    assert (
+        rests(tmp_path, monkeypatch, {"train.py": "import torch\n\ntorch.ones(2).cuda()\n", "setup.py": setup, **files})
+        == never
+    )
