@@ -231,6 +231,9 @@ class NativeCode:
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
     applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels
     plain: tuple[str, ...] = ()  # modules that can be imported without CUDA: built of C++ alone there
+    # (source without kernels, the sources of kernels that one extension builds with it)
+    linked: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    asked: tuple[str, ...] = ()  # functions that build extensions at run time, all of which have another way
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name

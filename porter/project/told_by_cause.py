@@ -8,8 +8,9 @@ edited or suppressed stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold
 from porter.finding import SEVERITIES, FileResult, Finding
@@ -29,11 +30,11 @@ _FLASH = ("flash_attn", "flash_attn_interface")
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 
 
-def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
-    """The results with one finding for each such rewrite."""
+def told_by_cause(results: Iterable[FileResult], linked: Mapping[str, tuple[str, ...]]) -> list[FileResult]:
+    """The results with one finding for each such rewrite. `linked`: by source, those of the kernels that are built with it."""
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
-    owners, named = _kernels_of(found), {*_packages_of(found)}
+    owners, named = _kernels_of(found, linked), {*_packages_of(found)}
     if not owners and not named:
         return files
     more: dict[Finding, list[Finding]] = {}
@@ -49,7 +50,7 @@ def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
     return list(map(told, files))
 
 
-def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+def _kernels_of(found: Iterable[Finding], linked: Mapping[str, tuple[str, ...]]) -> dict[Finding, Finding]:
     """The findings that the replacement of a kernel answers, each with the finding of the kernel."""
     kernels = {f.path: f for f in found if f.code == _KERNEL}
     if not kernels:
@@ -66,7 +67,7 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     for f in found:
         owner: Finding | None
         if f.code == _KERNEL and f.why in _OF_HOST:  # `blur.cpp` and `blur.h` beside `blur_cuda.cu`
-            owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda"))
+            owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda")) or _nearest(f, kernels, linked)
         elif f.code == _CALL:
             owner = kernels.get(dict(f.values).get("path", ""))
         elif f.why == _TESTED:
@@ -78,6 +79,17 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
         if owner is not None and _speaks_for(owner, f):
             owners[f] = owner
     return owners
+
+
+def _nearest(finding: Finding, kernels: Mapping[str, Finding], linked: Mapping[str, tuple[str, ...]]) -> Finding | None:
+    """Of the kernels that are built with a source, the finding of the one with the most letters in common with its path."""
+    built = [path for path in linked.get(finding.path, ()) if path in kernels and kernels[path].why not in _OF_HOST]
+    return kernels[max(built, key=lambda path: _common(path, finding.path))] if built else None
+
+
+def _common(path: str, other: str) -> int:
+    """With how many equal letters two paths begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other)))
 
 
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:

@@ -99,6 +99,25 @@ def test_a_kernel_speaks_for_the_cpp_beside_it(found) -> None:
     assert "also in ops/scale.cpp, ops/scale.h" in kernel["message"]
 
 
+SETUP = """from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(name="scale", ext_modules=[CUDAExtension("scale_ext", ["ops/api.cpp", "ops/scale.cu"])])
+"""
+
+
+def test_a_kernel_speaks_for_all_that_is_built_with_it(found) -> None:
+    starts = '#include <c10/cuda/CUDAGuard.h>\n#include "more.h"\nvoid go(float* x) { cudaLaunchKernel(x); }\n'
+    more = "#include <cuda_runtime.h>\nstruct More { void stop() { cudaDeviceSynchronize(); } };\n"
+    rows = found({
+        "setup.py": SETUP, "ops/scale.cu": KERNEL, "ops/api.cpp": starts, "ops/more.h": more, "ops/alone.cpp": starts,
+    })  # fmt: skip
+    kernel, *others = [f for f in rows if f["code"] == "PRT850" and f["path"] != "ops/alone.cpp"]
+    assert (kernel["path"], others) == ("ops/scale.cu", [])
+    assert "ops/api.cpp" in kernel["message"]
+    assert set(kernel["values"]["places"].split(", ")) >= {"ops/more.h:1"}
+
+
 def test_a_kernel_of_a_library_is_told_where_it_is_called(found) -> None:
     told = found({"ops/scale.py": OPS, "train.py": USER})
     assert [f["line"] for f in told if f["code"] == "PRT402"] == [4]
