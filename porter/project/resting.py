@@ -6,8 +6,9 @@ name from elsewhere, does not use it. A decorated function is used, as a registr
 up at run time, or that others install, everything may be used. A package that is installed only for programs of its own project
 does not count as one that others install.
 
-Also marked are all findings about a file that nothing runs, advice about code for Apple's MLX, advice about the `__main__` part
-of a module that other files import, and what is said of the workers of loaders in data sets that no loader gets.
+Also marked are all findings about a file that nothing runs or that cannot be imported, advice about code for Apple's MLX,
+advice about the `__main__` part of a module that other files import, and what is said of the workers of loaders in data sets
+that no loader gets.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
 from porter.project.chosen_by_callers import chooser
+from porter.project.gone_packages import GonePackages
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.set_aside import RESTS
@@ -60,7 +62,10 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
     """The results, in which findings about unused code are notes that name what is unused. `once`: whether one place of a file
     speaks for all places with this code and message."""
-    rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
+    files = list(results)
+    gone = GonePackages(files)
+    files = [_as_notes(result, gone.of(result)) for result in files]
+    rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
     off = OffOptions(uses.saying)
