@@ -2,8 +2,9 @@
 
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
 the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
-attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the inventory. Findings that are
-edited or suppressed stay.
+attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the
+inventory. So does the note of a package whose provider another finding of the file is about. Findings that are edited or
+suppressed stay.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TESTED = "tested"  # what is said of a test that asks for a GPU, and is ported 
 _OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
 _OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
 CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
+_RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
@@ -93,11 +95,15 @@ def _common(path: str, other: str) -> int:
 
 
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
-    """The findings about calls of a package of attention, each with the finding of the package in the same file."""
+    """The findings about calls of a package of attention, each with the finding of the package in the same file; and the notes
+    of onnxruntime, each with the finding about the choice of its provider."""
     packages = {(f.path, dict(f.values).get("name", "")): f for f in found if f.code == _PACKAGE}
     calls = (f for f in found if f.code == _ATTENTION)
     pairs = ((f, packages.get((f.path, name))) for f in calls for name in _PACKAGES.get(f.why, ()))
-    return {f: owner for f, owner in pairs if owner is not None and _speaks_for(owner, f)}
+    owned = {f: owner for f, owner in pairs if owner is not None and _speaks_for(owner, f)}
+    providers = (f for f in found if f.why == _PROVIDER)
+    runtimes = ((packages.get((f.path, _RUNTIME)), f) for f in providers)
+    return owned | {f: owner for f, owner in runtimes if f is not None and f.severity == "note"}
 
 
 def _speaks_for(owner: Finding, finding: Finding) -> bool:

@@ -214,3 +214,25 @@ def test_a_kernel_that_only_idle_files_call_is_set_aside(found) -> None:
     assert not [f for f in found(left) if f["path"].startswith("ops/") and f["code"] == "PRT850"]
     used = {**files, "train.py": f"from ops.scale import Scale, other\n\nprint(Scale.apply, other)\n{main}"}
     assert [f for f in found(used) if f["code"] == "PRT850"]
+
+
+RUNTIME = """import onnxruntime
+import torch
+
+
+def session(path, device=torch.device("cuda")):
+    {asked}
+    return onnxruntime.InferenceSession(path, providers=providers)
+
+
+print(session("a.onnx"), torch.ones(2).cuda())
+"""
+CHOSEN = 'providers = ["CUDAExecutionProvider"] if device == torch.device("cuda") else ["CPUExecutionProvider"]'
+
+
+@pytest.mark.parametrize("asked", [CHOSEN, 'providers = ["CUDAExecutionProvider"]'])
+def test_the_choice_of_a_provider_speaks_for_its_package(found, asked: str) -> None:
+    told = found({"run.py": RUNTIME.format(asked=asked)})
+    chosen = [f for f in told if f["why"] == "for-a-provider"]
+    assert bool(chosen) is (asked == CHOSEN)
+    assert [f["code"] for f in told if f["values"].get("name") == "onnxruntime"] == ([] if chosen else ["PRT401"])

@@ -125,11 +125,11 @@ def _triton(words: tuple[Word, ...], is_container: bool) -> Hit | None:
 
 def _of_others(container: Container) -> list[Hit]:
     """What is said where the image holds a framework beside torch, which no NPU runs."""
-    image = next(
-        (word for word in container.words if _OTHERS.search(word.text) and not word.text.startswith("-")), None
-    )
-    given = container.is_given_gpus() and image
-    return [Hit((image.start, image.end), "others", values=(("image", image.value.strip("\"'")),))] if given else []
+    named = (word for word in container.words if _OTHERS.search(word.text) and not word.text.startswith("-"))
+    image = next(named, None) if container.is_given_gpus() else None
+    if image is None:
+        return []
+    return [Hit((image.start, image.end), "others", values=(("image", image.text.strip("\"'")),))]
 
 
 def _held(script: Script) -> Iterator[Hit]:
