@@ -17,7 +17,7 @@ from porter.checks.native.package_uses import (
     untold,
 )
 from porter.engine.nodes import bound, imported
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, goes_with, package_row
@@ -77,6 +77,8 @@ class GpuPackage(Rule):
                 if row.anywhere and needs_none(file, name, self.packages):
                     yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
+                if row.severity == "note":  # several names of one stanza are one answer, as those of several versions are
+                    values = (*values, (TOGETHER, row.why))
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
