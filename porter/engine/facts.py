@@ -233,6 +233,7 @@ class NativeCode:
     plain: tuple[str, ...] = ()  # modules that can be imported without CUDA: built of C++ alone there
     # (source without kernels, the sources of kernels that one extension builds with it)
     linked: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    taken: tuple[str, ...] = ()  # Python files that have another way than all extensions that they use
     asked: tuple[str, ...] = ()  # functions that build extensions at run time, all of which have another way
 
     @cached_property

@@ -57,16 +57,17 @@ def gather(
     return NativeCode(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
+        taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
     )  # fmt: skip
 
 
-def _asked_for(built: Sequence[Extension], going: Collection[tuple[str, str]]) -> tuple[str, ...]:
-    """The functions that build extensions when the program runs, all of which have another way. `going`: (path, module)."""
+def _asked_for(built: Sequence[Extension], going: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
+    """The functions that build extensions when the program runs, without all of which the files have another way."""
     asking: dict[str, bool] = {}
     for extension in built:
         if extension.builder not in ("", BUILDER) and not extension.builder.endswith("Extension"):
             word = extension.builder
-            asking[word] = asking.get(word, True) and (extension.path, extension.module) in going
+            asking[word] = asking.get(word, True) and going.get((extension.path, extension.module), False)
     return tuple(sorted(word for word, every in asking.items() if every))
 
 
@@ -86,13 +87,13 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
 
 def _dying(
     reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...], set[tuple[str, str]]]:
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...], dict[tuple[str, str], bool]]:
     """(source, the functions of Python that end in it), the sources without which all of them have another way, the
-    classes of torch.autograd.Function that end in one, and (file, extension) where the file has another way."""
+    classes of torch.autograd.Function that end in one, and by (file, extension) whether the file has another way."""
     lost: dict[str, dict[tuple[str, str], None]] = {}
     stops: set[str] = set()
     applied: set[str] = set()
-    going: set[tuple[str, str]] = set()
+    going: dict[tuple[str, str], bool] = {}
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
@@ -105,9 +106,8 @@ def _dying(
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
         for module in {module for _, module, _ in used}:
             mine = [(node, name) for node, of, name in used if of == module]
-            if goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path)):
-                going.add((path, module))
-            else:
+            going[path, module] = goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path))
+            if not going[path, module]:
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
     return callers, tuple(sorted(lost.keys() - stops)), tuple(sorted(applied)), going
