@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.facts import Native, NativeCode
+from porter.engine.native_code import Native, NativeCode
 from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.builders import BUILDER

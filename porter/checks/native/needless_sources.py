@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from porter.engine.facts import NativeCode
+from porter.engine.native_code import NativeCode
 from porter.regex import lazy
 from porter.rulebook.table import Kernel
 from porter.text.document import Document
