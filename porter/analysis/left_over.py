@@ -56,7 +56,8 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
             text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
-            finding = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
+            why = "archive" if _is_of_archive(link) else "left"
+            finding = own(file.path, line, LEFT, why, file.session, column=column, old=text)
             out.append(replace(finding, suppressed=reason))
     return out
 
@@ -92,6 +93,13 @@ def _is_flag(link: Link) -> bool:
         asked, asker = asker, next(around)[0]
     negated = asker.__class__ is ast.UnaryOp and asker.op.__class__ is ast.Not
     return negated or getattr(asker, "test", None) is asked
+
+
+def _is_of_archive(link: Link) -> bool:
+    """Whether a string is compared with constants in a TorchScript graph, which say what they were saved with:
+    `for node in graph.findAllNodes("prim::Constant"): if str(node["value"]).startswith("cuda")`."""
+    loops = (above for above, _ in ancestors(link) if above.__class__ is ast.For)
+    return any(call_name(loop.iter.func) == "findAllNodes" for loop in loops if loop.iter.__class__ is ast.Call)
 
 
 def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.engine.facts import exports_of
+from porter.engine.native_code import exports_of
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.native.endings import endings
 from porter.native.python_to_kernels import mentions

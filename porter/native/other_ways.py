@@ -1,4 +1,6 @@
-"""Whether Python goes on without an extension: its import is tried, and what it does on a GPU is chosen by a question."""
+"""Whether Python goes on without an extension: its import or its build is tried or asked for, and what it does on a GPU is
+chosen by a question.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,24 @@ def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: 
     if module.startswith(OPS):
         return False
     parents: Parents = {child: node for node in walk(tree) for child in children(node)}
-    if not _is_tried(tree, module, parents):
+    builds = built_when_asked(tree, module)
+    if builds:
+        if not all(_is_caught(b, parents) or _is_chosen(b, tree, parents, is_elsewhere, _DEEP) for b in builds):
+            return False
+    elif not _is_tried(tree, module, parents):
         return False
     return all(_is_chosen(node, tree, parents, is_elsewhere, _DEEP) for node in nodes)
+
+
+def built_when_asked(tree: ast.Module, module: str) -> list[ast.Assign]:
+    """The assignments of an extension that the program builds when it runs: `_plugin = get_plugin("bias_act_plugin", ...)`."""
+    assigned = (node for node in walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    return [
+        node
+        for node in assigned
+        if isinstance(call := node.value, ast.Call)
+        and any(constant(given) == module for given in (*call.args, *(k.value for k in call.keywords)))
+    ]
 
 
 def does_without(tree: ast.Module, module: str) -> bool:
@@ -63,6 +80,9 @@ def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Cal
     while (above := parents.get(child)) is not None:
         if isinstance(above, ast.IfExp) and child is above.body and asks_for_gpu(above.test):
             return True
+        if isinstance(above, ast.BoolOp) and isinstance(above.op, ast.And):
+            if any(map(asks_for_gpu, above.values[: above.values.index(child)])):
+                return True  # `x.is_cuda and build()`: where the question says no, nothing is built
         if isinstance(above, ast.If) and child in above.body and asks_for_gpu(above.test):
             return bool(above.orelse) or isinstance(above.body[-1], _LEAVES)
         if isinstance(above, (ast.FunctionDef, ast.ClassDef)) and above in tree.body:
@@ -77,5 +97,12 @@ def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Cal
 
 
 def asks_for_gpu(test: ast.expr) -> bool:
-    """Whether a condition asks for a GPU, or for a tensor on one."""
-    return any(getattr(n, "attr", "") in _ASKED or constant(n) == "cuda" for n in walk(test))
+    """Whether a condition asks for a GPU, or for a tensor on one. `impl == "cuda"` asks for neither."""
+    return any(getattr(n, "attr", "") in _ASKED or _compares_device(n) for n in walk(test))
+
+
+def _compares_device(node: Node) -> bool:
+    """`x.device.type == "cuda"`, `"cuda" in str(device)`, `device.startswith("cuda")`"""
+    parts = list(walk(node)) if isinstance(node, (ast.Compare, ast.Call)) else []
+    named = any("dev" in (getattr(part, "attr", "") or getattr(part, "id", "")).lower() for part in parts)
+    return named and any(constant(part) == "cuda" for part in parts)

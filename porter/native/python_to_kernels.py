@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.facts import Native, NativeCode
+from porter.engine.native_code import Native, NativeCode
 from porter.files.paths import SIDE
 from porter.native import kernels
-from porter.native.extensions import EITHER
+from porter.native.builders import BUILDER
+from porter.native.extensions import EITHER, Extension
 from porter.native.kernels import Reached
 from porter.native.other_ways import goes_on
-from porter.native.unbuilt import unbuilt
+from porter.native.unbuilt import linked, unbuilt
 from porter.native.uses import OPS, uses
 from porter.python.evidence import call_name
 from porter.python.kept import Remember, anew
@@ -47,12 +49,26 @@ def gather(
     )
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
-    callers, spared, applied = _dying(reached, texts, parse)
+    callers, spared, applied, going = _dying(reached, texts, parse)
     either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
     left = unbuilt(root, files, sources, built, texts)
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
     plain = tuple(sorted(either))
-    return NativeCode(natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain)
+    return NativeCode(
+        natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
+        linked=linked(sources, built), asked=_asked_for(built, going),
+        taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
+    )  # fmt: skip
+
+
+def _asked_for(built: Sequence[Extension], going: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
+    """The functions that build extensions when the program runs, without all of which the files have another way."""
+    asking: dict[str, bool] = {}
+    for extension in built:
+        if extension.builder not in ("", BUILDER) and not extension.builder.endswith("Extension"):
+            word = extension.builder
+            asking[word] = asking.get(word, True) and going.get((extension.path, extension.module), False)
+    return tuple(sorted(word for word, every in asking.items() if every))
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:
@@ -71,12 +87,13 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
 
 def _dying(
     reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
-    """(source, the functions of Python that end in it), the sources without which all of them have another way, and the
-    classes of torch.autograd.Function that end in one."""
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...], dict[tuple[str, str], bool]]:
+    """(source, the functions of Python that end in it), the sources without which all of them have another way, the
+    classes of torch.autograd.Function that end in one, and by (file, extension) whether the file has another way."""
     lost: dict[str, dict[tuple[str, str], None]] = {}
     stops: set[str] = set()
     applied: set[str] = set()
+    going: dict[tuple[str, str], bool] = {}
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
@@ -89,10 +106,11 @@ def _dying(
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
         for module in {module for _, module, _ in used}:
             mine = [(node, name) for node, of, name in used if of == module]
-            if not goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path)):
+            going[path, module] = goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path))
+            if not going[path, module]:
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
-    return callers, tuple(sorted(lost.keys() - stops)), tuple(sorted(applied))
+    return callers, tuple(sorted(lost.keys() - stops)), tuple(sorted(applied)), going
 
 
 def _applied(tree: ast.Module, lines: Collection[int]) -> set[str]:
@@ -107,8 +125,12 @@ def _applied(tree: ast.Module, lines: Collection[int]) -> set[str]:
 
 
 def _elsewhere(texts: Mapping[str, bytes], path: str) -> Callable[[str], bool]:
+    """Whether another file says a name that it has not defined itself, as copies of a file do."""
+
     def says(name: str) -> bool:
-        return any(name.encode() in data for other, data in texts.items() if other != path)
+        word, own = rb"\b%s\b" % name.encode(), rb"(?m)^(?:def|class)[ \t]+%s\b" % name.encode()
+        naming = (data for other, data in texts.items() if other != path and name.encode() in data)
+        return any(re.search(word, data) and not re.search(own, data) for data in naming)
 
     return says
 

@@ -19,6 +19,7 @@ _BUILDS = lazy(
 _ANY = lazy(rb"(?i)glob|wildcard|aux_source_directory|%\.(?:cu|cpp|cc|o)\b|\*\.(?:cu|cpp|cc)\b")  # all that lie there
 _EXAMPLES = lazy(r"(?i)(?:^|/)(?:examples?|samples?|demos?)/")
 _LARGEST = 1_000_000
+KERNEL = b"__global__"
 
 
 def unbuilt(
@@ -46,6 +47,17 @@ def unbuilt(
         return ()
     others = {path: data for path in files if _BUILDS.search(path) and (data := beginning(root / path, _LARGEST))}
     return tuple(path for path in sorted(left) if not _named_by(path, texts.values()) and not _made_by(path, others))
+
+
+def linked(sources: Mapping[str, bytes], built: Sequence[Extension]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(source without kernels, the sources of kernels that one extension builds with it)"""
+    kernels = {path for path, data in sources.items() if KERNEL in data}
+    found: dict[str, set[str]] = {}
+    for extension in built if kernels else ():
+        together = _with_includes(extension.files(sources), sources)
+        for path in together - kernels:
+            found.setdefault(path, set()).update(together & kernels)
+    return tuple((path, tuple(sorted(beside))) for path, beside in sorted(found.items()) if beside)
 
 
 def _nearest(path: str, folders: Iterable[str]) -> str:

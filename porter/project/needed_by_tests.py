@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from porter.engine.facts import NativeCode, Needed, exports_of
+from porter.engine.native_code import NativeCode, Needed, exports_of
 from porter.files.paths import is_test
 from porter.native.endings import endings
 from porter.native.other_ways import asks_for_gpu, does_without

@@ -55,12 +55,24 @@ def branches(tree: ast.Module) -> dict[Span, str]:
             known |= {name: value for name, value in of_module.items() if name in names - set_in(scope).keys()}
         for node in asked:
             value = _value(node.test, known)
-            block = None if value is None else node.orelse if value else node.body
+            block = _contradicted(node, known) if value is None else node.orelse if value else node.body
             if block:
                 found[block[0].lineno, _span(block[-1])[1]] = ast.unparse(node.test)
         if scope is tree and found:
             of_module = _of_module(tree, inside, [*found])
     return found
+
+
+def _contradicted(choice: ast.If, known: dict[str, bool]) -> list[ast.stmt]:
+    """The body of `elif a` below `if a and b`, where b is always true."""
+    following = choice.orelse[0] if len(choice.orelse) == 1 else None
+    if not (
+        isinstance(following, ast.If) and isinstance(choice.test, ast.BoolOp) and isinstance(choice.test.op, ast.And)
+    ):
+        return []
+    open_ones = [value for value in choice.test.values if _value(value, known) is not True]
+    same = len(open_ones) == 1 and ast.unparse(open_ones[0]) == ast.unparse(following.test)
+    return following.body if same else []
 
 
 def _of_module(tree: ast.Module, inside: Iterable[ast.AST], never: list[Span]) -> dict[str, bool]:

@@ -7,8 +7,8 @@ that looks names up at run time, everything may be used; in one that others inst
 installed only for programs of its own project does not count as one that others install.
 
 Also marked are findings about methods that nothing names, about branches that are never taken, that no caller takes or that no
-setting leads to, about a file that nothing runs, advice about code for Apple's MLX, advice about the `__main__` part of a module
-that other files import, and what is said of the workers of loaders in data sets that no loader gets.
+setting leads to, about a file that nothing runs or that cannot be imported, advice about code for Apple's MLX, advice about the
+`__main__` part of a module that other files import, and what is said of the workers of loaders in data sets that no loader gets.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
 from porter.project.chosen_by_callers import chooser
+from porter.project.gone_packages import GonePackages
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.other_classes import OtherClasses
@@ -69,7 +70,10 @@ class _Finders(NamedTuple):
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
     """The results, in which findings about unused code are notes that name what is unused. `once`: whether one place of a file
     speaks for all places with this code and message."""
-    rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in results]
+    files = list(results)
+    gone = GonePackages(files)
+    files = [_as_notes(result, gone.of(result)) for result in files]
+    rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
     finders = _Finders(OffOptions(uses.saying), Untaken(uses.saying), UnusedParts(uses), OtherClasses(uses.saying))

@@ -17,6 +17,9 @@ _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI s
 # scripts that set up a machine of Google Colab, which has no NPU
 _OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")
 
+# scripts that build the wheels of a release for GPUs
+_OF_RELEASES = lazy(r"(?i)(?:^|/)(?:packaging|releases?|wheels?)/(?:[^/]+/)*[^/]+\.(?:sh|bash)$")
+
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:
     """The results, with such findings in their inventory. `may_stay`: whether findings of a code and message need no action."""
@@ -26,7 +29,7 @@ def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool
             return False
         if not RESTS.isdisjoint(dict(finding.values)) or may_stay(finding.code, finding.why):
             return True
-        if _OF_COLAB.search(finding.path):
+        if _OF_COLAB.search(finding.path) or _OF_RELEASES.search(finding.path):
             return True
         return finding.severity == "note" and _OF_SERVICES.search(finding.path) is not None
 

@@ -2,14 +2,16 @@
 
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
 the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
-attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the inventory. Findings that are
-edited or suppressed stay.
+attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the
+inventory. So does the note of a package whose provider another finding of the file is about. Findings that are edited or
+suppressed stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold
 from porter.finding import SEVERITIES, FileResult, Finding
@@ -24,16 +26,17 @@ _TESTED = "tested"  # what is said of a test that asks for a GPU, and is ported 
 _OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
 _OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
 CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
+_RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
 
 
-def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
-    """The results with one finding for each such rewrite."""
+def told_by_cause(results: Iterable[FileResult], linked: Mapping[str, tuple[str, ...]]) -> list[FileResult]:
+    """The results with one finding for each such rewrite. `linked`: by source, those of the kernels that are built with it."""
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
-    owners, named = _kernels_of(found), {*_packages_of(found)}
+    owners, named = _kernels_of(found, linked), {*_packages_of(found)}
     if not owners and not named:
         return files
     more: dict[Finding, list[Finding]] = {}
@@ -49,7 +52,7 @@ def told_by_cause(results: Iterable[FileResult]) -> list[FileResult]:
     return list(map(told, files))
 
 
-def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+def _kernels_of(found: Iterable[Finding], linked: Mapping[str, tuple[str, ...]]) -> dict[Finding, Finding]:
     """The findings that the replacement of a kernel answers, each with the finding of the kernel."""
     kernels = {f.path: f for f in found if f.code == _KERNEL}
     if not kernels:
@@ -66,7 +69,7 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     for f in found:
         owner: Finding | None
         if f.code == _KERNEL and f.why in _OF_HOST:  # `blur.cpp` and `blur.h` beside `blur_cuda.cu`
-            owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda"))
+            owner = beside.get(f.path.rpartition(".")[0].removesuffix("_cuda")) or _nearest(f, kernels, linked)
         elif f.code == _CALL:
             owner = kernels.get(dict(f.values).get("path", ""))
         elif f.why == _TESTED:
@@ -80,12 +83,27 @@ def _kernels_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     return owners
 
 
+def _nearest(finding: Finding, kernels: Mapping[str, Finding], linked: Mapping[str, tuple[str, ...]]) -> Finding | None:
+    """Of the kernels that are built with a source, the finding of the one with the most letters in common with its path."""
+    built = [path for path in linked.get(finding.path, ()) if path in kernels and kernels[path].why not in _OF_HOST]
+    return kernels[max(built, key=lambda path: _common(path, finding.path))] if built else None
+
+
+def _common(path: str, other: str) -> int:
+    """With how many equal letters two paths begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other)))
+
+
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
-    """The findings about calls of a package of attention, each with the finding of the package in the same file."""
+    """The findings about calls of a package of attention, each with the finding of the package in the same file; and the notes
+    of onnxruntime, each with the finding about the choice of its provider."""
     packages = {(f.path, dict(f.values).get("name", "")): f for f in found if f.code == _PACKAGE}
     calls = (f for f in found if f.code == _ATTENTION)
     pairs = ((f, packages.get((f.path, name))) for f in calls for name in _PACKAGES.get(f.why, ()))
-    return {f: owner for f, owner in pairs if owner is not None and _speaks_for(owner, f)}
+    owned = {f: owner for f, owner in pairs if owner is not None and _speaks_for(owner, f)}
+    providers = (f for f in found if f.why == _PROVIDER)
+    runtimes = ((packages.get((f.path, _RUNTIME)), f) for f in providers)
+    return owned | {f: owner for f, owner in runtimes if f is not None and f.severity == "note"}
 
 
 def _speaks_for(owner: Finding, finding: Finding) -> bool:

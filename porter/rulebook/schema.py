@@ -250,7 +250,7 @@ KINDS: Kinds = {
 KINDS |= kinds(_dotted, _string, _index, languages, _list_of)
 KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight | _known)
 KINDS |= cause(_code, _string, languages, _list_of)
-KINDS |= kernel(_string, _message, _or_list)
+KINDS |= kernel(_string, _message, _or_list, _boolean)
 
 
 def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:

@@ -141,10 +141,10 @@ def setting(
     return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **weight})}
 
 
-def kernel(text: Check, message: Check, or_list: Callable[[Check], Check]) -> Kinds:
+def kernel(text: Check, message: Check, or_list: Callable[[Check], Check], switch: Check) -> Kinds:
     """What stands in the place of a CUDA kernel that goes by a well-known name."""
     keys = {"name": text, "match": pattern, "replacement": or_list(text), "message": message, "evidence": text}
-    return {"kernel": (("name", "match", "message", "evidence"), keys)}
+    return {"kernel": (("name", "match", "message", "evidence"), {**keys, "composed": switch})}
 
 
 def _replace(value: object) -> str | None:

@@ -151,6 +151,12 @@ class Kernel(NamedTuple):
     match: str  # a regular expression, looked for in its names in lower case
     replacement: tuple[str, ...]
     why: str
+    composed: bool = False  # a few operators of torch are what takes its place
+
+    @property
+    def has_operator(self) -> bool:
+        """Whether NPUs have an operator for it, which is faster than what stands beside the kernel in plain torch."""
+        return not self.composed and any(name.startswith(("torch_npu.", "mx_driving")) for name in self.replacement)
 
 
 Wheels: TypeAlias = tuple[tuple[str, str], ...]  # (a Python, the first version with wheels for it), the oldest first

@@ -200,7 +200,8 @@ class _Joined:
                     raise RuleError(f"{where}: {code} already has a message called {s['name']!r}")
                 messages[s["name"]] = {k: messages["known"][k].replace("{cure}", s["message"][k]) for k in LANGUAGES}
                 rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
-        self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
+        replacement = tuple(_listed(s.get("replacement", [])))
+        self.tables["kernels"].append((s["match"], replacement, s["name"], s.get("composed", False)))
 
     def _road(self, where: str, s: Stanza) -> None:
         for name in s["import"]:

@@ -12,6 +12,7 @@ from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
 from porter.text.asked import Asked
 from porter.text.document import Document
+from porter.text.nobodys import nobodys
 from porter.versions import allows, at_least, canonical, parse, reaches, release, sure
 
 
@@ -48,6 +49,8 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
             shown = (*values, *more, *(named(users=users) if "." in imported else ()))
             severity = None if row.why or other else row.severity
             edits = () if held or is_far or row.status != "native" else _edits(want, together, first)
+            if not edits and nobodys(document, want.name, row):
+                return None
             return Hit((want.start, want.end), why, code="PRT843", values=shown, severity=severity, edits=edits)
     return None
 

@@ -11,10 +11,11 @@ from typing import Any
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.regex import lazy
-from porter.rulebook.table import Package, any_of, goes_with
+from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
+from porter.text.nobodys import nobodys
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -256,22 +257,6 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
         values = named(name=want.name, new=", ".join(row.replacement), **more)
         why, severity = ("came", "wrong") if came else ("default", None)
         yield Hit((want.start, want.end), why, code="PRT843", values=values, severity=severity)
-
-
-def nobodys(document: Document, name: str, row: Package) -> bool:
-    """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
-    project imports it, or none that this list is for needs a device for it."""
-    if goes_with(row, document.session.target.torch):
-        return True
-    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
-        return False
-    lists = document.session.facts.lists
-    rows = document.session.rules.tables.packages
-    return all(
-        imported in lists.unimported or (imported, document.path) in lists.unneeded
-        for imported, other in rows.items()
-        if other.names == row.names
-    )
 
 
 @lru_cache(maxsize=4)

@@ -20,3 +20,19 @@ def test_an_example_that_runs_by_itself_is_listed(tmp_path: Path, monkeypatch: p
     told = {f["path"]: f["code"] for f in found["findings"]}
     assert told == {"csrc/example/used.cu": "PRT850", "main.cu": "PRT850"}
     assert "csrc/example/fill.cu" in json.dumps(found["left_alone"])
+
+
+SERVER = "#include <NvInfer.h>\n" + PROGRAM
+
+
+def test_a_program_for_inference_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    porter = Porter(monkeypatch, tmp_path)
+    files = {
+        "deploy/TensorRT/plugin.cu": "#include <NvInfer.h>\n" + LIBRARY,
+        "serve.cu": SERVER,
+        "ops/plugin.cu": LIBRARY,
+    }
+    write(tmp_path, {"porter.toml": "", **files})
+    found = json.loads(porter("analyze", ".", "--format", "json").text)
+    assert {f["path"] for f in found["findings"]} == {"ops/plugin.cu"}
+    assert "deploy/TensorRT/plugin.cu" in json.dumps(found["left_alone"])

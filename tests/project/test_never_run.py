@@ -23,6 +23,7 @@ NEVER = {
     "a name": f"    parallel = False\n    if parallel:\n        {WRAP}",
     "a constant": f"    if False:\n        {WRAP}",
     "not": f"    whole = True\n    if not whole and flag:\n        {WRAP}",
+    "the same again": f"    whole = True\n    if flag and whole:\n        pass\n    elif flag:\n        {WRAP}",
     "else": f"    whole = True\n    if whole or flag:\n        pass\n    else:\n        {WRAP}",
 }
 OLD = "version.parse(torch.__version__) < version.parse('1.6')"
@@ -34,6 +35,7 @@ TAKEN = {
     "a torch that may be": f"    if {OLD.replace('1.6', '2.1')}:\n        {WRAP}",
     "another package": f"    if {OLD.replace('torch.__version__', 'apex.__version__')}:\n        {WRAP}",
     "a newer torch": f"    if {OLD.replace('<', '>=')}:\n        {WRAP}",
+    "another again": f"    whole = True\n    if flag and whole:\n        pass\n    elif model:\n        {WRAP}",
     "asked": f"    if flag:\n        {WRAP}",
     "set again": f"    parallel = False\n    if flag:\n        parallel = True\n    if parallel:\n        {WRAP}",
     "the other branch": f"    parallel = False\n    if not parallel:\n        {WRAP}",

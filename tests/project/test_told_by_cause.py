@@ -99,6 +99,25 @@ def test_a_kernel_speaks_for_the_cpp_beside_it(found) -> None:
     assert "also in ops/scale.cpp, ops/scale.h" in kernel["message"]
 
 
+SETUP = """from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(name="scale", ext_modules=[CUDAExtension("scale_ext", ["ops/api.cpp", "ops/scale.cu"])])
+"""
+
+
+def test_a_kernel_speaks_for_all_that_is_built_with_it(found) -> None:
+    starts = '#include <c10/cuda/CUDAGuard.h>\n#include "more.h"\nvoid go(float* x) { cudaLaunchKernel(x); }\n'
+    more = "#include <cuda_runtime.h>\nstruct More { void stop() { cudaDeviceSynchronize(); } };\n"
+    rows = found({
+        "setup.py": SETUP, "ops/scale.cu": KERNEL, "ops/api.cpp": starts, "ops/more.h": more, "ops/alone.cpp": starts,
+    })  # fmt: skip
+    kernel, *others = [f for f in rows if f["code"] == "PRT850" and f["path"] != "ops/alone.cpp"]
+    assert (kernel["path"], others) == ("ops/scale.cu", [])
+    assert "ops/api.cpp" in kernel["message"]
+    assert set(kernel["values"]["places"].split(", ")) >= {"ops/more.h:1"}
+
+
 def test_a_kernel_of_a_library_is_told_where_it_is_called(found) -> None:
     told = found({"ops/scale.py": OPS, "train.py": USER})
     assert [f["line"] for f in told if f["code"] == "PRT402"] == [4]
@@ -195,3 +214,25 @@ def test_a_kernel_that_only_idle_files_call_is_set_aside(found) -> None:
     assert not [f for f in found(left) if f["path"].startswith("ops/") and f["code"] == "PRT850"]
     used = {**files, "train.py": f"from ops.scale import Scale, other\n\nprint(Scale.apply, other)\n{main}"}
     assert [f for f in found(used) if f["code"] == "PRT850"]
+
+
+RUNTIME = """import onnxruntime
+import torch
+
+
+def session(path, device=torch.device("cuda")):
+    {asked}
+    return onnxruntime.InferenceSession(path, providers=providers)
+
+
+print(session("a.onnx"), torch.ones(2).cuda())
+"""
+CHOSEN = 'providers = ["CUDAExecutionProvider"] if device == torch.device("cuda") else ["CPUExecutionProvider"]'
+
+
+@pytest.mark.parametrize("asked", [CHOSEN, 'providers = ["CUDAExecutionProvider"]'])
+def test_the_choice_of_a_provider_speaks_for_its_package(found, asked: str) -> None:
+    told = found({"run.py": RUNTIME.format(asked=asked)})
+    chosen = [f for f in told if f["why"] == "for-a-provider"]
+    assert bool(chosen) is (asked == CHOSEN)
+    assert [f["code"] for f in told if f["values"].get("name") == "onnxruntime"] == ([] if chosen else ["PRT401"])

@@ -549,6 +549,18 @@ def test_scripts_for_google_colab(tmp_path: Path, monkeypatch, path: str, stays:
     assert (("PRT843", path) in [place for place, _ in alone]) is stays
 
 
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [("dev/packaging/build_wheel.sh", True), ("packaging/pkg_helpers.bash", True), ("scripts/wheel.sh", False)],
+)
+def test_scripts_that_build_wheels_for_gpus(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
+    """A release for GPUs is built on machines with GPUs."""
+    write(tmp_path, {"porter.toml": "", "train.py": TRAIN, path: "export CUDA_HOME=/usr/local/cuda\npython train.py\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT803", path) in told) is not stays
+    assert (("PRT803", path) in [place for place, _ in alone]) is stays
+
+
 MANY = "\n        rank," * 99
 
 

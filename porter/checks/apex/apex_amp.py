@@ -6,9 +6,9 @@ import ast
 
 from porter.checks.apex.scaler import native_amp
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import constant
-from porter.python.index import ancestors
+from porter.python.index import ancestors, parents, walk
 
 KINDS = {
     "initialize": "initialize",
@@ -44,8 +44,25 @@ class ApexAmp(Rule):
         more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
         if ported and more and function == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
+        if severity and not more and _is_asked_for(file.link(original)):
+            return Hit(original, "asked", values=values, severity=severity)
         why = _without_loss(original, file) if function == "initialize" else ""
         return Hit(original, why or KINDS[function], values=values, severity=severity, more=more, loads=bool(more))
+
+
+def _is_asked_for(link: Link | None) -> bool:
+    """Whether a place runs only where a condition that names apex says so, as `self.use_apex` of a Trainer does."""
+    child = link[0] if link is not None else None
+    for above in parents(link):
+        if above.__class__ in (ast.If, ast.IfExp) and (above.body is child or child in _body(above)):
+            if any("apex" in (getattr(n, "attr", "") or getattr(n, "id", "")).lower() for n in walk(above.test)):
+                return above.test.__class__ is not ast.UnaryOp
+        child = above
+    return False
+
+
+def _body(choice: Node) -> list[Node]:
+    return choice.body if isinstance(choice, ast.If) else [choice.body]
 
 
 def _without_loss(original: cst.Attribute | cst.Name, file: RuleFile) -> str:

@@ -70,7 +70,8 @@ class DeviceLiteral(Rule):
         if kernel and is_name_of_kernels(literal.link):
             return None
         if kernel:
-            return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
+            why = "taken" if file.path in file.facts.native.taken else "kernel"
+            return Hit(original, why, values=(*values, ("kernel", kernel)), code=code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):
             shared = (("package", package), (TOGETHER, package))
             return Hit(original, "of-a-base", values=(*values, *shared), code=code)

@@ -34,7 +34,8 @@ class IsCuda(Rule):
             return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
         link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
-            return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
+            why = "taken" if file.path in file.facts.native.taken else "kernel"
+            return Hit(original, why, values=(("kernel", kernel), (TOGETHER, kernel)))
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")

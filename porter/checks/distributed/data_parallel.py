@@ -35,6 +35,8 @@ class DataParallel(Rule):
             return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
         if file.name(original.func) in PARTS and file.scene.link(original) != _first_call(file):
             return None  # the first of them speaks for the others
+        if file.tested and b"cuda" not in file.source.words:
+            return Hit(original.func, "wrapped", values=(("name", file.name(original.func) or ""),), severity="note")
         severity = "note" if file.tested else None  # it stops no training
         return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),), severity=severity)
 

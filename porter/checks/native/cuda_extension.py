@@ -5,6 +5,7 @@ from __future__ import annotations
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import load_guarded
+from porter.python.index import FUNCTIONS, parents
 
 BUILDS = "torch.utils.cpp_extension"
 LIBRARIES = frozenset({"torch.ops.load_library", "torch.classes.load_library"})
@@ -24,7 +25,17 @@ class CudaExtension(Rule):
             return Hit(original.func, "library", values=values, severity=severity)
         if name.endswith(".CUDAExtension"):
             return Hit(original.func, "built", values=values)
+        if self._is_asked_for(original, values[0][1], file):
+            return Hit(original.func, "taken", values=values)
         return Hit(original.func, "host" if self._host(original, values[0][1], file) else "compiled", values=values)
+
+    @staticmethod
+    def _is_asked_for(call: cst.Call, name: str, file: RuleFile) -> bool:
+        """Whether all that has an extension built by this call, or by the function around it, has another way."""
+        asked = file.facts.native.asked
+        link = file.scene.link(call) if asked else None
+        above = next((up for up in parents(link) if up.__class__ in FUNCTIONS[:2]), None) if link is not None else None
+        return getattr(above, "name", name) in asked or name in asked
 
     @staticmethod
     def _host(call: cst.Call, name: str, file: RuleFile) -> bool:

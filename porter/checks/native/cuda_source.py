@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from porter.checks.native.needless_sources import needless
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats.native import HEADERS, Native
 
 _SHOWN = 4
-_BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?)/")
 _CALLS = lazy(
     rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\bat::cuda::|CUDAStream|CUDAGuard"
 )
-_STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
 
 
 class CudaSource(TextRule):
@@ -61,11 +60,10 @@ class CudaSource(TextRule):
         texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
-        if not (texts["callers"] or native.exports) and _BESIDE.search(document.path) and _STARTS.search(document.text):
-            why = "program"
-        elif document.path in facts.native.unbuilt:
-            why = "unbuilt"
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
+        if nothing := needless(document, native, rows):
+            yield Hit((start, start + 1), nothing, values=named(names=texts["names"]))
+            return
         severity = "slow" if document.path in facts.native.spared else ""
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})

@@ -17,7 +17,7 @@ from porter.checks.native.package_uses import (
     untold,
 )
 from porter.engine.nodes import bound, imported
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, goes_with, package_row
@@ -54,7 +54,7 @@ class GpuPackage(Rule):
             (name, row)
             for name, row in filter(None, rows)
             if row.why and row.code == self.code and not goes_with(row, file.target.torch)
-            if not file.facts.own.has_package(name.partition(".")[0], file.path)
+            if not _is_own(name.partition(".")[0], file)
         ]
         for name, row in dict(matches).items():
             if is_told_elsewhere(file, name, self.packages):
@@ -77,9 +77,21 @@ class GpuPackage(Rule):
                 if row.anywhere and needs_none(file, name, self.packages):
                     yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
+                if (
+                    row.severity == "note"
+                ):  # several names of one stanza are one answer, as those of several versions are
+                    values = (*values, (TOGETHER, row.why))
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
+
+
+def _is_own(package: str, file: RuleFile) -> bool:
+    """Whether the project provides a package, in this file's folders or as one that its own setup.py installs: then what is
+    in it is told there."""
+    own = file.facts.own
+    made = (folder for folder in own.packages if folder.rpartition("/")[2] == package)
+    return own.has_package(package, file.path) or any(folder in file.facts.roads.installed for folder in made)
 
 
 def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, role: str, file: RuleFile) -> Hit | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from porter.engine.rule import Hit, TextRule
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.spans import Span, outermost
 from porter.text.document import Document
 from porter.text.shells.images import is_cuda_image
@@ -18,6 +19,9 @@ _DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
 _ENGINES = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman"})
 _CALLS = frozenset({"--entrypoint", "--name"})  # options whose value may be called like a program, and starts none here
 _SERVER = lazy(r"[\"']?nvcr\.io[/#]nvidia/tritonserver:(?![\w.-]*-sdk[\"']?$)[\w.-]*[\"']?$")
+_OTHERS = lazy(  # `lab/caffe:latest`
+    rf"(?i)^[\"']?(?=[^/:]+[/:])(?:[\w.:-]+/)*[\w.-]*?(?<![a-z])(?:{any_of('framework-of-an-image')})(?![a-z])[\w.-]*(?::[\w.-]+)?[\"']?$"
+)
 _HELD = lazy(r"--runtime[= ](?P<runtime>nvidia)\b|(?<![\w-])--gpus[= ]all(?![\w.-])")
 _ALL = "--runtime=ascend -e ASCEND_VISIBLE_DEVICES=0-7"
 
@@ -63,7 +67,7 @@ class GpuContainers(TextRule):
             if (container or name == "srun") and (server := _triton(words, container is not None)):
                 yield server
             elif container:
-                yield from _given(container)
+                yield from _of_others(container) or _given(container)
             elif name in ("singularity", "apptainer"):
                 for word in words:
                     if word.value in ("--nv", "--nvccli"):
@@ -117,6 +121,15 @@ def _triton(words: tuple[Word, ...], is_container: bool) -> Hit | None:
         if is_image and _SERVER.match(value):
             return Hit((word.start, word.end), "triton", values=(("image", value.strip("\"'")),))
     return None
+
+
+def _of_others(container: Container) -> list[Hit]:
+    """What is said where the image holds a framework beside torch, which no NPU runs."""
+    named = (word for word in container.words if _OTHERS.search(word.text) and not word.text.startswith("-"))
+    image = next(named, None) if container.is_given_gpus() else None
+    if image is None:
+        return []
+    return [Hit((image.start, image.end), "others", values=(("image", image.text.strip("\"'")),))]
 
 
 def _held(script: Script) -> Iterator[Hit]:

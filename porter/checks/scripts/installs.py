@@ -15,6 +15,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, installable, packages
 from porter.text.document import Document
+from porter.text.nobodys import nobodys
 from porter.text.shells import old_images
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
@@ -203,7 +204,7 @@ def _versions(document: Document, words: tuple[Word, ...], kind: str) -> Iterato
 
 
 def _package(document: Document, word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
-    if (row := rows.get(name)) is not None and packages.nobodys(document, name, row):
+    if (row := rows.get(name)) is not None and nobodys(document, name, row):
         return
     if row is not None:
         values = (("name", name),)

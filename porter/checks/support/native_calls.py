@@ -45,8 +45,10 @@ class NativeCalls(IndexRule):
             kernel = file.rules.tables.kernel_of_call(module, name, native.kernels)
             called = f"{module}.{name}"
             values = (*named(name=called, kernels=native.kernels, path=native.path), (TOGETHER, called))
-            severity = "slow" if native.path in facts.spared else None  # another way is taken, in more kernels
-            yield Hit(link, kernel.why if kernel else "default", values=values, severity=severity)
+            why, severity = kernel.why if kernel else "default", None
+            if native.path in facts.spared:  # another way is taken, in more kernels
+                why, severity = (why, "slow") if kernel and kernel.has_operator else ("taken", None)
+            yield Hit(link, why, values=values, severity=severity)
 
 
 def _method(link: Link) -> tuple[ast.ClassDef, str] | None:

@@ -6,11 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
 
 MARK, READS = "#", "settings"
 __all__ = ["MARK", "READS", "read", "same"]
+# without one of these, a file says nothing of a device, nor of what runs on one
+_CONCERNS = lazy(
+    r"(?i)cuda|gpu|nccl|nvidia|apex|amp\b|flash|fp16|bf16|float16|[48]bit|xformers|triton|vllm|device|accelerat"
+)
 _DEEPEST = 500  # levels; libyaml goes over all that are open for every word
 
 
@@ -31,6 +36,8 @@ def values(text: str) -> Settings:
         key = "malformed"
         if "{{" in text or "{%" in text:
             key, problem = "text", f"{problem} (a template)"
+        elif not _CONCERNS.search(text):
+            key = "unconcerned"
         raise Unreadable(key, f"YAML: {problem}", mark.line + 1 if mark else 1) from None
     return builder.settings
 

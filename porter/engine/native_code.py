@@ -1,0 +1,54 @@
+"""What rules ask about the C++ and CUDA code of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Native(NamedTuple):
+    """A function of C++ that Python calls, and the CUDA kernels that it ends in."""
+
+    module: str  # the last word of the extension's name, or "torch.ops.ns"
+    name: str
+    kernels: str  # names of the first kernels
+    path: str  # the file of the first kernel
+
+
+class Needed(NamedTuple):
+    """A function that a test with a GPU calls, and the kernel or the package that it ends in."""
+
+    test: str
+    called: str
+    end: str
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """The C++ and CUDA code of the project, as far as Python calls it."""
+
+    functions: tuple[Native, ...] = ()  # functions that the extensions export to Python and that end in kernels
+    callers: tuple[tuple[str, str], ...] = ()  # (CUDA source, the functions of Python that end in it)
+    modules: tuple[str, ...] = ()  # the last words of the names of extensions that are built from CUDA sources
+    spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
+    needed: tuple[Needed, ...] = ()
+    unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
+    applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels
+    plain: tuple[str, ...] = ()  # modules that can be imported without CUDA: built of C++ alone there
+    linked: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (source, those of kernels that are built with it)
+    # Python files that have another way than all extensions that they use; functions that build such extensions at run time
+    taken: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+
+    @cached_property
+    def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name
+        return exports_of(self.functions)
+
+
+def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
+    exports: dict[str, dict[str, Native]] = {}
+    for native in natives:
+        exports.setdefault(native.module, {})[native.name] = native
+    return exports

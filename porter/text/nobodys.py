@@ -1,0 +1,22 @@
+"""Requirements of packages for GPUs that nothing in the project needs on a device."""
+
+from __future__ import annotations
+
+from porter.rulebook.table import Package, goes_with
+from porter.text.document import Document
+
+
+def nobodys(document: Document, name: str, row: Package) -> bool:
+    """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
+    project imports it, or none that this list is for needs a device for it."""
+    if goes_with(row, document.session.target.torch):
+        return True
+    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
+        return False
+    lists = document.session.facts.lists
+    rows = document.session.rules.tables.packages
+    return all(
+        imported in lists.unimported or (imported, document.path) in lists.unneeded
+        for imported, other in rows.items()
+        if other.names == row.names
+    )
