@@ -64,9 +64,12 @@ class DeviceLiteral(Rule):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
-        for stays, name, ask in STAYING if literal.role == "compared" or _is_compared_device(literal.link) else ():
+        for reason, name, ask in STAYING if literal.role == "compared" or _is_compared_device(literal.link) else ():
             if answer := ask(file, literal.link):
-                return Hit(original, stays, values=(*values, (name, answer)), code=CODES["compared"])
+                return Hit(original, reason, values=(*values, (name, answer)), code=CODES["compared"])
+        is_compared = literal.role == "compared" or _is_compared_device(literal.link)
+        if stays := file.meaning.decides(original) if is_compared else None:
+            return Hit(original, stays[0], values=(*values, ("what", stays[1])), code=CODES["compared"])
         if kernel and is_name_of_kernels(literal.link):
             return None
         if kernel:
