@@ -116,6 +116,9 @@ class Portable(Rename):
             return node.with_changes(parts=[cst.FormattedStringExpression(cst.Name(TYPE)), *rest, *node.parts[1:]])
         return None
 
+    def case(self, file: RuleFile) -> str | None:
+        return TYPE if not file.meaning.is_scripted() and file.imported.head() is not None else None
+
     def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         plain = isinstance(node, cst.SimpleString) and node.raw_value == "nccl"
         if not plain or not self.reaches(file):

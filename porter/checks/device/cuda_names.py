@@ -77,6 +77,8 @@ class CudaNames(Rule):
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability == "version":  # whose comparison a port alone would reach
             return Hit(original, "version", values=(("name", name),), code=move.code)
+        if capability == "capability" and not file.style.one_world:  # which stays, and is asked of CUDA
+            return Hit(original, capability, values=values, code=move.code)
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)
         node = spelled(original, updated, name, new, file.target.namespace)
