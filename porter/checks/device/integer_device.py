@@ -30,7 +30,8 @@ class IntegerDevice(Rule):
         kind = file.meaning.int_kind(value) or ("likely" if _OF_LIST.fullmatch(file.text(value)) else "")
         if not kind:
             return None
-        text = self._spelled(file.text(value), updated.args[index].value, file)
+        is_one, given = file.style.one_world, updated.args[index].value
+        text = self._spelled(file.text(value), given, file) if is_one else file.style.indexed(given, file)
         values = (("old", file.text(value)), ("new", text or ""))
         if text is None:
             return Hit(original, "by-hand", values=values)
