@@ -43,8 +43,9 @@ class Installs(TextRule):
         found: list[Hit] = []
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
-                kind = _kind(command, index) if alone else "pip"
-                hits = list(_hits(document, command.words[index:], kind))
+                kind = _kind(command, index)
+                hits = list(_hits(document, command.words[index:], kind if alone or kind == "conda" else "pip"))
+                hits = hits if alone else [hit for hit in hits if hit.why != "conda"]  # said where torch-npu is missing
                 alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
                 found += hits
         yield from _waiting(document, list(_together(found)))
