@@ -12,17 +12,20 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from porter.python.evidence import target_name
 from porter.python.trees import parse
 from porter.regex import lazy
 
 # what a program says that has to do with devices itself; what is come to in other files says it more plainly
 _OWN = lazy(rb"(?i)cuda|npu\b|device|\.to\(|\baccelerat|\btrainer\b|lightning|deepspeed|horovod|\bray\b")
+# neither the device of another tensor nor a type says CUDA
 _ON_DEVICE = lazy(
-    rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b|\bdevice\b|\.to\(|\bAccelerator\(|\bTrainer\("
+    rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b|\btorch\.device\(|\bAccelerator\(|\bTrainer\("
+    rb"|\bdevice[ \t]*=(?![ \t]*(?:[\w.]+\.device|None)\b)|\.to\((?![ \t]*(?:[\w.]+\.device|torch\.\w+|[\w.]*dtype)\b)"
 )
 _LOOKED_UP = lazy(
-    rb"\bgetattr\([^,()]*,[ \t]*(?![ \t\"'])|\b(?:globals|locals|vars|eval|exec|__import__|import_module|instantiate)\(|__dict__|(?i:registr|entry_?point)"
-    rb"|\bpickle\b|\btorch\.load\(|load_from_checkpoint|from_pretrained|\bsubprocess\b|os\.system\("
+    rb"\bgetattr\([^,()]*,[ \t]*(?![ \t\"'])|\b(?:globals|locals|vars|eval|exec|__import__|import_module|instantiate)\("
+    rb"|__dict__|(?i:registr|entry_?point)|\btorch\.load\((?![^\n]*[\"']cpu)|load_from_checkpoint|from_pretrained"
 )
 _WORD, _RENAMED = lazy(rb"[A-Za-z_]\w*"), lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _COMMENT = lazy(rb"(?m)(?:^[ \t]*#.*|[ \t]#[^\n\"']*)$")
@@ -95,7 +98,7 @@ def _parts(tree: ast.Module, text: bytes) -> _Parts:
         if isinstance(node, _DEFINITIONS) and all(map(_is_benign, node.decorator_list)):
             defined.append((node.name.encode(), part))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            defined += [(target.id.encode(), part) for target in node.targets if isinstance(target, ast.Name)]
+            defined += [(target_name(target).encode(), part) for target in node.targets]  # `_C.BACKEND = "nccl"`, too
         else:
             loose.append(part)
     return _Parts(b"\n".join(loose), tuple(defined))

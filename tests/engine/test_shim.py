@@ -559,6 +559,11 @@ def batches(path):
     "lib/parallel.py": """import torch
 
 BACKEND = "nccl"
+torch.chosen_backend = "nccl"
+
+
+def parse_mask(x):
+    return torch.ones(2, device=x.device).to(torch.int64)
 
 
 def is_first():
@@ -578,6 +583,7 @@ def spread(x):
         ("from lib.data import parse as batches\n", True),  # the name is that of one that moves tensors
         ("from lib.data import batches as parse, SIZE\n", True),
         ("from lib.data import *\n", False),
+        ("from lib.data import parse, SIZE\nfrom lib.parallel import parse_mask\nprint(parse_mask)\n", False),
         ("import torch\nfrom lib.data import SIZE, parse\ntorch.set_num_threads(1)\n", False),
         ("from lib.data import SIZE, parse, batches\nprint(batches)\n", True),
         ("from lib import data\nname = 'SIZE'\nprint(getattr(data, name))\nparse = len\n", True),
