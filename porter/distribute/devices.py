@@ -15,6 +15,8 @@ from porter.regex import lazy
 from porter.target import Target
 
 _NUMBER = lazy(r"(?i)gpu|rank|dev(?:ice)?_?ids?|cuda_?id|npu")
+# what `to()` takes for a device; other names may hold a type or a tensor
+_INDEX = lazy(r"(?i)(?:.*\.)?(?:gpu|(?:local_?)?rank|(?:gpu|dev|device)_?id|(?:gpu|device)_?ids\[\w+\]|gpus\[\w+\])")
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 
 
@@ -49,7 +51,13 @@ def _of_call(call: ast.Call, func: ast.Attribute, place: Place, target: Target) 
         for keyword in call.keywords:
             if keyword.arg == "device" and _is_number(keyword.value):
                 yield replaced(source, keyword.value, f"{HELPER}.local_rank()")
-    elif func.attr == "device" and given and constant(given[0]) == target.device:  # torch.device("npu", 0)
+    elif func.attr in ("to", "to_empty") or getattr(func.value, "id", "") == "torch":
+        places = [
+            *(given if func.attr in ("to", "device") else []),
+            *(k.value for k in call.keywords if k.arg == "device"),
+        ]
+        yield from (replaced(source, node, f'"{target.device}"') for node in places if _is_index(node))
+    if func.attr == "device" and given and constant(given[0]) == target.device:  # torch.device("npu", 0)
         yield Change(source.span(given[0])[1], end, b"")
 
 
@@ -66,6 +74,13 @@ def _is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and bool(_NUMBER.search(ast.unparse(node)))
+
+
+def _is_index(node: ast.expr) -> bool:
+    """`0`, `gpu`, `args.local_rank`, `gpu_ids[0]`"""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is int
+    return _INDEX.fullmatch(ast.unparse(node)) is not None
 
 
 def hides_devices(node: ast.AST) -> bool:

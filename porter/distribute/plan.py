@@ -184,7 +184,8 @@ class _Maker:
                 place = Place(file, link)
                 if not any(up[0] in covered for up in ancestors(link)):
                     edits = list(devices.numbers(place, self.target))
-                    covered.update([node] if edits else [])
+                    given = [*node.args, *node.keywords] if isinstance(node, ast.Call) else [node]
+                    covered.update(given if edits else [])  # what a call is called on may be such a call, too
                     self.changes[file.path].extend(edits)
                 if isinstance(node, ast.Call):
                     self.changes[file.path].extend(once.edits(place))

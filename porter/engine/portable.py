@@ -116,6 +116,14 @@ class Portable(Rename):
             return node.with_changes(parts=[cst.FormattedStringExpression(cst.Name(TYPE)), *rest, *node.parts[1:]])
         return None
 
+    def case(self, file: RuleFile) -> str | None:
+        return TYPE if not file.meaning.is_scripted() and file.imported.head() is not None else None
+
+    def indexed(self, index: cst.BaseExpression, file: RuleFile) -> str | None:
+        text = cst.Module([]).code_for_node(index)
+        is_plain = not set(text) & {"\n", "#"} and self.reaches(file)
+        return f"{file.imported.head()}.device({TYPE}, {text})" if is_plain else None
+
     def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         plain = isinstance(node, cst.SimpleString) and node.raw_value == "nccl"
         if not plain or not self.reaches(file):

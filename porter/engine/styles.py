@@ -47,6 +47,14 @@ class Rename:
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
         return None  # an implicitly concatenated string
 
+    def case(self, file: RuleFile) -> str | None:
+        """The name that the subject of a `match` is compared with in a `case`, whose pattern can only hold a text."""
+        return None
+
+    def indexed(self, index: cst.BaseExpression, file: RuleFile) -> str | None:
+        """A device by an index, in a style in which its type has no text."""
+        return None
+
     def device_type(self, file: RuleFile) -> cst.BaseExpression | None:
         """The type of device, for a call that would use CUDA without that argument."""
         return self.device(cst.SimpleString('"cuda"'), file)

@@ -43,6 +43,12 @@ class LoadedNames:
             for load in self._loads
         )
 
+    def by(self, path: str) -> set[str]:
+        """The files that one file may load by names whose beginning is known."""
+        loads = [load for load in self._loads if load.file == path and load.prefix]
+        dotted = {file: "." + file.removesuffix(".py").replace("/", ".") for file in self._sources} if loads else {}
+        return {f for f, name in dotted.items() for load in loads if load.prefix in name and name.endswith(load.suffix)}
+
     @cached_property
     def _loads(self) -> list[_Load]:
         texts = ((path, self._text(path)) for path in self._sources)

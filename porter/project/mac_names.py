@@ -14,7 +14,7 @@ from porter.rulebook.table import any_of
 
 _ELSEWHERE = "current_device|nvtx|set_device"  # which the style does not ask of a module
 _USED = lazy(
-    rb"(?m)^[^#\n]*?(?:\bfrom[ \t]+torch\.cuda[ \t]+import\b|(?<!backends\.)\b(?:cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z])"
+    rb"(?m)^[^#\n]*?(?:\bfrom[ \t]+torch\.cuda[ \t]+import\b|(?<!backends\.)\b(?:cuda|accelerator_module)\.(?!(?:%s)\b)[A-Za-z_])"
     % f"{any_of('of-macs')}|{_ELSEWHERE}".encode()
 )
 _WIDE = lazy(

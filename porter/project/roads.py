@@ -57,6 +57,8 @@ _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m m
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
+_INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
+_COMMAND = lazy(rb"[\w.-]+[\"']?[ \t]*=[ \t]*[\"']?([A-Za-z_][\w.]*):[A-Za-z_]\w*[ \t]*(?:[\"'\r\n#]|$)")
 _NAMESAKES = 3  # files that one name may mean, at most
 _FOLLOWED = 500  # files that are followed where nothing marks a project, at most
 
@@ -222,6 +224,14 @@ class Survey:
         """The Python files that scripts name."""
         scripts = (path for path in self.files if path.endswith((".sh", ".bash", ".slurm", ".sbatch")))
         return set().union(*(self._mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
+
+    def named_as_commands(self) -> set[str]:
+        """The Python files with the function of a command that an installation makes: `umx = "openunmix.cli:separate"`."""
+        lists = (path for path in self.files if path.rpartition("/")[2] in _INSTALLERS)
+        texts = (text for path in lists if b"script" in (text := self._bytes(path, _SCRIPT)))
+        names = {name.decode().replace(".", "/") for text in texts for name in _COMMAND.findall(text)}
+        ends = tuple(f"/{name}{end}" for name in names for end in (".py", "/__init__.py"))
+        return {path for path in self.texts if ends and f"/{path}".endswith(ends)}
 
     def _launched(self) -> set[str]:
         """The Python files that shell scripts with a launcher of torch name."""

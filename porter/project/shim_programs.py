@@ -4,7 +4,8 @@ A program is what asks whether it is `__main__`, acts as soon as it is read, or 
 module that others import is none, unless a script starts it, or it asks and parses options, is called like a program or speaks
 of CUDA where it asks. What builds extensions or is about TensorRT is none. Tests are none: pytest is their program. What is
 called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program. A program loads
-torch, itself or through files of the project.
+torch, itself or through files of the project, and may come to CUDA (device_users.py): a check of data does not. What an
+installed command calls is a program.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """
@@ -15,8 +16,10 @@ from collections.abc import Callable, Collection
 
 from porter.engine.shimmed import Shimmed
 from porter.files.paths import is_test
+from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Project
+from porter.project.loaded_names import LoadedNames
 from porter.project.roads import Survey
 from porter.python.graphs import reached
 from porter.python.shims import is_for_nvidia
@@ -56,7 +59,8 @@ def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
 
 
 def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
-    project, named = survey.project, survey.named_in_scripts()
+    project, named, called = survey.project, survey.named_in_scripts(), survey.named_as_commands()
+    loaded, users = LoadedNames(survey.texts, survey.texts.__getitem__), DeviceUsers(survey.texts)
     own = {
         p: text
         for p, text in survey.texts.items()
@@ -68,13 +72,16 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     speaking = {path for path, text in own.items() if _speaks(text)}
     choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
 
+    def edges(path: str) -> set[str]:
+        return project.files(path) | loaded.by(path)
+
     def is_program(path: str) -> bool:
         text = own[path]
         if _PREPARES.search(path) and not _DEVICE.search(text):
             return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
         if _is_of_others(text):
             return False
-        if path.rpartition("/")[2] == "__main__.py":
+        if path.rpartition("/")[2] == "__main__.py" or path in called:
             return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True
@@ -86,8 +93,10 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
 
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):
-        reach[path] = reached([path], project.files) & own.keys()
+        reach[path] = reached([path], edges) & own.keys()
         if reach[path].isdisjoint(speaking) or reach[path].isdisjoint(loading):
+            continue
+        if path not in speaking and not users.may_use(path, reach[path]):
             continue
         places = sorted(choosing[file] for file in reach[path] & choosing.keys())
         if places:
@@ -97,13 +106,13 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
     # a folder in PYTHONPATH may lead where the import of an empty package of that name seems to lead
-    called = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
+    imported = {statement.module.rpartition(".")[2] for path in under for statement in survey.read(path)}
     apart = [path for path in speaking - under - beside if not _is_of_others(own[path])]
-    unnamed = (path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in called)
+    unnamed = (path for path in apart if path.rpartition("/")[2].removesuffix(".py") not in imported)
     alone = sorted(p for p in unnamed if p in loading or not reached([p], project.files).isdisjoint(loading))
     workers = sorted(path for path in under - {*programs} if _RAY.search(own[path]))
     grouped = {path for path, text in own.items() if _GROUPS.search(text)}
-    reach |= {path: reached([path], project.files) for path in workers}
+    reach |= {path: reached([path], edges) for path in workers}
     distributed = tuple(path for path in (*programs, *workers) if not reach[path].isdisjoint(grouped))
     alone = alone if programs or chosen else alone[:1]
     return Shimmed(

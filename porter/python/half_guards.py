@@ -1,10 +1,13 @@
-"""Finds what stays in a branch that a question for a GPU opens, where the style leaves `cuda()` to a person: half of a decision."""
+"""Finds what stays in a branch that a question for a GPU opens, or a comparison with one, where the style leaves it to a person:
+half of a decision."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.python.evidence import constant
 from porter.python.index import Link, Node, walk
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
@@ -12,23 +15,73 @@ from porter.python.receivers import OWN, UNKNOWN
 if TYPE_CHECKING:
     from porter.python.file import File
 
+FORMATS = frozenset(
+    {"torch.channels_last", "torch.channels_last_3d"}
+)  # layouts that an NPU refuses, and that GPUs keep
+_WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
+_YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
+
 
 def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     """`target.cuda()` of `if torch.cuda.is_available(): target = target.cuda()`, where nobody can tell what `target` is and classes
     of the project have a `cuda()` of their own: ("half", what stays); None where all in the branch is ported with the question."""
-    if link is None or file.style.one_world or not file.facts.own.cuda:
+    call = link[1] if link is not None and not file.style.one_world else None
+    return _left(file, choice(call)) if call is not None and call[0].__class__ is ast.Call else None
+
+
+def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
+    """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`."""
+    compared = None if link is None or file.style.one_world else _compared(link)
+    return _left(file, choice(*compared)) if compared is not None else None
+
+
+def _compared(link: Link) -> tuple[Link, bool] | None:
+    """The comparison that a device stands in, and the answer that it has for that device."""
+    up = link[1]
+    if up is not None and up[0].__class__ is ast.Call and link[0] is not up[0].func:
+        if getattr(up[0].func, "attr", "") == "startswith":
+            return up, True
+        up = up[1]  # `device == torch.device("cuda")`
+    if up is None or up[0].__class__ is not ast.Compare or len(up[0].ops) != 1:
         return None
-    call = link[1]
-    found = choice(call) if call is not None and call[0].__class__ is ast.Call else None
+    kind = up[0].ops[0]
+    return (up, isinstance(kind, _YES)) if isinstance(kind, (*_YES, *_NO)) else None
+
+
+def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
     if found is None:
         return None
-    inside = branch(found[0][0], found[1])
-    moves = (node for part in inside for node in walk(part) if _moves(node))
-    return next((("half", ast.unparse(node)) for node in moves if _is_left(node, file)), None)
+    moves, layout = _inside(found[0][0], found[1])
+    left = next((node for node in moves if file.facts.own.cuda and _is_left(node, file)), layout)
+    return ("half", ast.unparse(left)) if left is not None else None
+
+
+def _inside(node: Node, yes: bool) -> tuple[list[Node], Node]:
+    """The calls of `cuda()` of one side of an `if`; and a layout that an NPU refuses, where nothing else there is for a device."""
+    moves: list[Node] = []
+    layout, is_moved = None, False
+    for inner in _nodes(node, yes):
+        if _moves(inner):
+            moves.append(inner)
+        elif getattr(inner, "attr", getattr(inner, "id", "")) in _WORDS:
+            layout = layout or inner
+        is_moved = is_moved or _is_for_device(inner)
+    return moves, None if is_moved else layout
+
+
+def _nodes(node: Node, yes: bool) -> Iterator[Node]:
+    return (inner for part in branch(node, yes) for inner in walk(part))
 
 
 def _moves(node: Node) -> bool:
     return node.__class__ is ast.Call and getattr(node.func, "attr", "") == "cuda"
+
+
+def _is_for_device(node: Node) -> bool:
+    """`x.cuda()`, `x.to(device)`, "cuda:0": without the branch, something would stay where it is."""
+    if node.__class__ is ast.Call and getattr(node.func, "attr", "") == "to":
+        return bool(node.args)
+    return _moves(node) or str(constant(node) or "").startswith("cuda")
 
 
 def _is_left(call: Node, file: File) -> bool:

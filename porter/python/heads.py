@@ -105,8 +105,8 @@ def heads(source: Source) -> list[Span]:
 
 def is_below(file: File, statement: ast.stmt) -> bool:
     """Whether a statement stands below the head, so that it can use the names."""
-    found = head(file)
-    return found is not None and file.source.span(statement)[0] > file.source.span(found.after)[1]
+    found, start = head(file), getattr(statement, "pattern", statement)  # of a `case`, its pattern has a place
+    return found is not None and file.source.span(start)[0] > file.source.span(found.after)[1]
 
 
 def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> list[Change]:

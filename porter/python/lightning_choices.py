@@ -1,7 +1,7 @@
 """Finds questions for a GPU that choose an accelerator of Lightning: `accelerator = "gpu" if use_gpu else "cpu"`.
 
 Lightning has no accelerator for NPUs, and the other arguments of its Trainer depend on this one. Question and accelerator are
-ported together or not at all.
+ported together or not at all. So are a question and the number of GPUs, by which an older Trainer takes them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ def of_choice(file: File | RuleFile, choice: Link) -> str | None:
     given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
     if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
         given = place[1][0].keywords if trainer(file.names.resolve(place[1][0].func, place[1])) else []
+    counts = file.source.says(b"gpus=") and file.source.says(b"lightning")
     for node in given:
         name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])
         side = constant(getattr(node.value, "body", None)) if node.value.__class__ is ast.IfExp else None
         if side in _GPU and lightning(name):
             return f'{name}="{side}"'
+        if counts and name == "gpus" and node.value.__class__ is ast.IfExp:
+            return f"gpus={ast.unparse(node.value.body)}"
     return None
 
 
@@ -74,7 +77,8 @@ def _tested(answer: Link) -> Link | None:
 
 def _set_in(file: File | RuleFile, branch: Link) -> Iterator[str]:
     """What the branches of an `if` set: `accelerator = "gpu"`, `options["accelerator"] = "gpu"`, `Trainer(accelerator="gpu")`."""
-    if not file.source.says(b"accelerator") or not file.source.says(b"lightning"):
+    counts = file.source.says(b"gpus=")
+    if not (counts or file.source.says(b"accelerator")) or not file.source.says(b"lightning"):
         return
     for node in (inner for statement in (*branch[0].body, *branch[0].orelse) for inner in walk(statement)):
         pairs: list[tuple[str, Node]] = []
@@ -84,8 +88,15 @@ def _set_in(file: File | RuleFile, branch: Link) -> Iterator[str]:
             pairs = [(node.arg or "", node.value)]
         elif node.__class__ is ast.Dict:
             pairs = [(str(constant(key)), value) for key, value in zip(node.keys, node.values, strict=True)]
+        if counts:  # what takes a number of GPUs takes no other device
+            yield from (f"gpus={ast.unparse(value)}" for name, value in pairs if name == "gpus" and not _is_none(value))
         yield from (f'{name}="{value.value}"' for name, value in pairs if constant(value) in _GPU and lightning(name))
 
 
 def _holder(target: Node) -> str:
     return str(constant(target.slice)) if target.__class__ is ast.Subscript else target_name(target)
+
+
+def _is_none(value: Node) -> bool:
+    """`gpus = None`, `gpus = 0`: the CPU."""
+    return value.__class__ is ast.Constant and not value.value

@@ -121,7 +121,10 @@ class Meaning:
         return None if library is None or is_part_of(self._file.path, library) else library
 
     def decides(self, node: Node) -> tuple[str, str] | None:
-        """Why a question for a GPU must stay as it is: see kernel_choices.Choice and half_guards."""
+        """Why a question for a GPU must stay as it is: see kernel_choices.Choice and half_guards. Of a string, why the comparison
+        with it must."""
+        if (literal := self._file.literal(node)) is not None:
+            return half_guards.left_by(self._file, literal.link)
         link = self._file.chain(node)
         return kernel_choices.decided(self._file, link) or half_guards.left_inside(self._file, link)
 

@@ -100,8 +100,12 @@ def _uses_cuda(file: File) -> bool:
 
 
 def _is_on_cpu(file: File) -> bool:
-    """A notebook that has chosen the CPU, and says nothing of CUDA: `device = torch.device("cpu")`."""
-    return _ON_CPU.search(file.source.utf8) is not None
+    """A notebook that has chosen the CPU, and says nothing of CUDA: `device = torch.device("cpu")`, `import openvino`."""
+    if _ON_CPU.search(file.source.utf8) is not None:
+        return True
+    imported = (name for link in file.buckets[ast.Import] for name in (alias.name for alias in link[0].names))
+    taken = (link[0].module or "" for link in file.buckets[ast.ImportFrom] if not link[0].level)
+    return any(name.partition(".")[0] in hints("chooses-cpu") for names in (imported, taken) for name in names)
 
 
 def _present(file: File) -> int:
@@ -227,4 +231,8 @@ def _before(file: File, statement: ast.stmt, texts: list[str]) -> tuple[int, Cha
         return statement.lineno, None
     text = b"".join(line.encode() + source.newline for line in texts)
     is_import = isinstance(statement, (ast.Import, ast.ImportFrom))
-    return statement.lineno, Change(begin, begin, text if is_import else text + source.newline)
+    text = text if is_import else text + source.newline
+    if file.path.endswith(".ipynb"):  # what is put before a cell would end the one above
+        first = source.utf8[begin : begin + 1]
+        return statement.lineno, Change(begin, begin + 1, text + first)
+    return statement.lineno, Change(begin, begin, text)

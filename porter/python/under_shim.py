@@ -24,6 +24,7 @@ from porter.python.evidence import call_name
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
 from porter.python.shims import is_for_nvidia
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.catalog.read.operators import Transfer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 COVERED, GAP = "PRT150", "PRT151"
 _TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _OWNERS = ("torch.Tensor", "torch.nn.Module")
+_LAYERS, _MESH = ("torch.nn", "torch.nn.modules"), "torch.distributed.device_mesh.DeviceMesh"
 _MOVES = ("to", "to_empty")  # of which a bare index is a device, wherever it stands
 # they look for their modules on `cuda:0`: the shim replaces the function that names the device where torch does not read it
 _ASK_CUDA = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel"})
@@ -85,6 +87,15 @@ def _said(hit: Hit, file: File) -> str:
 
 def transfer(file: File, name: str | None) -> Transfer | None:
     return file.session.catalogue.operators.transfer(name) if name else None
+
+
+def _inside(file: File, name: str) -> Transfer | None:
+    """What the shim does to what a function or a module of torch hands its device on to."""
+    if name in hints("hands-to-mesh"):
+        return transfer(file, _MESH)
+    home, _, last = name.rpartition(".")
+    is_module = home in _LAYERS and last[:1].isupper() and "Parallel" not in last
+    return transfer(file, "torch.empty") if is_module else None
 
 
 # ---- strings
@@ -143,11 +154,15 @@ _WITHIN = frozenset(
 def effect_on(file: File, call: Link, name: str | None) -> Transfer | None:
     """What the shim does to what a call calls; to the method of that name where it is one."""
     if name is not None and name.partition(".")[0] == "torch":
-        return transfer(file, name)
+        return transfer(file, name) or _inside(file, name)
     func = call[0].func
     if func.__class__ is not ast.Attribute or name is not None and not name.startswith("."):
         return None
-    effects = (transfer(file, f"{owner}.{func.attr}") for owner in _OWNERS)
+    return _on_method(file, func.attr)
+
+
+def _on_method(file: File, name: str) -> Transfer | None:
+    effects = (transfer(file, f"{owner}.{name}") for owner in _OWNERS)
     return next((effect for effect in effects if effect is not None), None)
 
 
@@ -224,7 +239,7 @@ def _call(hit: Hit, original: cst.Call, file: File) -> Hit:
     func, new = original.func, _called(hit)
     name = file.name(func)
     method = func.attr.value if isinstance(func, cst.Attribute) and (name is None or file.is_object(func.value)) else ""
-    effect = transfer(file, f"torch.Tensor.{method}") if method else transfer(file, name)
+    effect = _on_method(file, method) if method else transfer(file, name)
     if method == "cuda" and effect is not None:
         given = () if new is None else new.args
         same = len(given) == len(original.args) and all(a.deep_equals(b) for a, b in zip(original.args, given))
@@ -233,7 +248,8 @@ def _call(hit: Hit, original: cst.Call, file: File) -> Hit:
             return _covered(hit, "method", name=method, to=effect.to)
         return hit
     if new is None or not new.func.deep_equals(func):
-        return hit
+        is_same = effect is not None and new is not None and effect.to.rpartition(".")[2] == chain(new.func)[-1:][0]
+        return _covered(hit, "replaced", name=name or "", to=effect.to) if effect is not None and is_same else hit
     old = {_key(a, i): a for i, a in enumerate(original.args)}
     changed = [_key(a, i) for i, a in enumerate(new.args) if (b := old.get(_key(a, i))) is None or not a.deep_equals(b)]
     if name == "torch.device":

@@ -158,6 +158,24 @@ def test_devices_that_are_named_by_number(place: Project) -> None:
     assert 'torch.device("npu" if' in text and "    model.npu()\n    model = porter_distributed.parallel(model)" in text
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.to(0)", 'model.to("npu")'),
+        ("model.to(0).to(device=args.gpu)", 'model.to("npu").to(device="npu")'),
+        ("model.to(gpu_ids[0], torch.float32)", 'model.to("npu", torch.float32)'),
+        ("torch.zeros(2, device=0)", 'torch.zeros(2, device="npu")'),
+        ("torch.device(rank)", 'torch.device("npu")'),
+        ("model.to(kinds[0])", "model.to(kinds[0])"),
+        ("model.to(rank_of_rows)", "model.to(rank_of_rows)"),
+        ("pipeline(2, device=0)", "pipeline(2, device=0)"),
+    ],
+)
+def test_a_bare_index_is_the_device_of_a_rank(before: str, after: str, place: Project) -> None:
+    text = place.written(PLAIN.replace("    model = model.cuda()\n", f"    model = model.cuda()\n    it = {before}\n"))
+    assert f"    it = {after}\n" in text
+
+
 def test_a_collective_is_not_put_where_one_rank_may_not_come(place: Project) -> None:
     text = PLAIN.replace(
         "        seen += y.size(0)\n",

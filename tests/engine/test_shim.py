@@ -540,3 +540,111 @@ def test_data_parallel_looks_for_its_module_on_a_gpu(style: str, is_left: bool) 
     code = f"{HEAD}    return torch.nn.DataParallel(model)(x)\n"
     found = next(f for f in analyse("a.py", code.encode(), opened).findings if f.code == "PRT205")
     assert (dict(found.values).get("left_to_cuda") == "torch.nn.DataParallel") == is_left
+
+
+NET_WITH_DATA = {
+    "lib/data.py": """import torch
+from lib.parallel import is_first, spread
+
+SIZE = 4  # on each device
+
+
+def parse(path):
+    return open(path).read().split()
+
+
+def batches(path):
+    return spread(torch.tensor(parse(path)))
+""",
+    "lib/parallel.py": """import torch
+
+BACKEND = "nccl"
+torch.chosen_backend = "nccl"
+
+
+def parse_mask(x):
+    return torch.ones(2, device=x.device).to(torch.int64)
+
+
+def is_first():
+    return True
+
+
+def spread(x):
+    return x.cuda()
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "is_edited"),
+    [
+        ("from lib.data import SIZE, parse\n", False),
+        ("from lib.data import parse as batches\n", True),  # the name is that of one that moves tensors
+        ("from lib.data import batches as parse, SIZE\n", True),
+        ("from lib.data import *\n", False),
+        ("from lib.data import parse, SIZE\nfrom lib.parallel import parse_mask\nprint(parse_mask)\n", False),
+        ("import torch\nfrom lib.data import SIZE, parse\ntorch.set_num_threads(1)\n", False),
+        ("from lib.data import SIZE, parse, batches\nprint(batches)\n", True),
+        ("from lib import data\nname = 'SIZE'\nprint(getattr(data, name))\nparse = len\n", True),
+        ("from lib.data import SIZE, parse\ndevice = None\n", True),
+    ],
+)
+def test_a_program_that_cannot_come_to_cuda_gets_no_import(tmp_path: Path, program: str, is_edited: bool) -> None:
+    said = "parse" if "batches" not in program.partition("import")[2] or "as parse" in program else "batches"
+    text = f"{program}\nif __name__ == '__main__':\n    print(len({said}('a.txt')), 4)\n"
+    done = port(tmp_path, {**NET_WITH_DATA, "check.py": text})
+    assert ("check.py" in done.changed) == is_edited
+
+
+def test_what_a_command_calls_is_a_program_and_loads_what_it_names(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "sound"\n\n[project.scripts]\nsplit = "sound.cli:split"\n',
+        "sound/__init__.py": "",
+        "sound/cli.py": "from sound import models\n\n\ndef split():\n    return models.make()\n",
+        "sound/other.py": "from sound import models\n\n\ndef split():\n    return models.make()\n",
+        "sound/models/__init__.py": 'import importlib\nimport torch\n\nfor name in ["a_model"]:\n    importlib.import_module(f"sound.models.{name}")\n',
+        "sound/models/a_model.py": "import torch\n\n\ndef make():\n    return torch.zeros(2).cuda()\n",
+    }
+    assert set(port(tmp_path, files).changed) == {"sound/cli.py"}
+
+
+def _cell(source: str) -> dict[str, object]:
+    return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+
+
+def test_in_a_notebook_the_import_stands_in_the_cell_of_what_it_precedes(tmp_path: Path) -> None:
+    cells = [
+        "def show(x):\n    print(x)",
+        "from torch.utils import data\nx = 1",
+        'import torch\ntorch.zeros(2, device="cuda")',
+    ]
+    book = {"cells": [_cell(cell) for cell in cells], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    after = json.loads(port(tmp_path, {"a.ipynb": json.dumps(book, indent=1) + "\n"}).changed["a.ipynb"])["cells"]
+    assert ["".join(cell["source"]) for cell in after] == [cells[0], IMPORTS + cells[1], cells[2]]
+
+
+def test_a_notebook_about_cpus_gets_no_import(tmp_path: Path) -> None:
+    for library, is_edited in (("openvino", False), ("intel_extension_for_pytorch as ipex", False), ("numpy", True)):
+        cell = f"import {library}\nimport torch\nfrom net import Net\nNet()(torch.zeros(2))"
+        book = {"cells": [_cell(cell)], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        done = port(tmp_path, {"net.py": NET, "look.ipynb": json.dumps(book, indent=1) + "\n"})
+        assert ("look.ipynb" in done.changed) == is_edited
+
+
+@pytest.mark.parametrize(
+    ("line", "covered_since"),
+    [
+        ('torch.nn.Linear(2, 2, device="cuda")', ""),
+        ("model.to_empty(device=torch.cuda.current_device())", ""),
+        ("torch.get_autocast_gpu_dtype()", "2.7.1.post11"),
+        ("torch.set_autocast_gpu_dtype(torch.bfloat16)", "2.7.1.post11"),
+        ('dist.init_device_mesh("cuda", (2,))', "2.7.1.post11"),
+        ('dist.device_mesh.DeviceMesh("cuda", [0, 1])', "2.7.1.post11"),
+    ],
+)
+def test_what_the_shim_hands_on_inside_is_covered(line: str, covered_since: str) -> None:
+    code = HEAD + f"    {line}\n"
+    before, since = looked(code, "2.1.0.post17"), looked(code)
+    assert not since.auto and not since.review
+    assert bool(before.auto or before.review) == bool(covered_since)

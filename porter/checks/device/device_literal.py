@@ -14,6 +14,7 @@ from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
+from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
 from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison
@@ -64,9 +65,12 @@ class DeviceLiteral(Rule):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
-        for stays, name, ask in STAYING if literal.role == "compared" or _is_compared_device(literal.link) else ():
+        is_compared = literal.role == "compared" or _is_compared_device(literal.link)
+        for reason, name, ask in STAYING if is_compared else ():
             if answer := ask(file, literal.link):
-                return Hit(original, stays, values=(*values, (name, answer)), code=CODES["compared"])
+                return Hit(original, reason, values=(*values, (name, answer)), code=CODES["compared"])
+        if stays := file.meaning.decides(original) if is_compared else None:
+            return Hit(original, stays[0], values=(*values, ("what", stays[1])), code=CODES["compared"])
         if kernel and is_name_of_kernels(literal.link):
             return None
         if kernel:
@@ -78,6 +82,13 @@ class DeviceLiteral(Rule):
         if literal.role == "compared" and not literal.certain and (key := compared_setting(file, literal.link)):
             return Hit(original, "of-a-setting", values=(*values, ("name", key)), code=code)
         new = file.style.device(updated, file)
+        if (
+            literal.role == "case"
+            and new is None
+            and (guard := guarded_case(literal.link, file.style.case(file), file))
+        ):
+            why += "" if literal.certain else "-uncertain"
+            return Hit(original, why, safe=literal.certain, values=values, more=guard, code=code)
         if new is None:
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
         elif script:

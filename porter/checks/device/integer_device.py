@@ -6,8 +6,10 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
-_INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b|(?:\w+\.)*\w*(?:args|opts?)\.device\b)"
+_INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b|(?:\w+\.)*\w*(?:args|opts?)\.device\b|(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d)"
+_OF_LIST = lazy(r"(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d+\]")  # an index out of a list of them
 PLACES = {"torch.device": 0, "torch.set_default_device": 0}
 METHODS = ("to", "to_empty")
 
@@ -25,10 +27,11 @@ class IntegerDevice(Rule):
         if index is None:
             return None
         value = original.args[index].value
-        kind = file.meaning.int_kind(value)
+        kind = file.meaning.int_kind(value) or ("likely" if _OF_LIST.fullmatch(file.text(value)) else "")
         if not kind:
             return None
-        text = self._spelled(file.text(value), updated.args[index].value, file)
+        is_one, given = file.style.one_world, updated.args[index].value
+        text = self._spelled(file.text(value), given, file) if is_one else file.style.indexed(given, file)
         values = (("old", file.text(value)), ("new", text or ""))
         if text is None:
             return Hit(original, "by-hand", values=values)

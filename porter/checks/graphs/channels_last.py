@@ -10,8 +10,8 @@ from porter.engine.nodes import dotted
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import call_name
+from porter.python.half_guards import FORMATS
 
-FORMATS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
 CONTIGUOUS = "contiguous_format"
 
 

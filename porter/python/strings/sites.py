@@ -15,6 +15,7 @@ from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
 from porter.python.branches import kernel
 from porter.python.evidence import call_name, constant, device_like, listed, looked_up
+from porter.python.half_guards import left_by
 from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
@@ -59,8 +60,8 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 def _stays(file: File, link: Link) -> bool:
     """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, only puts a model into
-    DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way."""
-    if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link):
+    DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way. So it does with a branch that waits for a person."""
+    if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link) or left_by(file, link):
         return True
     return link[1] is not None and link[1][0].__class__ is ast.Compare and one_device(file, link) is not None
 
