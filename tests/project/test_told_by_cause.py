@@ -195,3 +195,12 @@ def test_a_kernel_that_only_idle_files_call_is_set_aside(found) -> None:
     assert not [f for f in found(left) if f["path"].startswith("ops/") and f["code"] == "PRT850"]
     used = {**files, "train.py": f"from ops.scale import Scale, other\n\nprint(Scale.apply, other)\n{main}"}
     assert [f for f in found(used) if f["code"] == "PRT850"]
+
+
+def test_one_newer_target_answers_for_all_that_is_missing(found) -> None:
+    muon = "import torch\n\n\ndef optimizer(model):\n    return torch.optim.Muon(model.parameters())\n"
+    later = muon.replace("optim.Muon", "distributed.fsdp.DataParallelMeshDims")
+    told = [f for f in found({"a.py": muon, "b.py": later, "c.py": muon}) if f["code"] == "PRT701"]
+    assert [(f["path"], f["values"]["needed"], f["values"]["places"]) for f in told] == [
+        ("a.py", "2.12.0.post3", "b.py:5, c.py:5")
+    ]
