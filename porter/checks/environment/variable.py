@@ -67,6 +67,8 @@ class EnvironmentVariable(Rule):
         values = (("old", literal.name), ("new", row.to or ""))
         if row.to is None and row.code == "PRT803" and row.severity == "note" and _is_only_asked(literal):
             return Hit(node, "asked", code=row.code, values=values[:1])
+        if row.to is None and row.code == "PRT803" and _is_taken_out(literal):
+            return Hit(node, "removed", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
             return Hit(node, why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
@@ -93,3 +95,13 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
 def _is_only_asked(literal: VariableName) -> bool:
     """`os.environ.get("CUDA_HOME")`, where `os.environ["CUDA_HOME"]` raises"""
     return not literal.set and literal.role == "key" and not isinstance(literal.link[1][0], ast.Subscript)
+
+
+def _is_taken_out(literal: VariableName) -> bool:
+    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement: nothing is left of the variable."""
+    link = literal.link[1]
+    if link[0].__class__ is ast.Subscript:
+        return link[1][0].__class__ is ast.Delete
+    call = link[0]
+    popped = call.__class__ is ast.Call and getattr(call.func, "attr", "") == "pop"
+    return popped and link[1][0].__class__ is ast.Expr
