@@ -79,7 +79,8 @@ class GpuPackage(Rule):
                     continue
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
-                yield other or Hit(original, row.why, values=values, severity=severity)
+                told = tuple((key, row.told_as if key == "name" else value) for key, value in values)
+                yield other or Hit(original, row.why, values=told, severity=severity)
 
 
 def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, role: str, file: RuleFile) -> Hit | None:
