@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from porter.values.views import Users
 
 _ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
+_OF_TWO = frozenset({"min", "max", "minimum", "maximum"})  # of two masks: both, or one of them
 _PICKED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -37,7 +38,8 @@ def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
     if kind is ast.BinOp and node.op.__class__ in (ast.BitAnd, ast.BitOr):
         return is_mask(node.left, scene, link, depth) or is_mask(node.right, scene, link, depth)
     if kind is ast.Call:
-        return call_name(node.func) in BOOLEAN
+        of_two = call_name(node.func) in _OF_TWO and len(node.args) == 2
+        return call_name(node.func) in BOOLEAN or of_two and all(is_mask(a, scene, link, depth) for a in node.args)
     if kind is ast.Tuple:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:
