@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 
 from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
-from porter.engine.rule import NEEDED, TOGETHER, Hit, IndexRule, named
+from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
+from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
@@ -22,7 +22,6 @@ from porter.python.waits import COPIES
 from porter.regex import lazy
 from porter.target import Target
 from porter.training.loops import loops_around
-from porter.versions import release, sure
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
@@ -41,7 +40,6 @@ _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16"
 _RULED = "torch._six"  # PRT704 answers for all of it
 _OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn never had constants
 _LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
-_SHOWN = 3  # names that a message lists
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(|type_as|\.new_|Module")
@@ -66,7 +64,7 @@ class UnsupportedApi(IndexRule):
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
                 if places := _places(file, name, links):
-                    if verdict.kind == UNKNOWN and (npu := _later(verdict.api, support.catalogue.torch)):
+                    if verdict.kind == UNKNOWN and (npu := later(verdict.api, support.catalogue.torch)):
                         newer[verdict.api] = (first(places), npu)
                         continue
                     why, placeholders = _missing(verdict, support, len(places))
@@ -80,21 +78,7 @@ class UnsupportedApi(IndexRule):
                     )
             elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
                 yield from _of_types(file, name, links, verdict)
-        yield from _newer(newer, support)
-
-
-def _newer(found: dict[str, tuple[Link, str]], support: Support) -> Iterator[Hit]:
-    """One finding for all names that some later torch has: who takes that torch is done with all of them."""
-    if not found:
-        return
-    npu = max((npu for _, npu in found.values()), key=sure)
-    values = named(
-        **{NEEDED: npu, TOGETHER: NEEDED},
-        version=support.catalogue.torch,
-        calls=", ".join(list(found)[:_SHOWN]) + (f" (+{len(found) - _SHOWN})" if len(found) > _SHOWN else ""),
-    )
-    for place, _ in found.values():
-        yield Hit(place, "newer", code="PRT701", values=values)
+        yield from newer_names(newer, support)
 
 
 def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
@@ -134,24 +118,11 @@ def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[
         return "constant", values
     if verdict.kind == UNKNOWN:
         gone = support.catalogue.surface.gone(verdict.api)
-        if not gone and not _is_elsewhere(verdict.api):
+        if not gone and not is_elsewhere(verdict.api):
             return "nowhere", {**values, "version": load(versions()[0]).torch}
         return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
     # the fallback has nothing to call on the CPU either
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
-
-
-@cache
-def _later(name: str, torch: str) -> str | None:
-    """The first torch_npu for a later torch, if that torch has the name."""
-    later = (v for v in versions() if release(load(v).torch, 3) > release(torch, 3))
-    return next((v for v in later if load(v).surface.has(name) is not False), None)
-
-
-@cache
-def _is_elsewhere(name: str) -> bool:
-    """Whether some torch that porter knows has it, if another than the target's."""
-    return any(load(version).surface.has(name) is not False for version in versions())
 
 
 def _values(verdict: Verdict, target: Target, links: list[Link]) -> tuple[tuple[str, str], ...]:
