@@ -14,8 +14,6 @@ from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
-_AMP = "apex.amp"
-
 
 class ApexImport(Rule):
     code = "PRT355"
@@ -45,12 +43,11 @@ class ApexImport(Rule):
         if left:
             # told and not deleted: a second run would delete what the edits of the first have left unused
             why = (
-                ("local" if left == [_AMP] and stands_beside_calls(bound(original), file) else "left")
+                ("local" if left == ["apex.amp"] and stands_beside_calls(bound(original), file) else "left")
                 if used
                 else "unneeded"
             )
-            severity = "note" if why == "local" else None
-            yield Hit(original, why, values=(("name", ", ".join(left)),), severity=severity)
+            yield Hit(original, why, values=(("name", ", ".join(left)),))
 
     @staticmethod
     def _moved(node: Any, file: RuleFile) -> dict[int, Counterpart]:
