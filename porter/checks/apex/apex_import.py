@@ -42,11 +42,8 @@ class ApexImport(Rule):
         left = [name for index, name in enumerate(names) if index not in moved]
         if left:
             # told and not deleted: a second run would delete what the edits of the first have left unused
-            why = (
-                ("local" if left == ["apex.amp"] and stands_beside_calls(bound(original), file) else "left")
-                if used
-                else "unneeded"
-            )
+            told = left == ["apex.amp"] and stands_beside_calls(bound(original), file)
+            why = ("local" if told else "left") if used else "unneeded"
             yield Hit(original, why, values=(("name", ", ".join(left)),))
 
     @staticmethod
