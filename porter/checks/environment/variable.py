@@ -98,10 +98,13 @@ def _is_only_asked(literal: VariableName) -> bool:
 
 
 def _is_taken_out(literal: VariableName) -> bool:
-    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement: nothing is left of the variable."""
-    link = literal.link[1]
-    if link[0].__class__ is ast.Subscript:
-        return link[1][0].__class__ is ast.Delete
-    call = link[0]
-    popped = call.__class__ is ast.Call and getattr(call.func, "attr", "") == "pop"
-    return popped and link[1][0].__class__ is ast.Expr
+    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement, or an `if` that does it: nothing is left of it."""
+    node, above = literal.link[1][0], literal.link[1][1][0]
+    if node.__class__ is ast.Compare and above.__class__ is ast.If:
+        return len(above.body) == 1 and not above.orelse and _takes_out(above.body[0])
+    return above.__class__ in (ast.Delete, ast.Expr) and _takes_out(above)
+
+
+def _takes_out(statement: ast.stmt) -> bool:
+    call = getattr(statement, "value", None)
+    return statement.__class__ is ast.Delete or getattr(getattr(call, "func", None), "attr", "") == "pop"
