@@ -42,6 +42,7 @@ NOTHING: frozenset[str] = frozenset()
 # A key of `Hit.values`: the cause of a hit. Hits of one code with one cause become one finding, at the first place, unless
 # they are edited.
 TOGETHER = "together"
+NEEDED = "needed"  # key of `Hit.values`: a version; of findings that are folded the highest is told
 
 
 class AtHead(str):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from porter.engine.rule import TOGETHER
+from porter.engine.rule import NEEDED, TOGETHER
 from porter.engine.session import Session
 from porter.finding import Finding
 from porter.spans import Span, span_of
@@ -34,6 +34,7 @@ _OF_THE_PLACE = frozenset(
         "bystanders",
         "bystander_files",
         "option",
+        NEEDED,
     }
 )
 

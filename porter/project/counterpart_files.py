@@ -10,9 +10,10 @@ from porter.regex import lazy
 # words for GPUs in a name and for NPUs; words in the name of a script for NPUs
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
-_CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])")
-# a version of CUDA in a name: cu118
-_TOOLKIT = lazy(r"(?<![a-z0-9])cu\d{2,3}(?![a-z0-9])(?=[^/]*$)")
+_LISTS = (REQUIREMENTS, YAML, DOCKERFILE)
+# in the name of a file; cu118 is a version of CUDA
+_CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])(?=[^/]*$)")
+_GPU = lazy(r"(?<![a-z0-9])(?:gpu|cuda|cu\d{2,3})(?![a-z])(?=[^/]*$)")
 PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
@@ -48,15 +49,12 @@ def rivals_among(files: Sequence[str]) -> Iterable[str]:
 
 def for_cpus(files: Sequence[str]) -> Iterable[str]:
     """Requirement lists for machines without GPUs that have a list for GPUs beside them: environment_cpu.yml beside
-    environment_gpu.yml or environment_cu118.yml."""
-    paths = frozenset(files)
-    for_gpus = {_TOOLKIT.sub("cuda", path) for path in paths if _TOOLKIT.search(path)} | paths
-    for path in paths:
-        folder, slash, name = path.rpartition("/")
-        if "cpu" in name and _CPU.search(name) and kind_of(path) in (REQUIREMENTS, YAML, DOCKERFILE):
-            others = (_CPU.sub(other, name) for other in ("gpu", "cuda"))
-            if any(f"{folder}{slash}{other}" in for_gpus for other in others):
-                yield path
+    environment_gpu.yml, environment_cu118.yml or environment_gpu_linux.yml."""
+    for_gpus = {(path[: match.start()], kind_of(path)) for path in files for match in _GPU.finditer(path)}
+    for path in files:
+        match = _CPU.search(path)
+        if match and kind_of(path) in _LISTS and (path[: match.start()], kind_of(path)) in for_gpus:
+            yield path
 
 
 def npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from porter.engine.rule import NEEDED
 from porter.engine.together import ALSO, FILES, PLACES, is_only_told, lines_of, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.package_users import list_paths
 from porter.regex import lazy
+from porter.versions import sure
 
 _SHOWN = 8  # files that a message names; further ones are counted
 _OF_CODE = tuple(f"PRT{family}" for family in "1234567")  # families about code that runs
@@ -116,6 +118,8 @@ def _of_all(findings: Sequence[Finding]) -> Finding:
     for f in findings[1:]:
         more = dict(f.values)
         values |= {key: more[key] for key in _CARRIED if key in more and _CARRIED[0] not in values}
+        if NEEDED in more:
+            values[NEEDED] = max(values[NEEDED], more[NEEDED], key=sure)
     lines = dict.fromkeys(line for f in findings if f.path == first.path for line in lines_of(f) if line != first.line)
     if lines:
         values[ALSO] = ", ".join(map(str, lines))

@@ -94,6 +94,7 @@ class Package(NamedTuple):
     severity: str
     effort: str
     why: str
+    told_as: str  # the name that its finding has: the first of those that have one message, which says none
 
 
 def goes_with(package: Package, torch: tuple[int, ...]) -> bool:

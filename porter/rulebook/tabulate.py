@@ -161,7 +161,8 @@ class _Joined:
         raised = s.get("changed_at", ""), s.get("wants", ""), tuple(tuple(a.split(">=")) for a in s.get("asks", []))
         first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:
-            row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
+            told_as = name if "{name}" in s.get("message", {"en": "{name}"})["en"] else names[0]
+            row = s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why, told_as
             self._put("packages", where, name, row)
             if "steps" in s:
                 self.prose["steps_of"][name] = s["steps"]

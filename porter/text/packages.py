@@ -34,7 +34,7 @@ _INDEX = lazy(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
 _TOOLKIT = lazy(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
 _FOREIGN = lazy(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = lazy(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
-_APPLES = lazy(r"(?i)(?:^|[/_.-])mlx[^/]*$")  # a list for a machine of Apple's
+_APPLES = lazy(r"(?i)(?:^|[/_.-])(?:mlx|(?:osx|mac|macos|darwin)(?![a-z]))[^/]*$")  # a list for a machine of Apple's
 # what only an environment for another accelerator holds, whatever else it asks for
 _ELSEWHERE = (
     rf"(?:{any_of('package-of-another-accelerator')})(?![-_\w])"

@@ -12,7 +12,7 @@ from porter.python.index import Link, Node, methods, walk
 from porter.training.frequency import is_beside
 from porter.training.named_masks import is_below_trouble, is_named
 from porter.training.placement import NUMBER
-from porter.training.same_shape import BOOLEAN, covers, is_moved_to_host, made_on_host
+from porter.training.same_shape import covers, gives_booleans, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
     if kind is ast.BinOp and node.op.__class__ in (ast.BitAnd, ast.BitOr):
         return is_mask(node.left, scene, link, depth) or is_mask(node.right, scene, link, depth)
     if kind is ast.Call:
-        return call_name(node.func) in BOOLEAN
+        return gives_booleans(node, lambda given: is_mask(given, scene, link, depth))
     if kind is ast.Tuple:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:

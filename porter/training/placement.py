@@ -133,6 +133,8 @@ class Natures:
         if op == "attribute":
             if value.info in _ATTRIBUTES:
                 return NUMBER
+            if value.info == "mesh" and _is_mesh(value.args[0]):
+                return HOST  # the ranks of a DeviceMesh lie on the CPU
             base = self._nature(value.args[0], function)
             if value.info == "grad" and base == UNKNOWN:
                 return DEVICE  # only tensors have it
@@ -287,3 +289,9 @@ class Natures:
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
                     asked_and_bound[1].add(node.id)
         return asked_and_bound
+
+
+def _is_mesh(value: Value) -> bool:
+    """`mesh.mesh`, `self.world_mesh.mesh`: what a mesh of devices is called."""
+    name = value.info[1] if value.op == "leaf" else value.info if value.op == "attribute" else ""
+    return name.__class__ is str and name.endswith("mesh")

@@ -5,6 +5,10 @@ Only training/masks.py asks.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable
+
+from porter.python.evidence import call_name
 from porter.rulebook.table import hints
 from porter.training.value_uses import FACTORIES
 from porter.values.value import Value
@@ -14,6 +18,7 @@ from porter.values.views import base
 BOOLEAN = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
+_OF_TWO = frozenset({"min", "max", "minimum", "maximum"})
 _LIKE = hints("shaped-like-its-argument")
 # functions that make a tensor of a given size
 _FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_full new_empty".split())
@@ -24,6 +29,12 @@ _UNARY = frozenset(
 _SHAPED = _UNARY | {"view", "transpose"}
 _BINARY = frozenset("add sub mul div pow compare BitAnd BitOr BitXor Mod FloorDiv".split())
 _DEEPEST = 40  # steps through which a value is followed
+
+
+def gives_booleans(call: ast.Call, is_mask: Callable[[ast.expr], bool]) -> bool:
+    """Whether a call does: by its name, or because it takes the smaller or larger elements of two masks."""
+    name = call_name(call.func)
+    return name in BOOLEAN or name in _OF_TWO and len(call.args) == 2 and all(map(is_mask, call.args))
 
 
 def covers(mask: Value, x: Value) -> str | None:

@@ -30,7 +30,7 @@ _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})  # `bare`
 # text of a function that may make a tensor on the host
 _MADE = lazy(
     rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
-    rb"|cpu|np\."
+    rb"|cpu|np\.|mesh\.mesh\b"
 )
 
 

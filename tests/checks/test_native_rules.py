@@ -150,6 +150,7 @@ def test_the_stanzas_arrive(folder, cache):
         "slow",
         "minutes",
         "x",
+        "x",
     )
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}

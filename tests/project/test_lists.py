@@ -28,9 +28,32 @@ def test_lists_for_machines_without_gpus(tmp_path):
         "c/requirments_cpu.txt",
         "c/requirments_cu118.txt",
         "cu118/requirements-cpu.txt",
+        "d/environment-cpu-linux.yml",
+        "d/environment-gpu-linux-cuda10.yml",
+        "e/environment-cpu.yml",
+        "e/requirements-gpu.txt",
     )
     facts = _facts(tmp_path, dict.fromkeys(names, "torch\n"))
-    assert facts.accelerators.for_cpus == ("a/requirements-cpu.txt", "c/requirments_cpu.txt", "environment_cpu.yml")
+    assert facts.accelerators.for_cpus == (
+        "a/requirements-cpu.txt",
+        "c/requirments_cpu.txt",
+        "d/environment-cpu-linux.yml",
+        "environment_cpu.yml",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("requirements.txt", True),
+        ("requirements-osx.txt", False),
+        ("envs/macos/requirements.txt", True),  # what it says of a folder is not sure
+        ("requirements_mac.txt", False),
+        ("requirements-machine.txt", True),
+    ],
+)
+def test_lists_for_machines_of_apple(path, found):
+    assert bool(analyse(path, b"torch==2.7.1+cu118\n", open_session()).findings) is found
 
 
 def test_lists_that_a_package_is_installed_with(tmp_path):

@@ -236,3 +236,12 @@ def test_the_choice_of_a_provider_speaks_for_its_package(found, asked: str) -> N
     chosen = [f for f in told if f["why"] == "for-a-provider"]
     assert bool(chosen) is (asked == CHOSEN)
     assert [f["code"] for f in told if f["values"].get("name") == "onnxruntime"] == ([] if chosen else ["PRT401"])
+
+
+def test_one_newer_target_answers_for_all_that_is_missing(found) -> None:
+    muon = "import torch\n\n\ndef optimizer(model):\n    return torch.optim.Muon(model.parameters())\n"
+    later = muon.replace("optim.Muon", "distributed.fsdp.DataParallelMeshDims")
+    told = [f for f in found({"a.py": muon, "b.py": later, "c.py": muon}) if f["code"] == "PRT701"]
+    assert [(f["path"], f["values"]["needed"], f["values"]["places"]) for f in told] == [
+        ("a.py", "2.12.0.post3", "b.py:5, c.py:5")
+    ]

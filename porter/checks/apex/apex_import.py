@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.apex.counterparts import Counterpart, counterpart
-from porter.checks.apex.left_unbound import leaves_nothing, stops_unbound
+from porter.checks.apex.left_unbound import leaves_nothing, stands_beside_calls, stops_unbound
 from porter.checks.apex.scaler import native_amp
 from porter.checks.device.import_parts import Alias, From, comments, is_used, split
-from porter.engine.nodes import chain, imported
+from porter.engine.nodes import bound, chain, imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
@@ -37,13 +37,13 @@ class ApexImport(Rule):
         if moved := self._moved(original, file) if used else {}:
             module = next(iter(moved.values())).module
             moved = {index: entry for index, entry in moved.items() if entry.module == module}
-            bound = ", ".join(names[index] for index in moved)
-            values = (("name", bound), ("new", module))
+            values = (("name", ", ".join(names[index] for index in moved)), ("new", module))
             yield _ported(original, updated, moved, values, file)
         left = [name for index, name in enumerate(names) if index not in moved]
         if left:
             # told and not deleted: a second run would delete what the edits of the first have left unused
-            why = "left" if used else "unneeded"
+            told = left == ["apex.amp"] and stands_beside_calls(bound(original), file)
+            why = ("local" if told else "left") if used else "unneeded"
             yield Hit(original, why, values=(("name", ", ".join(left)),))
 
     @staticmethod
@@ -102,6 +102,6 @@ def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple
 
 
 def _alias(alias: Alias, name: str) -> Alias:
-    bound = alias.asname or cst.AsName(cst.Name(alias.name.value))
-    same = isinstance(bound.name, cst.Name) and bound.name.value == name
-    return alias.with_changes(name=cst.Name(name), asname=None if same else bound)
+    own = alias.asname or cst.AsName(cst.Name(alias.name.value))
+    same = isinstance(own.name, cst.Name) and own.name.value == name
+    return alias.with_changes(name=cst.Name(name), asname=None if same else own)

@@ -38,6 +38,16 @@ def leaves_nothing(file: RuleFile) -> bool:
     return bool(uses) and all(_is_rewritten(link, file) for link in uses)
 
 
+def stands_beside_calls(names: list[str], file: RuleFile) -> bool:
+    """Whether an import of these names stands in a function that calls what it brings: it stops no program that does not come
+    to them."""
+    link = file.scene.link_to(file.statement)
+    function = file.scene.function(link) if link is not None else None
+    uses = (use for name in names for use in file.names.spelled(name)) if function is not None else ()
+    around = (file.scene.function(use) for use in uses if isinstance(use[1][0], ast.Attribute))
+    return function is not None and any(above is not None and above[0] is function[0] for above in around)
+
+
 def _uses(file: RuleFile) -> list[Link]:
     apex = {
         name for name, bound in file.names.imports.items() if any(full.split(".")[0] == "apex" for full, _ in bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.device.known_chips import names_npu
+from porter.checks.device.peak_flops import returns_peak
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -24,6 +25,6 @@ class GpuModel(Rule):
         others = [s for s in sides if not isinstance(s, cst.SimpleString)]
         if not names or not any(_ASKED.search(file.text(other)) for other in others):
             return None
-        if names_npu(file):
+        if names_npu(file) or returns_peak(file):  # PRT143 speaks of the whole ladder
             return None
         return Hit(original, "asked", values=(("name", names[0].raw_value),))

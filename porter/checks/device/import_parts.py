@@ -70,8 +70,16 @@ def counterpart(full: str, moves: Mapping[str, Move], file: RuleFile) -> str | N
 
 def lacking(node: cst.Import | From, names: list[str], moves: Mapping[str, Move], file: RuleFile) -> Hit:
     """What torch_npu lacks. Where torch has it, the import itself does not fail without a GPU."""
+    values = (("names", ", ".join(names)),)
+    if file.imported.import_guard() == "try" and _is_unknown_to_torch(names, file):
+        return Hit(node, "caught", values=values)
     idle = all(name in moves for name in names) and not is_used(node, file)
-    return Hit(node, "idle" if idle else "missing", values=(("names", ", ".join(names)),))
+    return Hit(node, "idle" if idle else "missing", values=values)
+
+
+def _is_unknown_to_torch(names: Iterable[str], file: RuleFile) -> bool:
+    """Whether the torch of the target lacks them, too: then the import fails there as it does beside an older CUDA's torch."""
+    return all(file.session.support.catalogue.surface.has(name) is False for name in names)
 
 
 def is_used(node: cst.Import | From, file: RuleFile, indices: Iterable[int] | None = None) -> bool:

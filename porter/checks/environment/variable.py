@@ -67,6 +67,8 @@ class EnvironmentVariable(Rule):
         values = (("old", literal.name), ("new", row.to or ""))
         if row.to is None and row.code == "PRT803" and row.severity == "note" and _is_only_asked(literal):
             return Hit(node, "asked", code=row.code, values=values[:1])
+        if row.to is None and row.code == "PRT803" and _is_taken_out(literal):
+            return Hit(node, "removed", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
             return Hit(node, why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
@@ -93,3 +95,16 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
 def _is_only_asked(literal: VariableName) -> bool:
     """`os.environ.get("CUDA_HOME")`, where `os.environ["CUDA_HOME"]` raises"""
     return not literal.set and literal.role == "key" and not isinstance(literal.link[1][0], ast.Subscript)
+
+
+def _is_taken_out(literal: VariableName) -> bool:
+    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement, or an `if` that does it: nothing is left of it."""
+    node, above = literal.link[1][0], literal.link[1][1][0]
+    if node.__class__ is ast.Compare and above.__class__ is ast.If:
+        return len(above.body) == 1 and not above.orelse and _takes_out(above.body[0])
+    return above.__class__ in (ast.Delete, ast.Expr) and _takes_out(above)
+
+
+def _takes_out(statement: ast.stmt) -> bool:
+    call = getattr(statement, "value", None)
+    return statement.__class__ is ast.Delete or getattr(getattr(call, "func", None), "attr", "") == "pop"

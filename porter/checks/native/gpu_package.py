@@ -83,7 +83,8 @@ class GpuPackage(Rule):
                     values = (*values, (TOGETHER, row.why))
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
-                yield other or Hit(original, row.why, values=values, severity=severity)
+                told = tuple((key, row.told_as if key == "name" else value) for key, value in values)
+                yield other or Hit(original, row.why, values=told, severity=severity)
 
 
 def _is_own(package: str, file: RuleFile) -> bool:

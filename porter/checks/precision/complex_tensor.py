@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from porter.checks.precision.spectra import only_transformed
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link, ancestors, walk
 from porter.training.value_uses import is_on_host
@@ -27,7 +27,9 @@ class ComplexTensor(Rule):
             whys = {match.why for match in file.matches(original, ("complex-rotation",))}
             if whys == {"again"} or _needs_none(original, name, file) or _is_transformed(original, file):
                 return None
-            return Hit(original, "rotary" if whys or name == "torch.polar" else "made", values=(("name", name),))
+            if whys or name == "torch.polar":  # who writes the rotation anew writes the table of its angles anew, too
+                return Hit(original, "rotary", values=(("name", name), (TOGETHER, "rotary")))
+            return Hit(original, "made", values=(("name", name),))
         argument = file.around.argument(original)
         if argument is None or argument[1] not in (0, 1, "dtype"):
             return None

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 
 from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
 from porter.checks.support import array_tensors
+from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -58,12 +58,16 @@ class UnsupportedApi(IndexRule):
 
     def look(self, file: RuleFile) -> Iterator[Hit]:
         support = file.session.support
+        newer: dict[str, tuple[Link, str]] = {}  # API -> its first place, and the first torch_npu whose torch has it
         for name, links in sorted(file.apis.items()):
             verdict = support.of(name)
             if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
                 if places := _places(file, name, links):
+                    if verdict.kind == UNKNOWN and (npu := later(verdict.api, support.catalogue.torch)):
+                        newer[verdict.api] = (first(places), npu)
+                        continue
                     why, placeholders = _missing(verdict, support, len(places))
                     yield Hit(first(places), why, code="PRT701", values=named(**placeholders))
             elif verdict.kind == ON_CPU:
@@ -75,6 +79,7 @@ class UnsupportedApi(IndexRule):
                     )
             elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
                 yield from _of_types(file, name, links, verdict)
+        yield from newer_names(newer, support)
 
 
 def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
@@ -114,17 +119,11 @@ def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[
         return "constant", values
     if verdict.kind == UNKNOWN:
         gone = support.catalogue.surface.gone(verdict.api)
-        if not gone and not _is_elsewhere(verdict.api):
+        if not gone and not is_elsewhere(verdict.api):
             return "nowhere", {**values, "version": load(versions()[0]).torch}
         return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
     # the fallback has nothing to call on the CPU either
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
-
-
-@cache
-def _is_elsewhere(name: str) -> bool:
-    """Whether some torch that porter knows has it, if another than the target's."""
-    return any(load(version).surface.has(name) is not False for version in versions())
 
 
 def _values(verdict: Verdict, target: Target, links: list[Link]) -> tuple[tuple[str, str], ...]:
