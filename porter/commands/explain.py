@@ -201,5 +201,6 @@ def _package(package: PackageText, texts: Texts, page: Page) -> list[Line]:
     if not row.why and row.status in ("native", "plugin"):  # an import of it is no finding
         return rows
     rows += page.code("explain.symptom", package.symptom)
-    rows += [[], *page.head(rule, row.severity, row.effort), *page.prose(rule.explain[lang])]
+    effort = texts.effort(row.code, row.why) if row.why else rule.effort
+    rows += [[], *page.head(rule, row.severity, effort), *page.prose(rule.explain[lang])]
     return rows + page.foot(rule.code, package.reference)

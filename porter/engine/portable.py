@@ -86,7 +86,7 @@ class Portable(Rename):
             return f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
-        return f"{MODULE}.{tail}" if self.has(f"{self.target.namespace}.{tail}") else None
+        return f"{MODULE}.{tail}" if self._has(f"{self.target.namespace}.{tail}") else None
 
     def _leaves_macs(self, file: RuleFile) -> bool:
         """Whether a Mac's GPU is no accelerator of this port. Before torch 2.7, the head does not know it."""
@@ -116,13 +116,8 @@ class Portable(Rename):
             return node.with_changes(parts=[cst.FormattedStringExpression(cst.Name(TYPE)), *rest, *node.parts[1:]])
         return None
 
-    def case(self, file: RuleFile) -> str | None:
+    def type_name(self, file: RuleFile) -> str | None:
         return TYPE if not file.meaning.is_scripted() and file.imported.head() is not None else None
-
-    def indexed(self, index: cst.BaseExpression, file: RuleFile) -> str | None:
-        text = cst.Module([]).code_for_node(index)
-        is_plain = not set(text) & {"\n", "#"} and self.reaches(file)
-        return f"{file.imported.head()}.device({TYPE}, {text})" if is_plain else None
 
     def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         plain = isinstance(node, cst.SimpleString) and node.raw_value == "nccl"

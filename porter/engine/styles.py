@@ -24,7 +24,7 @@ class Rename:
     one_world = True  # its edits run on NPUs alone
 
     def __init__(self, target: Target, has: Callable[[str], bool]):
-        self.target, self.has = target, has
+        self.target, self._has = target, has
 
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
         """Whether these texts may replace the old one in this style. `code`: of the finding."""
@@ -34,7 +34,7 @@ class Rename:
         """The full new name for `torch.cuda.{old}`. `tail`: its counterpart below the target's namespace. None where the
         target has no such name."""
         full = f"{self.target.namespace}.{tail}"
-        return full if self.has(full) else None
+        return full if self._has(full) else None
 
     def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         """The new device for a string that starts with cuda, in the author's quotes."""
@@ -47,12 +47,8 @@ class Rename:
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
         return None  # an implicitly concatenated string
 
-    def case(self, file: RuleFile) -> str | None:
-        """The name that the subject of a `match` is compared with in a `case`, whose pattern can only hold a text."""
-        return None
-
-    def indexed(self, index: cst.BaseExpression, file: RuleFile) -> str | None:
-        """A device by an index, in a style in which its type has no text."""
+    def type_name(self, file: RuleFile) -> str | None:
+        """The name that the file has for the type of device, in a style in which that has no text."""
         return None
 
     def device_type(self, file: RuleFile) -> cst.BaseExpression | None:

@@ -92,7 +92,6 @@ class Package(NamedTuple):
     device: int | None  # where a function takes the device that it chooses by CUDA alone; None where that says nothing
     breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
     severity: str
-    effort: str
     why: str
     told_as: str  # the name that its finding has: the first of those that have one message, which says none
 

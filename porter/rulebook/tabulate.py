@@ -153,16 +153,15 @@ class _Joined:
     def _package(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["import"])
         why = self._why(where, s, names[0]) if "message" in s else ""
-        weight = self._weight(rule, s, why)
+        severity, _ = self._weight(rule, s, why)
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
-        anywhere = tuple(_listed(s.get("anywhere", [])))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
-        told = s.get("device"), s.get("breaks_with")
+        used = tuple(_listed(s.get("anywhere", []))), *host, s.get("device"), s.get("breaks_with")
         raised = s.get("changed_at", ""), s.get("wants", ""), tuple(tuple(a.split(">=")) for a in s.get("asks", []))
         first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:
             told_as = name if "{name}" in s.get("message", {"en": "{name}"})["en"] else names[0]
-            row = s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why, told_as
+            row = s["code"], s["status"], *first, *more, *used, severity, why, told_as
             self._put("packages", where, name, row)
             if "steps" in s:
                 self.prose["steps_of"][name] = s["steps"]

@@ -249,9 +249,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
         yield Hit((want.start, want.end), why, code=row.code, values=values, severity=weight)
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
-        yield Hit(
-            (want.start, want.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
-        )
+        yield Hit((want.start, want.end), row.why, code=row.code, values=values, severity=row.severity)
     elif row.replacement and row.status != "native":
         came = imported == "triton" and beside_torch and want.version is not None and imported in facts.lists.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)

@@ -85,7 +85,7 @@ class DeviceLiteral(Rule):
         if (
             literal.role == "case"
             and new is None
-            and (guard := guarded_case(literal.link, file.style.case(file), file))
+            and (guard := guarded_case(literal.link, file.style.type_name(file), file))
         ):
             why += "" if literal.certain else "-uncertain"
             return Hit(original, why, safe=literal.certain, values=values, more=guard, code=code)

@@ -30,8 +30,8 @@ class IntegerDevice(Rule):
         kind = file.meaning.int_kind(value) or ("likely" if _OF_LIST.fullmatch(file.text(value)) else "")
         if not kind:
             return None
-        is_one, given = file.style.one_world, updated.args[index].value
-        text = self._spelled(file.text(value), given, file) if is_one else file.style.indexed(given, file)
+        given = updated.args[index].value
+        text = self._spelled(file.text(value), given, file)
         values = (("old", file.text(value)), ("new", text or ""))
         if text is None:
             return Hit(original, "by-hand", values=values)
@@ -59,7 +59,12 @@ class IntegerDevice(Rule):
 
     @staticmethod
     def _spelled(old: str, updated: Any, file: RuleFile) -> str | None:
-        """`"npu:0"` for 0, `f"npu:{rank}"` for the rest; None where no f-string can hold it."""
+        """`"npu:0"` for 0, `f"npu:{rank}"` for the rest; None where no f-string can hold it. Where the type of device is a name:
+        `torch.device(accelerator_type, rank)`."""
+        if not file.style.one_world:
+            index, name = cst.Module([]).code_for_node(updated), file.style.type_name(file)
+            is_written = name is not None and not set(index) & {"\n", "#"}
+            return f"{file.imported.head()}.device({name}, {index})" if is_written else None
         device = file.target.device
         if isinstance(updated, cst.Integer):
             return f'"{device}:{old}"' if old.isdecimal() else None

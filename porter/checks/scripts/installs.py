@@ -208,8 +208,6 @@ def _package(document: Document, word: Word, name: str, rows: Mapping[str, Packa
         return
     if row is not None:
         values = (("name", name),)
-        yield Hit(
-            (word.start, word.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
-        )
+        yield Hit((word.start, word.end), row.why, code=row.code, values=values, severity=row.severity)
     elif _CUDA.match(name):
         yield Hit((word.start, word.end), "default", code="PRT842", values=(("name", name),))

@@ -11,7 +11,10 @@ from porter.regex import lazy
 from porter.rulebook.table import Tables, any_of
 from porter.text.document import Document
 
-_WHYS = ("cards", "install", "container", "cluster", "tool", "python")
+_WORDS = {
+    "cards": "page-cards", "install": "page-install", "container": "page-container", "cluster": "page-cluster", "tool": "page-tool",
+    "python": "page-python",
+}  # fmt: skip
 _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
@@ -23,7 +26,7 @@ class PageWords(TextRule):
     reads = "page"
 
     def __init__(self, tables: Tables):
-        self._words = {why: re.compile(any_of(f"page-{why}")) for why in _WHYS}
+        self._words = {why: re.compile(any_of(kind)) for why, kind in _WORDS.items()}
 
     def look(self, document: Document, text: str) -> Iterator[Hit]:
         name, data = document.path.rpartition("/")[2], document.data
