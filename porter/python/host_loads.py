@@ -101,9 +101,16 @@ def _without_gpu(file: RuleFile, test: Node, link: Link) -> bool | None:
         return None if answer is None else not answer
     if test.__class__ is ast.BoolOp:
         decisive = test.op.__class__ is ast.Or  # one part with this value decides the whole
-        answers = [_without_gpu(file, value, link) for value in test.values]
-        return decisive if decisive in answers else None
+        parts = [value for value in test.values if decisive or not _asks_for_own_place(value)]
+        answers = [_without_gpu(file, value, link) for value in parts]
+        return decisive if decisive in answers else not decisive if answers and set(answers) == {not decisive} else None
     return None
+
+
+def _asks_for_own_place(test: Node) -> bool:
+    """`map_location is None`: whether the caller left the choice to the function."""
+    compared = test.__class__ is ast.Compare and test.ops[0].__class__ is ast.Is and _is_none(test.comparators[0])
+    return compared and getattr(test.left, "id", "") == PLACE
 
 
 def _is_none(node: Node) -> bool:
@@ -138,7 +145,8 @@ def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link, seen: fro
         return False
     if target.id in seen:
         return True
-    readers = file.names.readers(target.id, (target, link))
+    before = set(walk(assignment.value))  # `place = ... if place is None ...` reads what it was
+    readers = [reader for reader in file.names.readers(target.id, (target, link)) if reader[0] not in before]
     return bool(readers) and all(_is_place(file, reader, seen | {target.id}) for reader in readers)
 
 
