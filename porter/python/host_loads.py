@@ -102,8 +102,15 @@ def _without_gpu(file: RuleFile, test: Node, link: Link) -> bool | None:
     if test.__class__ is ast.BoolOp:
         decisive = test.op.__class__ is ast.Or  # one part with this value decides the whole
         answers = [_without_gpu(file, value, link) for value in test.values]
-        return decisive if decisive in answers else None
+        return decisive if decisive in answers else None if None in answers else not decisive
+    if _asks_for_place(test):
+        return test.ops[0].__class__ in (ast.Is, ast.Eq)  # a caller who gives a place has chosen
     return None
+
+
+def _asks_for_place(node: Node) -> bool:
+    """`map_location is None`."""
+    return node.__class__ is ast.Compare and getattr(node.left, "id", "") == PLACE and _is_none(node.comparators[0])
 
 
 def _is_none(node: Node) -> bool:
@@ -125,6 +132,8 @@ def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -
     parent: Node = above[0] if above else None
     if parent.__class__ is ast.keyword:
         return bool(parent.arg == PLACE)
+    if parent.__class__ is ast.Compare:
+        return _asks_for_place(parent)
     if parent.__class__ is ast.Call and node in parent.args:
         at: int = parent.args.index(node)
         return at == _LOADERS.get(file.names.resolve(parent.func, above) or "")
