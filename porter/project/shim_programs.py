@@ -33,6 +33,8 @@ _NPU = lazy(
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_CALLED, _WORD = lazy(rb"(?m)^([A-Za-z_]\w*)\("), lazy(rb"\w+")
+_NAMES = lazy(rb"(?m)^from[ \t]+[\w.]+[ \t]+import[ \t]+(?!\*)(\([^)]*\)|[^\n]*)")
 _STAR, _OF_TORCH = lazy(rb"(?m)^from[ \t]+\S+[ \t]+import[ \t]+\*"), lazy(rb"(?<![\w.])torch\.\w")
 _PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract|annotat)")
 _MAIN = lazy(r"(?:^|/)(?:main|train|run|test|eval|infer|demo|finetune|pretrain)[^/]*\.py$")
@@ -100,7 +102,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             return False
         if is_guarded(text):
             return True
-        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text))
+        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text) or _calls_imported(text))
 
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):
@@ -178,6 +180,12 @@ def _calls(text: bytes) -> bool:
     if _CALL.search(text) is None:
         return False
     return _TORCH.search(text) is not None or _STAR.search(text) is not None and _OF_TORCH.search(text) is not None
+
+
+def _calls_imported(text: bytes) -> bool:
+    """Whether a file calls, as it is read, what it imports by its name: a program of one call."""
+    called = {*_CALLED.findall(text)}
+    return bool(called) and any(not called.isdisjoint(_WORD.findall(names)) for names in _NAMES.findall(text))
 
 
 def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:

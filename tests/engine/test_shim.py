@@ -400,6 +400,17 @@ def test_what_imports_a_file_that_moves_a_model_as_it_is_read_comes_to_cuda(
     assert changed == ({"layers.py", "pre_process.py", "extract.py"} if moves else set())
 
 
+def test_a_file_of_one_call_is_a_program(tmp_path: Path) -> None:
+    files = {
+        "net.py": NET,
+        "trial.py": "import os\nfrom net import (\n    net,\n)\nos.environ['A'] = '1'\nnet()\n",
+        "kept.py": "from net import net\nmade = net\nprint(1)\n",
+        "taken.py": "from net import net\nnet()\n",
+        "main.py": f"import taken\nfrom net import net\n{MAIN}",
+    }
+    assert set(port(tmp_path, files).changed) == {"trial.py", "main.py"}
+
+
 def test_a_path_of_python_may_lead_where_an_empty_package_seems_to(tmp_path: Path) -> None:
     """`from solver import net`, with src/solver in PYTHONPATH, is of src/solver/solver.py, for which a program has the import."""
     files = {
