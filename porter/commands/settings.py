@@ -55,7 +55,9 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
     if not version:
         from porter.project.pins import choose
 
-        version, pin_origin = choose(root, DEFAULT_TORCH_NPU) if known else (DEFAULT_TORCH_NPU, "default")
+        version, pin_origin = DEFAULT_TORCH_NPU, "default"
+        if known:
+            version, pin_origin = choose(root, version, runs_on_gpus=settings.style == "portable")
         origin = pin_origin if pin_origin != "default" or not soc else origin
     return Target(version, soc or DEFAULT_SOC, settings.style, origin)
 

@@ -6,6 +6,7 @@ Its lists (requirements, pyproject.toml, setup.py, conda, cog) are read as text 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,13 @@ REQUIREMENT = lazy(
 )
 _IMAGES = lazy(r"cog\.ya?ml$")  # about the image of a hosted demo, so that it decides only where there is no other list
 _NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
+# what says by commands which torch there is on GPUs, in the order in which they decide; and how it says so
+_INSTALLING = (lazy(r"(?i)dockerfile|.+\.dockerfile$"), lazy(r".+\.sh$"), lazy(r"(?i)readme(?:\.\w+)?$"))
+_INSTALL = lazy(r"\b(?:pip[\d.]*|conda|mamba|uv)\b.*\b(?:install|create|add)\b")
+_INSTALLED = lazy(
+    r"/torch-(?P<wheel>\d+\.\d[\d.]*)(?:%2B|\+|-cp)|pytorch/pytorch:(?P<image>\d+\.\d[\d.]*)-"
+    r"|^ARG (?:PY)?TORCH(?:_VERSION)?=[\"']?(?P<argument>\d+\.\d[\d.]*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +74,36 @@ def pins(root: Path) -> list[Pin]:
     return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 
 
-def choose(root: Path, default: str) -> tuple[str, str]:
-    """The torch_npu version to port for, and where it comes from: `file:line`, or "default"."""
+def installed(root: Path, default: str) -> list[Pin]:
+    """The first torch that an image, a script or a page for readers installs, where it is older than the default's."""
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    for name in (name for kind in _INSTALLING for name in names if kind.match(name) and (root / name).is_file()):
+        text = (beginning(root / name, LIMIT) or b"").decode("utf-8", "replace")
+        number = 1
+        for command in re.split(r"(?<!\\)\n", text.replace("\r", "")):
+            place, number = f"{name}:{number}", number + 1 + command.count("\n")
+            line = " ".join(command.replace("\\\n", " ").split("#", 1)[0].split())
+            found = [match[match.lastgroup or 0] for match in _INSTALLED.finditer(line)]
+            if _INSTALL.search(line):
+                found += [match["spec"] for match in REQUIREMENT.finditer(line) if match["npu"] is None]
+            wanted = [Pin(place, spec if spec[0] in "=~<>!" else f"=={spec}") for spec in found]
+            for pin in wanted:
+                if pin.exact and pin.exact < versions.release(default)[: len(pin.exact)]:
+                    return [pin]
+    return []
+
+
+def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str, str]:
+    """The torch_npu version to port for, and where it comes from: `file:line`, or "default". `runs_on_gpus`: a port that has to
+    run with the torch that GPUs have. Where no list says which that is, what installs it does."""
     from porter.catalog.read import load
 
     wanted, possible = pins(root), load.versions()
+    if runs_on_gpus and not wanted:
+        wanted = installed(root, default)
     exact = next((pin for pin in wanted if pin.exact), None)
     # there may be no catalogue for the pinned version: then the nearest that the other requirements allow is taken
     bounds = [pin for pin in wanted if not pin.exact]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]{0,999})[\])]")
+_TAKES = lazy(rb"(?m)^def[ \t]+(\w*save\w*)\([^()]*?\b(\w*optimizer)\b[^()]*\)[ \t]*:")
+_HANDS = lazy(rb"(?:^|[\s,.=])\w*optimizer[ \t]*(?:,|$)")
 _FIELD = lazy(rb"[\"'](\w+)[\"']")
 
 
@@ -30,6 +33,18 @@ def records(texts: Iterable[bytes]) -> dict[str, tuple[str, ...]]:
             known = tuple(field.decode() for field in _FIELD.findall(fields))
             found[name.decode()] = known if found.setdefault(name.decode(), known) == known else ()
     return found
+
+
+def handed_optimizers(saving: Iterable[bytes], texts: Iterable[bytes]) -> frozenset[tuple[str, str]]:
+    """(function, parameter) where a function that saves takes an optimizer, and all who call it hand it one, and no state."""
+    found = {(name, given) for data in saving if b"ptimizer" in data for name, given in _TAKES.findall(data)}
+    calls = {
+        name: re.compile(rb"(?<!def )\b%s\(((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,999})\)" % name) for name, _ in found
+    }
+    given = {name: [call for data in texts if name in data for call in calls[name].findall(data)] for name in calls}
+    whole = {name for name in calls if given[name] and all(map(_HANDS.search, given[name]))}
+    whole -= {name for name in whole if any(b"state_dict" in call for call in given[name])}
+    return frozenset((name.decode(), parameter.decode()) for name, parameter in found if name in whole)
 
 
 class Value(NamedTuple):
@@ -46,7 +61,8 @@ Entries = dict[str, Value]
 class _Function:
     """What one function, or the file outside of functions, makes of its names."""
 
-    def __init__(self) -> None:
+    def __init__(self, handed: frozenset[str] = frozenset()) -> None:
+        self.handed = handed  # parameters that every caller gives an optimizer
         self.bound: dict[str, list[Node]] = {}
         self.added: dict[str, dict[str, Node]] = {}  # `x["key"] = value`
         self.inside: dict[str, list[Node]] = {}  # `x[i]["key"] = value`
@@ -105,6 +121,7 @@ class _Function:
             return False
         made = [one.func for one in bound if one.__class__ is ast.Call]
         is_optimizer = bool(made) and all(_OPTIMIZERS.match(ast.unparse(func)) for func in made)
+        is_optimizer = is_optimizer or not bound and getattr(value, "id", "") in self.handed
         return is_optimizer or ast.unparse(value) in self.asked
 
     def _fields(self, made: Node, known: Records) -> dict[str, Node]:
@@ -119,8 +136,11 @@ class _Function:
         return bound[0] if len(bound) == 1 else value
 
 
-def dictionaries(tree: ast.Module, data: bytes, known: Records) -> Iterator[Entries]:
-    """The entries of each dictionary that is passed to a function that saves. Functions without the word `save` are skipped."""
+def dictionaries(
+    tree: ast.Module, data: bytes, known: Records, handed: frozenset[tuple[str, str]] = frozenset()
+) -> Iterator[Entries]:
+    """The entries of each dictionary that is passed to a function that saves. Functions without the word `save` are skipped.
+    `handed`: functions with a parameter that is an optimizer."""
     saying = [number for number, line in enumerate(data.splitlines(), 1) if b"save" in line]
     functions: dict[Node, _Function] = {tree: _Function()}
     todo: list[tuple[Node, Node]] = [(tree, tree)]
@@ -130,7 +150,7 @@ def dictionaries(tree: ast.Module, data: bytes, known: Records) -> Iterator[Entr
             if not on_lines(node, saying):
                 continue
             owner = node
-            functions[owner] = _Function()
+            functions[owner] = _Function(frozenset(given for name, given in handed if name == owner.name))
         functions[owner].take(node)
         todo += [(child, owner) for child in reversed(children(node))]
     for function in functions.values():

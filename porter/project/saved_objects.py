@@ -17,7 +17,7 @@ from porter.files.paths import is_test
 from porter.project.numpy_rates import has_rates, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
 from porter.project.numpy_values import NumpyValues, Place
-from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, records, root
+from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, handed_optimizers, records, root
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name
 from porter.python.index import Node
@@ -79,15 +79,15 @@ def saved_objects(
     if not rates and not scores and not states and not any(map(_MAY_HOLD.search, saving.values())):
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
-    known = records(texts.values())
+    known, handed = records(texts.values()), handed_optimizers(saving.values(), texts.values())
     rated = {path for path, data in saving.items() if has_rates(path, data, rates)}
     homes, fields = Homes(files), sorted(known.items())
 
     def rows(path: str) -> list[Saved]:
         data, home = saving[path], homes.of(path)
         spots = scores.get(path, frozenset())
-        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, spots, known))
-        about = (is_parsed, sorted(states), path in rated, sorted(spots), fields)
+        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, spots, known, handed))
+        about = (is_parsed, sorted(states), path in rated, sorted(spots), fields, sorted(handed))
         saved = rows_of(data, "saved", about, make, kept)
         return [Saved(path, home, *row) for row in saved]
 
@@ -119,6 +119,7 @@ class _Known(NamedTuple):
     rated: bool  # numpy computes the learning rates of the optimizers of this file
     scores: frozenset[Spot]  # where its scores of numpy stand
     records: Records
+    handed: frozenset[tuple[str, str]]  # functions that save, with a parameter that is an optimizer
 
 
 def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, ...], str, bool], ...]:
@@ -129,7 +130,7 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     names = {name for name in _PARSED if known.is_parsed and not _PLAIN[name].search(data)}
     names |= {name.decode() for name in _SET.findall(data)} | (_CONFIGURED if _CONFIGURES.search(data) else frozenset())
     found: list[tuple[tuple[str, ...], str, bool]] = []
-    for entries in dictionaries(tree, data, known.records):
+    for entries in dictionaries(tree, data, known.records, known.handed):
         held = _held(entries, names, known.states) or _held_score(entries, known.scores)
         rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values.written)]
         rate = min(rates, key=lambda key: not key.isidentifier(), default="")

@@ -2,7 +2,7 @@
 
 A program is what asks whether it is `__main__`, acts as soon as it is read, or is named in a script that starts things. A
 module that others import is none, unless a script starts it, or it asks and parses options, is called like a program or speaks
-of CUDA where it asks. What builds extensions or is about TensorRT is none. Tests are none: pytest is their program. What is
+of CUDA where it asks, or its imports move a model to a device as they are read. What builds extensions or is about TensorRT is none. Tests are none: pytest is their program. What is
 called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program. A program loads
 torch, itself or through files of the project, and may come to CUDA (device_users.py): a check of data does not. What an
 installed command calls is a program.
@@ -33,6 +33,8 @@ _NPU = lazy(
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
+_CALLED, _WORD = lazy(rb"(?m)^([A-Za-z_]\w*)\("), lazy(rb"\w+")
+_NAMES = lazy(rb"(?m)^from[ \t]+[\w.]+[ \t]+import[ \t]+(?!\*)(\([^)]*\)|[^\n]*)")
 _STAR, _OF_TORCH = lazy(rb"(?m)^from[ \t]+\S+[ \t]+import[ \t]+\*"), lazy(rb"(?<![\w.])torch\.\w")
 _PREPARES = lazy(r"(?i)(?:^|[/_])(?:download|prepare|preprocess|data_prep|create_|generate_meta|extract|annotat)")
 _MAIN = lazy(r"(?:^|/)(?:main|train|run|test|eval|infer|demo|finetune|pretrain)[^/]*\.py$")
@@ -49,6 +51,12 @@ _ON_DEVICE = lazy(
     rb"\.cuda\b|\bis_cuda\b|nccl|[Gg]radScaler|\bautocast\b|\.to\(|\bdevice[ \t]*=|torch\.device\(|map_location"
 )
 _ASKS_MAIN = lazy(rb"(?m)^if[ \t]+__name__\b")
+_TO_DEVICE, _SETS_DEVICE = lazy(rb"\.to\((?:device|DEVICE)\b"), lazy(rb"\b(?:device|DEVICE)[ \t]*=[^=]")
+# a statement that moves something to a device as the file is imported
+_MOVES = lazy(
+    rb"(?m)^(?!(?:async|class|def|from|import)\b)[A-Za-z_](?:(?!\blambda\b)[^\n#])*?"
+    rb"\.(?:cuda\(|to\((?![ \t]*(?:[\"']cpu|(?!torch\.)[\w.]+\.device\b|torch\.(?!device\b)\w|[\w.]*dtype\b)))"
+)
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
 
@@ -70,26 +78,31 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     taken = {file for path in own for file in project.files(path)}
     loading = survey.loading | {path for path, text in own.items() if _TORCH.search(text)}
     speaking = {path for path, text in own.items() if _speaks(text)}
+    moving = {path for path, text in own.items() if (b".to(" in text or b".cuda(" in text) and _MOVES.search(text)}
     choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
 
     def edges(path: str) -> set[str]:
         return project.files(path) | loaded.by(path)
 
+    def comes_at_once(path: str) -> bool:
+        return bool(moving) and is_guarded(own[path]) and not moving.isdisjoint(reached([path], edges))
+
     def is_program(path: str) -> bool:
         text = own[path]
-        if _PREPARES.search(path) and not _DEVICE.search(text):
-            return False  # what it imports may speak of CUDA, as utilities do, and is not asked for it here
-        if _is_of_others(text):
-            return False
+        if _PREPARES.search(path) and not _DEVICE.search(text) or _is_of_others(text):
+            return comes_at_once(
+                path
+            )  # else what it imports may speak of CUDA, as utilities do, and is not asked for it here
         if path.rpartition("/")[2] == "__main__.py" or path in called:
             return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):
             return True
-        if path in taken and not (is_guarded(text) and (_OPTIONS.search(text) or _MAIN.search(path) or _shows(text))):
+        shows = is_guarded(text) and (_OPTIONS.search(text) or _MAIN.search(path) or _shows(text))
+        if path in taken and not shows and not comes_at_once(path):
             return False
         if is_guarded(text):
             return True
-        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text))
+        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text) or _calls_imported(text))
 
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):
@@ -150,7 +163,10 @@ def _is_of_others(text: bytes) -> bool:
 def _shows(text: bytes) -> bool:
     """Whether a module that is started by itself uses CUDA there: a demonstration."""
     asks = _ASKS_MAIN.search(text)
-    return asks is not None and _CUDA.search(text, asks.end()) is not None
+    if asks is None:
+        return False
+    moves = _TO_DEVICE.search(text, asks.end()) and not _SETS_DEVICE.search(text, asks.end())
+    return moves or _CUDA.search(text, asks.end()) is not None
 
 
 def _is_of_pytest(path: str, text: bytes) -> bool:
@@ -164,6 +180,12 @@ def _calls(text: bytes) -> bool:
     if _CALL.search(text) is None:
         return False
     return _TORCH.search(text) is not None or _STAR.search(text) is not None and _OF_TORCH.search(text) is not None
+
+
+def _calls_imported(text: bytes) -> bool:
+    """Whether a file calls, as it is read, what it imports by its name: a program of one call."""
+    called = {*_CALLED.findall(text)}
+    return bool(called) and any(not called.isdisjoint(_WORD.findall(names)) for names in _NAMES.findall(text))
 
 
 def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:

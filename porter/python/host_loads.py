@@ -101,16 +101,16 @@ def _without_gpu(file: RuleFile, test: Node, link: Link) -> bool | None:
         return None if answer is None else not answer
     if test.__class__ is ast.BoolOp:
         decisive = test.op.__class__ is ast.Or  # one part with this value decides the whole
-        parts = [value for value in test.values if decisive or not _asks_for_own_place(value)]
-        answers = [_without_gpu(file, value, link) for value in parts]
-        return decisive if decisive in answers else not decisive if answers and set(answers) == {not decisive} else None
+        answers = [_without_gpu(file, value, link) for value in test.values]
+        return decisive if decisive in answers else None if None in answers else not decisive
+    if _asks_for_place(test):
+        return test.ops[0].__class__ in (ast.Is, ast.Eq)  # a caller who gives a place has chosen
     return None
 
 
-def _asks_for_own_place(test: Node) -> bool:
-    """`map_location is None`: whether the caller left the choice to the function."""
-    compared = test.__class__ is ast.Compare and test.ops[0].__class__ is ast.Is and _is_none(test.comparators[0])
-    return compared and getattr(test.left, "id", "") == PLACE
+def _asks_for_place(node: Node) -> bool:
+    """`map_location is None`."""
+    return node.__class__ is ast.Compare and getattr(node.left, "id", "") == PLACE and _is_none(node.comparators[0])
 
 
 def _is_none(node: Node) -> bool:
@@ -132,6 +132,8 @@ def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -
     parent: Node = above[0] if above else None
     if parent.__class__ is ast.keyword:
         return bool(parent.arg == PLACE)
+    if parent.__class__ is ast.Compare:
+        return _asks_for_place(parent)
     if parent.__class__ is ast.Call and node in parent.args:
         at: int = parent.args.index(node)
         return at == _LOADERS.get(file.names.resolve(parent.func, above) or "")
@@ -145,8 +147,7 @@ def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link, seen: fro
         return False
     if target.id in seen:
         return True
-    before = set(walk(assignment.value))  # `place = ... if place is None ...` reads what it was
-    readers = [reader for reader in file.names.readers(target.id, (target, link)) if reader[0] not in before]
+    readers = file.names.readers(target.id, (target, link))
     return bool(readers) and all(_is_place(file, reader, seen | {target.id}) for reader in readers)
 
 

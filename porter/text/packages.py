@@ -62,6 +62,7 @@ class Wanted:
     locked: bool = False  # by hashes
     forced: bool = False  # on every user of a package: what it cannot be without
     optional: bool = False  # only for those who ask for its extra
+    builds: bool = False  # only what builds the package has it
     extra: tuple[int, str, str] | None = None  # where an optional list of that package may have another, as in `more`
 
 
@@ -107,7 +108,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
 
 def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
-    rows, names = _rows(session.rules), {w.name for w in requirements}
+    rows, names = _rows(session.rules), {w.name for w in requirements if not w.builds}
     has_torch_npu = "torch-npu" in names
     served: set[str] = set()  # markers of the lines of torch that have torch-npu beside them
     parts: list[Wanted] = []
@@ -115,12 +116,12 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     for want in requirements:
         if want.name in ("torch", "pytorch"):
             fits = fits_its_torch_npu(document.text, want, requirements)
-            found = _torch(document, want, has_torch_npu or _is_served(document, want, served))
+            found = _torch(document, want, want.builds or has_torch_npu or _is_served(document, want, served))
             yield from (hit for hit in found if not fits or hit.why not in ("pin", "pin-older"))
-            served |= {want.marker} if want.kind != "conda" else set()
+            served |= {want.marker} if want.kind != "conda" and not want.builds else set()
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
-            if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
+            if not (want.builds or has_torch_npu) and names.isdisjoint(("torch", "pytorch")):
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
         elif old := first_versions.too_old(document, want, requirements):

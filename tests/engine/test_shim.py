@@ -362,6 +362,55 @@ def test_a_demonstration_that_uses_cuda_is_a_program(tmp_path: Path) -> None:
     assert set(port(tmp_path, files).changed) == {"net.py", "main.py"}
 
 
+def test_a_module_whose_own_start_moves_a_model_is_a_program(tmp_path: Path) -> None:
+    shown = '\n\nif __name__ == "__main__":\n    net().to(device)\n'
+    files = {
+        "places.py": 'import torch\n\ndevice = torch.device("cuda")\n',
+        "lfw.py": f"from places import device\n{NET.replace('.cuda()', '')}{shown}",
+        "host.py": f"from places import device\n{NET.replace('.cuda()', '')}{shown.replace('    net', '    device = None; net')}",
+        "quiet.py": f"from places import device\n{NET.replace('.cuda()', '')}{shown.replace('.to(device)', '')}",
+        "main.py": f"import host, lfw, quiet\nfrom places import device\n{MAIN.replace('net()', 'device')}",
+    }
+    assert set(port(tmp_path, files).changed) == {"lfw.py", "main.py"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "moves"),
+    [
+        ("model = net().to(device)", True), ("net().cuda()", True), ("if 1:\n    net()", False), ("model = net()", False),
+        ('model = net().to("cpu")', False), ("model = net().to(torch.float16)", False), ("# net().cuda()", False),
+        ("moved = lambda: net().cuda()", False), ("class Moved: x = net().cuda", False),
+        ("def moved(): return net().cuda()", False), ('model = net().to(torch.device("cuda"))', True),
+    ],
+)  # fmt: skip
+def test_what_imports_a_file_that_moves_a_model_as_it_is_read_comes_to_cuda(
+    tmp_path: Path, statement: str, moves: bool
+) -> None:
+    """Whoever starts such a file, and whatever else it is about, comes to the device by its imports."""
+    started = '\n\nif __name__ == "__main__":\n    print(1)\n'
+    files = {
+        "detect.py": f'import torch\n\ndevice = torch.device("cuda")\n\n\ndef net():\n    return 1\n\n\n{statement}\n',
+        "layers.py": f"import detect\n{started}",  # which others import
+        "pre_process.py": f"import mxnet\nimport detect\n{started}",
+        "extract.py": f"import detect\n{started}",
+        "prepare.py": "import detect\n",
+        "main.py": f"import layers\n{started}",
+    }
+    changed = set(port(tmp_path, files).changed) - {"main.py"}
+    assert changed == ({"layers.py", "pre_process.py", "extract.py"} if moves else set())
+
+
+def test_a_file_of_one_call_is_a_program(tmp_path: Path) -> None:
+    files = {
+        "net.py": NET,
+        "trial.py": "import os\nfrom net import (\n    net,\n)\nos.environ['A'] = '1'\nnet()\n",
+        "kept.py": "from net import net\nmade = net\nprint(1)\n",
+        "taken.py": "from net import net\nnet()\n",
+        "main.py": f"import taken\nfrom net import net\n{MAIN}",
+    }
+    assert set(port(tmp_path, files).changed) == {"trial.py", "main.py"}
+
+
 def test_a_path_of_python_may_lead_where_an_empty_package_seems_to(tmp_path: Path) -> None:
     """`from solver import net`, with src/solver in PYTHONPATH, is of src/solver/solver.py, for which a program has the import."""
     files = {

@@ -90,3 +90,34 @@ def test_programs_of_a_collection_load_their_own():
     saved = saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"])
     assert saved_with(saved, frozenset({"g"}), "a/generate.py")
     assert saved_with(saved, frozenset({"g"}), "b/generate.py") is None
+
+
+SAVER = (
+    b"import torch\n\n\ndef save_checkpoint(epoch, model,\n        optimizer):\n"
+    b'    state = {"epoch": epoch, "model": model, "optimizer": optimizer}\n    torch.save(state, "a.tar")\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("callers", "is_object"),
+    [
+        ([b"save_checkpoint(epoch, model, optimizer)\n"], True),
+        (
+            [
+                b"save_checkpoint(e(1), model,\n    self.optimizer)\n",
+                b"save_checkpoint(1, m, optimizer=my_optimizer)\n",
+            ],
+            True,
+        ),
+        ([b"save_checkpoint(epoch, model.state_dict(), optimizer.state_dict())\n"], False),
+        ([b"save_checkpoint(1, m, optimizer)\n", b"save_checkpoint(1, m, optimizer.state_dict())\n"], False),
+        ([b"save_checkpoint(1, m, state)\n"], False),
+        ([b"print(1)\n"], False),
+    ],
+)
+def test_an_optimizer_that_callers_hand_to_what_saves_it_is_an_object(callers, is_object):
+    texts = {"saves.py": SAVER} | {f"{number}.py": b"import torch\n" + text for number, text in enumerate(callers)}
+    saved = saved_objects(texts, parse, texts)
+    assert [row.held for row in saved if row.held] == ["optimizer"] * is_object
+    bound = SAVER.replace(b"    state =", b"    optimizer = optimizer.state_dict()\n    state =")
+    assert not [row for row in saved_objects(texts | {"saves.py": bound}, parse, texts) if row.held]

@@ -489,6 +489,28 @@ def test_a_torch_that_a_package_pins_has_the_plug_in_beside_it():
     assert 'dependencies = ["torch==2.7.1", "torch-npu==2.7.1.post11"]' in ported("pyproject.toml", text, unsafe=True)
 
 
+@pytest.mark.parametrize("torch", ["torch", "torch>=2.5.1", "torch==2.7.1"])
+def test_what_only_builds_a_package_needs_no_plug_in(torch):
+    """Its environment has no NPU, and is gone when the package runs."""
+    text = f'[build-system]\nrequires = [\n    "setuptools",\n    "{torch}",\n    "torchvision",\n]\n'
+    assert codes("pyproject.toml", text) == [] and ported("pyproject.toml", text, unsafe=True) == text
+    pinned = text.replace(f'"{torch}"', '"torch==2.1.0"')
+    assert ported("pyproject.toml", pinned, unsafe=True) == pinned.replace("2.1.0", "2.7.1"), "but its version counts"
+    setup = 'from setuptools import setup\n\nsetup(setup_requires=["{0}"]{1})\n'
+    assert codes("setup.py", setup.format(torch, "")) == []
+    assert len(codes("setup.py", setup.format(torch, ', install_requires=["torch"]'))) == 1
+    named = f'from setuptools import setup\n\nNEEDS = ["{torch}"]\nsetup(setup_requires=NEEDS)\n'
+    assert codes("setup.py", named) == [] != codes("setup.py", named.replace("setup_requires", "install_requires"))
+
+
+@pytest.mark.parametrize("built", ["torch", "torchvision"])
+@pytest.mark.parametrize("wanted", ["torch", "torchvision"])
+def test_what_a_package_runs_with_has_the_plug_in_whatever_builds_it(built, wanted):
+    text = f'[build-system]\nrequires = ["{built}"]\n\n[dependency-groups]\nrun = ["{wanted}"]\n'
+    ending = f'run = ["{wanted}", "torch-npu==2.7.1.post11"]\n'
+    assert ported("pyproject.toml", text, unsafe=True) == text.partition("run")[0] + ending
+
+
 def test_optional_lists_that_are_given_elsewhere_are_told_of_alone():
     text = '[project]\ndynamic = ["optional-dependencies"]\ndependencies = ["torch"]\n'
     assert codes("pyproject.toml", text) == ["PRT840 manual"] and ported("pyproject.toml", text, unsafe=True) == text
@@ -581,6 +603,42 @@ def test_the_image_that_cog_builds_is_told_and_its_torch_chooses_where_nothing_e
     for other in ("torch>=2.0\n", "numpy\n"):
         (tmp_path / "requirements.txt").write_text(other)
         assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
+
+
+INSTALLING = {
+    "Dockerfile": "FROM x\nRUN apt-get update \\\n && true\nRUN pip3 install \\\n  torch==1.1.0 numpy\n",
+    "train.Dockerfile": "FROM pytorch/pytorch:1.8.0-cuda11.1-cudnn8-devel\n",
+    "Dockerfile.gpu": 'ARG PYTORCH="1.6.0"\nFROM pytorch/pytorch:${PYTORCH}-cuda10.1-cudnn7-devel\n',
+    "dockerfile": "FROM x\nRUN pip install https://download.pytorch.org/whl/cu100/torch-1.1.0-cp36-cp36m-linux_x86_64.whl\n",
+    "install.sh": "conda install -y pytorch=1.7 torchvision cudatoolkit=10.2 -c pytorch\n",
+    "README.md": "# Setup\n```\n$ pip install torch==1.7.1+cu110 -f https://download.pytorch.org/whl/torch_stable.html\n```\n",
+}
+
+
+@pytest.mark.parametrize("name", INSTALLING)
+def test_a_port_for_gpus_is_written_for_the_torch_that_is_installed_there(name, tmp_path):
+    (tmp_path / "requirements.txt").write_text("numpy\n")
+    (tmp_path / name).write_text(INSTALLING[name])
+    version, place = choose(tmp_path, "2.7.1.post11", runs_on_gpus=True)
+    line = {"Dockerfile": 4, "dockerfile": 2, "README.md": 3}.get(name, 1)
+    assert (version.startswith("2.1.0"), place) == (True, f"{name}:{line}")
+    assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default"), "other styles run with torch_npu"
+    (tmp_path / "requirements.txt").write_text("torch>=1.7\n")
+    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True)[1] == "default", "a list says it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install torch", "pip install torch==2.8.0", "pip install torch>=1.7", "tested with torch==1.7.1",
+        "# pip install torch==1.7.1", "pip install pytorch-lightning==1.2.0 torchvision==0.8.0",
+        "pip install torch-npu==2.1.0", "docker pull pytorch/pytorch:latest",
+    ],
+)  # fmt: skip
+def test_what_installs_no_older_torch_chooses_nothing(text, tmp_path):
+    (tmp_path / "README.md").write_text(f"{text}\n")
+    (tmp_path / "notes.txt").write_text("pip install torch==1.7.1\n")
+    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True) == ("2.7.1.post11", "default")
 
 
 def test_what_builds_the_documents_needs_no_plug_in():

@@ -16,13 +16,15 @@ _SINCE = (2, 6)
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
 _SAVED = lazy(rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)")
 _SENT = lazy(rb"\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\(")
+_MADE = rb"\b%s[ \t]*=[ \t]*(?:io\.)?BytesIO\(|\bTemporaryFile\([^()\n]*\)[ \t]+as[ \t]+%s\b"
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
 _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
 def _is_received(original: cst.Call, file: RuleFile) -> bool:
-    """`torch.load(io.BytesIO(...))` in a file that saves into a buffer as well, and hands it to the other processes."""
+    """`torch.load(io.BytesIO(...))`, or of a file without a name, where a file saves into a buffer as well, and hands it to the
+    other processes."""
     text = file.source.utf8
     saved = file.source.says(b"BytesIO") and original.args and _SAVED.search(text)
     if not saved or not _SENT.search(text, saved.end()):
@@ -30,7 +32,7 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
     buffer = original.args[0].value
     made = file.text(buffer).encode()
     if isinstance(buffer, cst.Name):
-        return file.source.says(re.compile(rb"\b%s[ \t]*=[ \t]*(?:io\.)?BytesIO\(" % re.escape(made)))
+        return file.source.says(re.compile(_MADE % (re.escape(made), re.escape(made))))
     return made.startswith((b"io.BytesIO(", b"BytesIO("))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from porter.checks.native.torch_requirement import LISTS, TorchRequirement
+from porter.checks.native.torch_requirement import KINDS, LISTS, TorchRequirement
 from porter.engine.rule import Hit, IndexRule
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import values_of
@@ -38,7 +38,7 @@ class RequirementTables(IndexRule):
             quote = end - start - len(node.value) >> 1
             if text[start + quote : end - quote] != node.value:
                 continue  # in pieces, or with a prefix
-            about = {"forced": keyword == "install_requires", "optional": keyword == "extras_require"}
+            about = {field: keyword == named for field, named in KINDS.items()}
             requirement = packages.wanted(text, start + quote, end - quote, more=(end, "", ""), **about)
             if requirement is not None:
                 nodes[requirement.start] = node

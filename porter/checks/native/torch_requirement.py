@@ -10,6 +10,7 @@ from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
+KINDS = {"forced": "install_requires", "optional": "extras_require", "builds": "setup_requires"}  # fields of `Wanted`
 LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require")
 
 
@@ -34,7 +35,7 @@ class TorchRequirement(Rule):
                     more = _another(element, text, start, end)
                     name = argument.keyword.value
                     plain = text[begin:stop].isascii()
-                    about = {"forced": name == "install_requires", "optional": name == "extras_require"}
+                    about = {field: name == named for field, named in KINDS.items()}
                     requirement = packages.wanted(text, begin, stop, more=more, extra=extra, **about) if plain else None
                     if requirement is not None:
                         nodes[requirement.start] = element

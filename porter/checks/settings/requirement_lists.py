@@ -131,7 +131,8 @@ def _listed(document: Document, entry: Entry, kind: str) -> Wanted | None:
     marker = f" {requirement.marker}" if requirement.marker else ""
     more = (entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}")
     if path[:2] != ("project", "dependencies"):
-        return replace(requirement, more=more, optional=path[1:2] == ("optional-dependencies",))
+        optional, builds = path[1:2] == ("optional-dependencies",), path[:1] == ("build-system",)
+        return replace(requirement, more=more, optional=optional, builds=builds)
     return replace(requirement, more=more, forced=True, extra=_extra(document, kind))
 
 
