@@ -42,7 +42,7 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
 @once_for_file
 def staying(file: File) -> tuple[Link, ...]:
     """The questions for a GPU that stay as they are for what they open."""
-    asked = (link for name in sorted(QUESTIONS) for link in file.apis.get(name, ())) if not file.style.one_world else ()
+    asked = [] if file.style.one_world else file.meaning.mentions.of(QUESTIONS)
     return tuple(link for link in asked if left_inside(file, link))
 
 
