@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from porter.python.blocks import once, within
+from porter.python.blocks import once, place, within
 from porter.python.imports import catcher_of
-from porter.python.index import Link, Node, ancestors, parents, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 
+CAPABILITY, PROPERTIES = "torch.cuda.get_device_capability", "torch.cuda.get_device_properties"
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})  # types that catch what such a call raises
 _QUESTIONS = frozenset({"is_available", "device_count"})  # functions that ask for a GPU
@@ -42,6 +43,40 @@ def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 @once
 def _versioned(test: ast.BoolOp) -> tuple[ast.expr, ...]:
     return tuple(filter(_compares_version, test.values))
+
+
+def lacks_field(link: Link) -> bool:
+    """Whether one of _NO_FIELD is read of what a name answers: `get_device_properties(0).major`."""
+    call = link[1]
+    return (
+        call is not None and getattr(call[0], "func", None) is link[0] and getattr(call[1][0], "attr", "") in _NO_FIELD
+    )
+
+
+def is_reached(link: Link, opened: Link, yes: bool) -> bool:
+    """Whether a place runs as soon as one side of an `if` is entered: behind no other condition, and where nothing catches it."""
+    child, node = link[0], opened[0]
+    ends = not yes and node.__class__ is ast.If and not node.orelse and isinstance(node.body[-1], ast.Return)
+    for above in parents(link):
+        if above is node:
+            side = node.body if yes else node.orelse
+            return child is side if node.__class__ is ast.IfExp else within(node, child, "body" if yes else "orelse")
+        if ends and opened[1] is not None and above is opened[1][0]:  # `if not available(): return`, and what follows
+            field, index = place(above, child)
+            return bool(field) and place(above, node)[0] == field and place(above, node)[1] < index
+        if isinstance(above, (*FUNCTIONS, ast.Lambda, ast.ClassDef)) or _may_pass(above, child):
+            return False
+        child = above
+    return False
+
+
+def _may_pass(above: Node, child: Node) -> bool:
+    """Whether a run may come to a statement or an expression and not to this part of it, or goes on where the part raises."""
+    if isinstance(above, (ast.If, ast.IfExp, ast.While)):
+        return child is not above.test
+    if above.__class__ is ast.BoolOp:
+        return child is not above.values[0]
+    return above.__class__ is ast.ExceptHandler or above.__class__ is ast.Try and bool(above.handlers)
 
 
 def shielded(link: Link | None, staying: Sequence[Link]) -> bool:

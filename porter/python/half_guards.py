@@ -7,8 +7,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once_for_file
+from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
 from porter.python.evidence import constant
-from porter.python.index import Link, Node, walk
+from porter.python.held_questions import QUESTIONS
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
 
@@ -19,6 +22,7 @@ FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
 _WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
+_ASKING = frozenset({CAPABILITY, PROPERTIES})
 _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
@@ -33,6 +37,18 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`."""
     compared = None if link is None or file.style.one_world else _compared(link)
     return _left(file, choice(*compared)) if compared is not None else None
+
+
+@once_for_file
+def staying(file: File) -> tuple[Link, ...]:
+    """The questions for a GPU that stay as they are for what they open."""
+    asked = [] if file.style.one_world else file.meaning.mentions.of(QUESTIONS)
+    return tuple(link for link in asked if left_inside(file, link))
+
+
+def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
+    """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
+    return _left(file, choice(link)) if link is not None else None
 
 
 def _compared(link: Link) -> tuple[Link, bool] | None:
@@ -52,8 +68,40 @@ def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None
     if found is None:
         return None
     moves, layout = _inside(found[0][0], found[1])
-    left = next((node for node in moves if file.facts.own.cuda and _is_left(node, file)), layout)
+    left = next((node for node in moves if file.facts.own.cuda and _is_left(node, file)), None)
+    left = left or _raising(file, *found) or (None if file.style.one_world else layout)
     return ("half", ast.unparse(left)) if left is not None else None
+
+
+def _raising(file: File, opened: Link, yes: bool) -> Node:
+    """A call that no style ports, and that the branch comes to in any case: it asks for the generation of a GPU."""
+    for link in _unported(file):
+        if is_reached(link, opened, yes):
+            return link[1][0]
+    return None
+
+
+def is_kept_away(file: File, link: Link) -> bool:
+    """Whether a call that stays runs only behind a question that stays because of it."""
+    around = (
+        (up for up in ancestors(link) if up[0].__class__ in (ast.If, ast.IfExp)) if not file.style.one_world else ()
+    )
+    return any(_asks(up[0].test) and is_reached(link, up, True) for up in around)
+
+
+def _asks(test: Node) -> bool:
+    """Whether a condition holds on a GPU alone: `torch.cuda.is_available() and more`, `x.is_cuda`, `device.type == "cuda"`."""
+    words = [getattr(node, "attr", "") or str(constant(node) or "") for node in walk(test)]
+    turned = any(isinstance(node, (ast.Not, ast.Or, *_NO)) for node in ast.walk(test))
+    return not turned and any(word in ("is_available", "is_cuda") or word.partition(":")[0] == "cuda" for word in words)
+
+
+@once_for_file
+def _unported(file: File) -> list[Link]:
+    if not file.source.says(b"get_device_"):
+        return []
+    called = [link for link in file.meaning.mentions.of(_ASKING) if getattr(link[1][0], "func", None) is link[0]]
+    return [link for link in called if lacks_field(link) or file.names.resolve(link[0], link) == CAPABILITY]
 
 
 def _inside(node: Node, yes: bool) -> tuple[list[Node], Node]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from porter.python import lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
+from porter.python.capabilities import CAPABILITY
 from porter.python.evidence import call_name, constant, is_log, is_setting
 from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
@@ -38,7 +39,6 @@ _CHOSEN = lazy(
 )
 # packages with CUDA kernels that a message may recommend
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
-CAPABILITY = "torch.cuda.get_device_capability"
 _COUNTING = frozenset(  # functions that only count and name devices, before the port and after it
     f"torch.{device}.{name}"
     for device in ("cuda", "npu")

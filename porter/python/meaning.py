@@ -122,9 +122,11 @@ class Meaning:
 
     def decides(self, node: Node) -> tuple[str, str] | None:
         """Why a question for a GPU must stay as it is: see kernel_choices.Choice and half_guards. Of a string, why the comparison
-        with it must."""
+        with it must; of `x.is_cuda`, what it opens and a style does not port, or not unasked."""
         if (literal := self._file.literal(node)) is not None:
             return half_guards.left_by(self._file, literal.link)
+        if getattr(getattr(node, "attr", None), "value", "") == "is_cuda":
+            return half_guards.left_behind(self._file, self._file.receivers.link(self._file.span(node)[1]))
         link = self._file.chain(node)
         return kernel_choices.decided(self._file, link) or half_guards.left_inside(self._file, link)
 
@@ -132,8 +134,10 @@ class Meaning:
         """How a chain depends on a compute capability: see capabilities.capability. For torch.cuda.get_device_capability
         itself: "shielded", if its call does no harm on an NPU."""
         link = self._file.chain(node)
-        if link is not None and self._file.names.resolve(link[0], link) == kernel_choices.CAPABILITY:
-            return "shielded" if capabilities.shielded(link, kernel_choices.staying(self._file)) else None
+        if link is not None and self._file.names.resolve(link[0], link) == capabilities.CAPABILITY:
+            questions = (*kernel_choices.staying(self._file), *half_guards.staying(self._file))
+            kept_away = capabilities.shielded(link, questions)
+            return "shielded" if kept_away or half_guards.is_kept_away(self._file, link) else None
         return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
@@ -174,13 +178,21 @@ class Meaning:
             plain = (
                 type(node.func).__name__ == "Name" and node.func.value == "int" and not self._file.names.bound("int")
             )
-            return "known" if plain or name in _INTS else ""
+            return "known" if plain or name in _INTS or self._is_index_of_tensor(node) else ""
         link = self._file.chain(node) if kind in ("Name", "Attribute") else None
         if link is None:
             return ""
         word = link[0].attr if kind == "Attribute" else link[0].id
         known = word in self._int_options and self._is_parsed(link) if kind == "Attribute" else self._name_is_int(link)
         return "known" if known else "likely" if _RANK.search(word) else ""
+
+    def _is_index_of_tensor(self, call: Node) -> bool:
+        """`x.get_device()` behind `if x.is_cuda:`, which tensors alone have."""
+        link = self._file.chain(call.func) if type(call.func).__name__ == "Attribute" and not call.args else None
+        if link is None or link[0].attr != "get_device":
+            return False
+        asked = ast.dump(ast.Attribute(link[0].value, "is_cuda", ast.Load()))
+        return any(above.__class__ is ast.If and ast.dump(above.test) == asked for above in parents(link))
 
     def _is_parsed(self, link: Link) -> bool:
         """Whether an attribute is a parsed option: `args.device`, but not `x.device` of a tensor."""

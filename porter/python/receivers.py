@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, place, within
 from porter.python.evidence import OTHER_LIBRARIES
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Receivers:
             return self._resolved(full)
         func: Node = node.func
         if func.__class__ is ast.Name:
-            return self._class(func.id, link, depth)
+            return self._class_or_function(func.id, link, depth)
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
             if func.attr == "numpy" and self._given is _OF_TENSORS_ALONE:
@@ -135,6 +135,25 @@ class Receivers:
             if base is TORCH or func.attr in self._given and base is UNKNOWN and not shared:
                 return TORCH
         return UNKNOWN
+
+    def _class_or_function(self, name: str, link: Link, depth: int) -> str:
+        """A function of the file is asked what it returns, where classes of the project have such a method themselves."""
+        kind = self._class(name, link, depth)
+        functions = self.names.scopes.functions.get(name, ()) if kind is UNKNOWN and self._owners else ()
+        if len(functions) != 1 or len(self.names.others.get(name, ())) != 1 or functions[0][0].decorator_list:
+            return kind
+        key = (functions[0][0], depth, self._owners, self._given)
+        if key not in self._bound_kinds:
+            self._bound_kinds[key] = self._returned(functions[0], depth)
+        return self._bound_kinds[key]
+
+    def _returned(self, function: Link, depth: int) -> str:
+        inside = [node for statement in function[0].body for node in walk(statement)]
+        if any(isinstance(node, (*FUNCTIONS, ast.Yield, ast.YieldFrom)) for node in inside):
+            return UNKNOWN  # the returns of others; or what it gives is an iterator
+        values = [(node.value, (node, function)) for node in inside if node.__class__ is ast.Return]
+        kinds = {self._expression(value[0], value, depth + 2) for value in values}
+        return TORCH if kinds == {TORCH} else UNKNOWN
 
     def _class(self, name: str, link: Link, depth: int) -> str:
         """The kind of an instance of a class that the file defines."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
+from porter.checks.device.moved_tensors import is_tensor
 from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
 from porter.checks.device.summarised import is_summarised
@@ -63,7 +64,9 @@ class CudaMethod(Rule):
                 return Hit(original, why, new=new, safe=True, values=_called(new), loads=True)
             safe, new = kind == "known" or file.style.one_world, file.style.method(updated, file, kind)
             return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)
-        safe = certainty == "known" or file.target.int_is_npu
+        safe = certainty != "likely" or file.target.int_is_npu
+        if certainty != "known" and file.style.one_world and not file.target.int_is_npu and is_tensor(original, file):
+            return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)  # it takes an index, too
         new = None if keeps_literal(original, updated) else moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)
 

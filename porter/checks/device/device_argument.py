@@ -17,7 +17,7 @@ _DEVICE = lazy(r"(?i)(?:^|_)dev(?:ice)?s?$")
 
 
 def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
-    """Of `x.cuda(device)`: 'known' for a device, 'likely' for what may be one; None for an index, which `npu()` takes, and
+    """Of `x.cuda(device)`: 'known' for a device, 'named' for what is called one, 'likely' for what may be one; None for an index, which `npu()` takes, and
     without an argument. A module's `npu()` takes nothing but an index."""
     given = _given(call)
     if given is None:
@@ -36,7 +36,7 @@ def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     if not isinstance(word, str) or word == "None" or _INDEX.search(word):
         return None
     if _DEVICE.search(word):
-        return "known"
+        return "named"
     return None if isinstance(given, cst.Call) else "likely"
 
 

@@ -39,10 +39,15 @@ class IsCuda(Rule):
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
+        left = file.meaning.decides(original)
+        if left and not file.style.one_world:
+            return Hit(original, "half", values=(("what", left[1]),))
         new = file.style.on_device(updated, file)
         why = "attribute" if isinstance(new, cst.Attribute) else "type"
         if isinstance(new, cst.Comparison) and link is not None and _stands_alone(link):
             new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
+        if safe and left:  # the guard and what it opens are one decision
+            return Hit(original, "opens", new=new, values=(("what", left[1]),), loads=True)
         return Hit(original, why if safe else "unknown", new=new, safe=safe, loads=True)
 
 

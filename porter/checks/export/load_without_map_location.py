@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.export import loaded_keys, loaded_uses, prefilters, saved_here
+from porter.checks.export import loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -68,7 +68,7 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
             )
-        if any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
+        if loaded_optimizers.is_taken_whole(value, file) or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
