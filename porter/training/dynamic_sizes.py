@@ -52,6 +52,7 @@ _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_
 # which arguments of these functions are sizes; their other arguments are values
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
+_SIDES = 2  # of a sum
 _DEEPEST = 8  # levels of an expression that are looked at
 _MOST = 400  # values through which a shape is followed
 
@@ -265,7 +266,8 @@ def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str
         bounds: set[Value] = set()
         index = 1
         for sliced in flags:
-            bounds.update(user.args[index : index + 3] if sliced else ())
+            if sliced and not _is_as_long(*user.args[index : index + 3]):
+                bounds.update(user.args[index : index + 3])
             index += 3 if sliced else 1
         return (SHAPE, True, False) if kind == SHAPE or value in bounds else (None, False, False)
     if kind == SIZE:  # `x.shape[0]`
@@ -274,6 +276,21 @@ def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str
         return SHAPE, False, False
     row = flags[:1] == (False,) and user.args[1].op == "const" and type(user.args[1].info) is int
     return (None if row else SHAPE), True, False
+
+
+def _is_as_long(first: Value, stop: Value, step: Value) -> bool:
+    """Whether the bounds of a slice are a number apart: `x[:, action : action + 1]` picks one column, whichever it is."""
+    return step.op == "const" and first.op != "const" and _without_number(first) is _without_number(stop)
+
+
+def _without_number(bound: Value) -> Value:
+    """What a number is added to, or taken from: `action` of `action + 1`."""
+    if bound.op not in ("add", "sub") or len(bound.args) != _SIDES:
+        return bound
+    left, right = bound.args
+    if right.op == "const":
+        return left
+    return right if left.op == "const" and bound.op == "add" else bound
 
 
 def _gives_several(origin: Value) -> bool:

@@ -27,6 +27,7 @@ FILE = "file"
 _WRITTEN = "numpy.save"  # stands for a write by a method; it must be one of _WRITERS
 _LIBRARIES = hints("computes-on-the-host")
 _WRITERS = hints("writes-a-file")
+_WITHOUT = hints("without-an-operator")
 _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`
 # a file without any of these words has no taker
 _WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("computes-on-the-host").encode())
@@ -49,6 +50,13 @@ def taker(scene: Scene, link: Link) -> str:
         return FILE
     libraries = ["" if name in _WRITERS else name.partition(".")[0] for name, _ in takers]
     return libraries[0] if libraries and _LIBRARIES.issuperset(libraries) else ""
+
+
+def without_operator(scene: Scene, link: Link) -> str:
+    """The function that takes a value and has no operator of torch in its place, if nothing else takes it; else "". `link`: of
+    the function that copies."""
+    names = {name for name, _ in takers_of(scene, link[1], _HOPS)}
+    return names.pop() if len(names) == 1 and names <= _WITHOUT else ""
 
 
 def _is_written(scene: Scene, takers: list[tuple[str, Link]]) -> bool:

@@ -10,6 +10,7 @@ from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.graphs import reached
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.parameters import parameters
 from porter.regex import lazy
 from porter.training.loops import LOOPS
 
@@ -22,6 +23,7 @@ _MAKERS = frozenset(
 )
 _ON_DEVICE = lazy(r"(?i)on_?(?:the_?)?(?:device|gpu|npu|cuda)")  # names of datasets whose items lie there
 _READ = lazy(r"^read_")  # names of functions that read all items at once
+_BATCH = lazy(r"^(?:batch|batch_data|rollouts?|trajector(?:y|ies))$")  # a parameter that holds what a step trains with
 _FOLLOWED = 4  # assignments from a dataset back to the call that makes it, at most
 _BUFFER = lazy(r"(?i)buffer\b|replay|rollout")  # names of buffers, which keep their items in memory
 _CUTS = frozenset(
@@ -103,6 +105,25 @@ def lies_on_device(scene: AnyScene, link: Link) -> bool:
             return False
         dataset, place = above[0].value, above
     return False
+
+
+def holds_a_batch(scene: AnyScene, link: Link) -> bool:
+    """Whether a step cuts into pieces what it has computed of its batch, as PPO does: the dataset is made in a method that gets
+    the batch, of names that it sets itself."""
+    function = next((a for a in ancestors(link) if a[0].__class__ in FUNCTIONS), None)
+    dataset = _dataset(link)
+    if function is None or dataset is None or not any(_BATCH.search(name) for name in parameters(function[0])):
+        return False
+    given = {n.id for made in _values(scene, dataset, link) if made.__class__ is ast.Call for n in _arguments(made)}
+    stored = (n for n in walk(function[0]) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store)
+    own = {n.id for n in stored} | {name for name in parameters(function[0]) if _BATCH.search(name)}
+    return bool(given) and given <= own
+
+
+def _arguments(call: ast.Call) -> list[ast.Name]:
+    """The names among the arguments of a call."""
+    parts = (*call.args, *(k.value for k in call.keywords))
+    return [n for part in parts for n in walk(part) if n.__class__ is ast.Name]
 
 
 def is_started_anew(scene: AnyScene, link: Link) -> bool:

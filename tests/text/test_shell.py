@@ -329,6 +329,18 @@ def test_parts_of_one_installation_are_told_of_together():
     assert (one.code, dict(one.values)) == ("PRT842", {"name": "pytorch-cuda, cuda-nvcc"})
 
 
+def test_a_build_for_cuda_gives_way_to_the_plain_one() -> None:
+    script = b"pip install --pre dgl-cu101 mxnet-cu112\npip install nvidia-cublas-cu12 tensorrt-cu12\n"
+    build, part = analyse("run.sh", script, ABOUT).findings
+    assert (build.code, build.why, build.line) == ("PRT842", "build", 1)
+    assert dict(build.values) == {"name": "dgl-cu101, mxnet-cu112", "new": "dgl, mxnet"}
+    assert (part.code, part.why, dict(part.values)) == (
+        "PRT842",
+        "default",
+        {"name": "nvidia-cublas-cu12, tensorrt-cu12"},
+    )
+
+
 def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
     assert codes(b"pip install ./submodules/simple-knn\n") == ["PRT401"]
     assert codes(b"pip install submodules/diff-gaussian-rasterization/ plyfile\n") == ["PRT401"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import Node, ancestors
 from porter.python.uses import packages_of
 from porter.regex import lazy
 from porter.rulebook.table import Tables, package_row
@@ -32,5 +34,25 @@ class CudaNamedPackage(Rule):
                 anywhere = b"sys.path" in file.source.utf8
                 is_own = file.facts.own.has_package(top, file.path, anywhere) or top in file.facts.native.exports
                 if not is_own and (role := file.imported.speaks_for(top)):  # once in a file
+                    if role == "optional" and _is_for_refused_alone(file, name):
+                        continue
                     severity = "note" if role == "optional" else None
                     yield Hit(original, "by-name", values=(("name", top),), severity=severity)
+
+
+def _is_for_refused_alone(file: RuleFile, name: str) -> bool:
+    """Whether nothing but methods of classes that refuse to be made use a package: their `__init__` begins with `raise`."""
+    uses = [link for link in file.names.spelled(name) if link[0].__class__ is ast.Name]
+    return bool(uses) and all(any(_refuses(above[0]) for above in ancestors(use)) for use in uses)
+
+
+def _refuses(node: Node) -> bool:
+    if node.__class__ is not ast.ClassDef:
+        return False
+    inits = [part for part in node.body if getattr(part, "name", "") == "__init__"]
+    first = [part for init in inits for part in init.body if not _is_text(part)][:1]
+    return bool(first) and first[0].__class__ is ast.Raise
+
+
+def _is_text(statement: Node) -> bool:
+    return statement.__class__ is ast.Expr and statement.value.__class__ is ast.Constant

@@ -93,6 +93,8 @@ class HostSync(BatchRule):
             return Hit(original, check, values=syncs.in_a_row(link, check))
         taker = host_takers.taker(scene, link) if name in COPIES else ""
         if taker:
+            if function := host_takers.without_operator(scene, link):
+                return Hit(original, "alone", values=(("function", function.rpartition(".")[2]),))
             fed = (*values, ("library", taker))
             return None if taker == host_takers.FILE else Hit(original, "fed", values=fed)
         why = syncs.purpose(scene, link) or "call"

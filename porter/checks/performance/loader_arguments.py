@@ -96,7 +96,7 @@ class LoaderArguments(Rule):
             return None
         wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
         place, scene = file.scene.link(original), cast("Any", file.scene)
-        if place is not None and loaders.lies_on_device(scene, place):
+        if place is not None and (loaders.lies_on_device(scene, place) or loaders.holds_a_batch(scene, place)):
             return None  # neither a forked worker nor pinned memory can have it
         if "num_workers" in wanted and place is not None and _wastes_workers(scene, place):
             wanted.remove("num_workers")

@@ -25,6 +25,7 @@ _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
 _INDEX = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
 _RIVAL = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)")  # wheels for AMD's and Intel's GPUs
 _CUDA = lazy(rf"(?i)^(?:{any_of('installed-for-cuda')})$")
+_FOR_CUDA = lazy(r"^(?!nvidia-)([\w-]+)-cu\d{2,3}(?:-\w+)?$")
 _STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
@@ -66,14 +67,18 @@ def _kind(command: Command, index: int, alone: bool) -> str:
 
 
 def _together(hits: list[Hit]) -> Iterator[Hit]:
-    """The parts of CUDA that a script installs go together."""
-    parts = [hit for hit in hits if hit.code == "PRT842"]
-    names = ", ".join(dict.fromkeys(dict(hit.values)["name"] for hit in parts))
+    """The parts of CUDA that a script installs go together, and so do builds for it."""
+    parts: dict[str, list[Hit]] = {}
+    for hit in hits:
+        if hit.code == "PRT842":
+            parts.setdefault(hit.why, []).append(hit)
     for hit in hits:
         if hit.code != "PRT842":
             yield hit
-        elif hit is parts[0]:
-            yield replace(hit, values=named(name=names))
+        elif hit is parts[hit.why][0]:
+            said = [dict(part.values) for part in parts[hit.why]]
+            joined = {key: ", ".join(dict.fromkeys(values[key] for values in said)) for key in said[0]}
+            yield replace(hit, values=named(**joined))
 
 
 def _waiting(document: Document, hits: list[Hit]) -> Iterator[Hit]:
@@ -209,5 +214,8 @@ def _package(document: Document, word: Word, name: str, rows: Mapping[str, Packa
     if row is not None:
         values = (("name", name),)
         yield Hit((word.start, word.end), row.why, code=row.code, values=values, severity=row.severity)
+    elif (plain := _FOR_CUDA.sub(r"\1", name)) != name and not _CUDA.match(plain):
+        # the package itself may be what the programs import: its name without the version of CUDA is the build for the CPU
+        yield Hit((word.start, word.end), "build", code="PRT842", values=(("name", name), ("new", plain)))
     elif _CUDA.match(name):
         yield Hit((word.start, word.end), "default", code="PRT842", values=(("name", name),))

@@ -40,6 +40,7 @@ _SINCE = {
     "2.0": ("2.0.0", "2.3.0"),
     "2.4": ("2.4.0",),
 }  # among which the names are missing
+_YOUNG = (*_SINCE["2.0"], *_SINCE["2.4"])  # those that have `trapezoid`
 _MODULES = lazy(
     r"numpy\.(?:dual|lib\.(?:arraypad|arraysetops|function_base|histograms|index_tricks|nanfunctions|polynomial|"
     r"shape_base|twodim_base|type_check|ufunclike|utils))(?!\w)"
@@ -66,8 +67,8 @@ class NumpyNames(Rule):
         if not file.around.is_read(original):  # `np.float = np.float64`: somebody's own cure
             return None
         name = original.attr.value
-        # `np.trapezoid if hasattr(np, "trapezoid") else np.trapz`
-        if name == "trapz" and b"trapezoid" in file.source.words:
+        # `np.trapezoid if hasattr(np, "trapezoid") else np.trapz`; and a numpy that is held below 2 has the old name alone
+        if name == "trapz" and (b"trapezoid" in file.source.words or file.facts.lists.leaves_out(*_YOUNG)):
             return None
         version, new = _AT.get(name, "2.0"), _RENAMED.get(name) or _FLAT.get(name, "")
         if name in _BUILTINS:
@@ -80,7 +81,7 @@ class NumpyNames(Rule):
             node = updated.with_changes(attr=updated.attr.with_changes(value=new))
             new, is_free = f"{original.value.value}.{new}", True
         values = (("new", new), ("old", file.text(original)), ("version", version))
-        why = "between" if name in _BACK else "flat" if name in _FLAT else "gone"
+        why = "between" if name in _BACK else "flat" if name in _FLAT else "young" if name == "trapz" else "gone"
         # numpy 2's own is a type that Python's is no parent of
         safe = name not in _FLAT and (name not in _BACK or not file.around.is_within(original, "isinstance"))
         # where the project holds on to an older numpy, nothing stops
