@@ -14,6 +14,7 @@ from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
+_REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
+_MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
 _WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
 _ASKING = frozenset({CAPABILITY, PROPERTIES})
 _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
@@ -29,14 +32,14 @@ _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     """`target.cuda()` of `if torch.cuda.is_available(): target = target.cuda()`, where nobody can tell what `target` is and classes
     of the project have a `cuda()` of their own: ("half", what stays); None where all in the branch is ported with the question."""
-    call = link[1] if link is not None and not file.style.one_world else None
-    return _left(file, choice(call)) if call is not None and call[0].__class__ is ast.Call else None
+    call = link[1] if link is not None and _may_stay(file) else None
+    return _left_by_question(file, choice(call)) if call is not None and call[0].__class__ is ast.Call else None
 
 
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`."""
-    compared = None if link is None or file.style.one_world else _compared(link)
-    return _left(file, choice(*compared)) if compared is not None else None
+    compared = _compared(link) if link is not None and _may_stay(file) else None
+    return _left_by_question(file, choice(*compared)) if compared is not None else None
 
 
 @once_for_file
@@ -51,6 +54,10 @@ def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     return _left(file, choice(link)) if link is not None else None
 
 
+def _may_stay(file: File) -> bool:
+    return not file.style.one_world or file.source.says(_MENTIONED)
+
+
 def _compared(link: Link) -> tuple[Link, bool] | None:
     """The comparison that a device stands in, and the answer that it has for that device."""
     up = link[1]
@@ -62,6 +69,14 @@ def _compared(link: Link) -> tuple[Link, bool] | None:
         return None
     kind = up[0].ops[0]
     return (up, isinstance(kind, _YES)) if isinstance(kind, (*_YES, *_NO)) else None
+
+
+def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
+    """In every style a device that torch refuses; in one for NPUs alone the rest is ported with the question."""
+    texts = map(constant, _nodes(found[0][0], found[1])) if found is not None else ()
+    if text := next((text for text in texts if _is_refused(text)), None):
+        return "half", repr(text)
+    return None if file.style.one_world else _left(file, found)
 
 
 def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
@@ -130,6 +145,11 @@ def _is_for_device(node: Node) -> bool:
     if node.__class__ is ast.Call and getattr(node.func, "attr", "") == "to":
         return bool(node.args)
     return _moves(node) or str(constant(node) or "").startswith("cuda")
+
+
+def _is_refused(text: object) -> bool:
+    """Whether a text is a device but for its blanks: torch refuses "cuda: 0", with a GPU as without, and porter leaves it."""
+    return isinstance(text, str) and _REFUSED.fullmatch(text) is not None
 
 
 def _is_left(call: Node, file: File) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | together | stops | raises | one-device | advises
+# kernel | member | loads | half | together | stops | raises | one-device | advises
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -51,6 +51,7 @@ _PLAIN = frozenset(  # functions that run on any machine
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _IN_PARALLEL = "torch.nn.parallel.data_parallel"
 _SETTER = "torch.set_default_tensor_type"
+_PORTED = ("together", "half")  # with what they lead to, by porter or by a person
 # a branch that has only these statements chooses something and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
@@ -66,7 +67,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
 def staying(file: File) -> tuple[Link, ...]:
     """The questions of a file that stay as they are."""
     asked = (link for name in sorted(QUESTIONS) for link in file.apis.get(name, ()))
-    return tuple(link for link in asked if (choice := decided(file, link)) and choice[0] != "together")
+    return tuple(link for link in asked if (choice := decided(file, link)) and choice[0] not in _PORTED)
 
 
 def _decided(file: File, link: Link | None) -> Choice | None:
@@ -86,13 +87,13 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
             if accelerator := lightning_choices.of_choice(file, up):
-                return "together", accelerator
+                return lightning_choices.kind(up, accelerator), accelerator
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
-                return "together", accelerator
+                return lightning_choices.kind(up, accelerator), accelerator
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         # asserted, with a message that names a package for CUDA
         elif kind is ast.Assert and child is above.test and above.msg is not None:
@@ -101,7 +102,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
-                return "together", accelerator
+                return lightning_choices.kind(up, accelerator), accelerator
             return ("kernel", target) if _CHOSEN.search(target) else _kept_for_parallel(file, up, child)
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None

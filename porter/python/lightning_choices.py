@@ -1,7 +1,8 @@
 """Finds questions for a GPU that choose an accelerator of Lightning: `accelerator = "gpu" if use_gpu else "cpu"`.
 
 Lightning has no accelerator for NPUs, and the other arguments of its Trainer depend on this one. Question and accelerator are
-ported together or not at all. So are a question and the number of GPUs, by which an older Trainer takes them.
+ported together or not at all. So are a question and the number of GPUs, by which an older Trainer takes them. As porter leaves
+both of these to a person, it leaves the question, too.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import constant, lightning, target_name, trainer
+from porter.python.evidence import call_name, constant, lightning, target_name, trainer
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 _GPU = ("gpu", "cuda")
+_LIGHTNING = lazy(rb"lightning|Trainer\(")  # a project may have a Trainer derived from it, in another file
 _ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
 
 
@@ -28,17 +31,31 @@ def of_choice(file: File | RuleFile, choice: Link) -> str | None:
         return next(_set_in(file, choice), None)
     place: Link = choice[1]
     given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
+    sought: tuple[str, ...] = _GPU
     if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
-        given = place[1][0].keywords if trainer(file.names.resolve(place[1][0].func, place[1])) else []
+        function = place[1][0].func
+        if trainer(file.names.resolve(function, place[1])):
+            given = place[1][0].keywords
+        elif call_name(function).endswith(
+            "Trainer"
+        ):  # of the project, maybe derived from Lightning's: no device is called "gpu"
+            given, sought = place[1][0].keywords, _GPU[:1]
     counts = file.source.says(b"gpus=") and file.source.says(b"lightning")
     for node in given:
         name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])
         side = constant(getattr(node.value, "body", None)) if node.value.__class__ is ast.IfExp else None
-        if side in _GPU and lightning(name):
+        if side in sought and lightning(name):
             return f'{name}="{side}"'
         if counts and name == "gpus" and node.value.__class__ is ast.IfExp:
             return f"gpus={ast.unparse(node.value.body)}"
     return None
+
+
+def kind(choice: Link, accelerator: str) -> str:
+    """How a question goes with the accelerator that it chooses: "half", where that stays. A name that holds "cuda" may be a device
+    of torch, which is ported, and so is its question: "together"."""
+    is_handed = choice[1] is not None and choice[1][0].__class__ is ast.keyword
+    return "half" if is_handed or not accelerator.endswith('"cuda"') else "together"
 
 
 def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
@@ -78,7 +95,7 @@ def _tested(answer: Link) -> Link | None:
 def _set_in(file: File | RuleFile, branch: Link) -> Iterator[str]:
     """What the branches of an `if` set: `accelerator = "gpu"`, `options["accelerator"] = "gpu"`, `Trainer(accelerator="gpu")`."""
     counts = file.source.says(b"gpus=")
-    if not (counts or file.source.says(b"accelerator")) or not file.source.says(b"lightning"):
+    if not (counts or file.source.says(b"accelerator")) or not file.source.says(_LIGHTNING):
         return
     for node in (inner for statement in (*branch[0].body, *branch[0].orelse) for inner in walk(statement)):
         pairs: list[tuple[str, Node]] = []

@@ -70,7 +70,8 @@ def obstacles(
     lists_torch = _lists_torch(requirements)
     if not lists_torch and not _holds_torch(path, loads):
         return
-    whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
+    # one environment; of other lists, each extra is another
+    whole = kind_of(path) in (REQUIREMENTS, YAML) or path.rpartition("/")[2] == "Pipfile"
     if whole:
         yield from _bound(text, requirements, torch)
     if lists_torch and whole:

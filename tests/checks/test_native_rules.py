@@ -148,7 +148,6 @@ def test_the_stanzas_arrive(folder, cache):
         2,
         None,
         "slow",
-        "minutes",
         "x",
         "x",
     )

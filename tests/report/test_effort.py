@@ -108,8 +108,9 @@ def test_a_package_is_one_item_in_code_and_in_lists(document):
     [("spconv", "package-replaced"), ("nvdiffrast", "package-written"), ("natten", "package-written")],
 )
 def test_no_package_is_written_anew_whose_replacement_is_named(tmp_path, monkeypatch, package, kind):
-    row = Texts().package(package).row
-    assert row.effort == "rewrite" and (kind == "package-replaced") == bool(row.replacement)
+    texts = Texts()
+    row = texts.package(package).row
+    assert texts.effort(row.code, row.why) == "rewrite" and (kind == "package-replaced") == bool(row.replacement)
     code = f"import torch\nimport {package}\n\n\ndef f(x):\n    return {package}.g(x.cuda())\n"
     (item,) = items(read(made(monkeypatch, tmp_path / "s", {"a.py": code})), what="package")
     assert item["kind"] == kind

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Hit, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import constant, target_name
 from porter.regex import lazy
 from porter.rulebook.table import Move
@@ -16,6 +16,7 @@ from porter.rulebook.table import Move
 From: TypeAlias = Any  # a cst.ImportFrom without a star: its names are a list, each of them a plain cst.Name
 Alias: TypeAlias = Any  # one of these names
 
+_MODULES = (("", "torch.cuda"), ("torch", "cuda"))
 _COMMENT = lazy(r"#[^\r\n]*")
 
 
@@ -75,6 +76,35 @@ def lacking(node: cst.Import | From, names: list[str], moves: Mapping[str, Move]
         return Hit(node, "caught", values=values)
     idle = all(name in moves for name in names) and not is_used(node, file)
     return Hit(node, "idle" if idle else "missing", values=values)
+
+
+def lacks_all(node: cst.Import | From, moves: Mapping[str, Move], file: RuleFile) -> bool:
+    """Whether a file reads nothing of the torch.cuda that an import binds but names without a counterpart. They are answered where
+    they stand; of torch_npu's module they would be missing, also those that only say without CUDA that there is none."""
+    if isinstance(node.names, cst.ImportStar):
+        return False
+    module = "" if isinstance(node, cst.Import) else ".".join(chain(node.module)) if node.module else ""
+    bound = [
+        chain(alias.asname.name)[0] if alias.asname else "cuda"
+        for alias in node.names
+        if (module, ".".join(chain(alias.name))) in _MODULES and (alias.asname or module)
+    ]
+    if len(bound) != 1 or not module and len(node.names) != 1 or file.path.endswith("__init__.py"):
+        return False
+    uses = [use for use in file.names.spelled(bound[0]) if use[0].__class__ is ast.Name]
+    return bool(uses) and not _is_handed_on(bound, file) and all(_is_lacking(use, moves, file) for use in uses)
+
+
+def _is_lacking(use: Link, moves: Mapping[str, Move], file: RuleFile) -> bool:
+    if file.names.resolve(use[0], use) != "torch.cuda":
+        return False
+    link = use
+    while link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+        move = moves.get(file.names.resolve(link[0], link) or "")
+        if move is not None:
+            return move.tail is None and not move.stays and link[0].ctx.__class__ is ast.Load
+    return False
 
 
 def _is_unknown_to_torch(names: Iterable[str], file: RuleFile) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
+from porter.checks.device.author_names import Mention
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import constant
 from porter.regex import lazy
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = lazy(r"(?i)npu|ascend")
+_NPU = lazy(rb"(?i)npu|ascend")
 _MADE = lazy(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
 GPU = frozenset({"gpu", "cuda"})
 STRATEGIES = {"ddp": "DDPStrategy", "fsdp": "FSDPStrategy"}
@@ -25,10 +28,13 @@ class LightningTrainer(Rule):
     calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
         "pytorch_lightning.Trainer.from_argparse_args"
     }
+    references = frozenset(f"{package}.Trainer" for package in PACKAGES)
     nodes = ("AnnAssign",)
     text = "_target_"
 
-    def visit(self, original: cst.Call | cst.AnnAssign, updated: Any, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Call | cst.AnnAssign | Mention, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, (cst.Name, cst.Attribute)):
+            return _derived(original, file)
         if isinstance(original, cst.AnnAssign):  # a structured configuration of Hydra
             match = _MADE.fullmatch(getattr(original.value, "raw_value", ""))
             if match is None or getattr(original.target, "value", "") != "_target_":
@@ -59,6 +65,21 @@ class LightningTrainer(Rule):
         if accelerator is not None and text is None:
             return Hit(original.func, "given", values=(("old", file.text(accelerator)),))
         return Hit(original.func, "automatic", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
+
+
+def _derived(base: Mention, file: RuleFile) -> Hit | None:
+    """A Trainer of the project's own, whose users may never say Lightning: `class ProjectTrainer(Trainer)`."""
+    link = file.link(base)
+    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    if link is None or link[1] is None:
+        return None
+    owner: Node = link[1][0]
+    if owner.__class__ is not ast.ClassDef or link[0] not in owner.bases:
+        return None
+    if file.tested or file.source.says(_NPU, owner):
+        return None
+    return Hit(base, "derived", values=(("name", owner.name),))
 
 
 def _started_on_gloo(strategy: cst.BaseExpression | None) -> list[Hit]:

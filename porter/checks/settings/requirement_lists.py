@@ -19,6 +19,7 @@ from porter.versions import canonical
 _CONDA = lazy(r"(?:[\w./-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  # up to a build: `=0.20.3=pyhd8ed1ab_0`
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
+_PYTHONS = (("requires", "python_version"), ("requires", "python_full_version"))
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
 
 
@@ -84,7 +85,7 @@ def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[i
                 elif requirement:
                     requirement = replace(requirement, optional=True)
     else:
-        requirement = _listed(document, entry, kind) or _table(document, entry)
+        requirement = _listed(document, entry, kind) or _table(document, entry) or _python(entry)
     return (number, requirement) if requirement else None
 
 
@@ -147,6 +148,15 @@ def _extra(document: Document, kind: str) -> tuple[int, str, str] | None:
         return None  # given in another way
     is_ended = text.endswith("\n")
     return len(text), newline * (1 if is_ended else 2) + f"[{table}]{newline}{head}", tail + newline * is_ended
+
+
+def _python(entry: Entry) -> Wanted | None:
+    """The Python of a Pipfile, which is this one and no later: `python_version = "3.6"`."""
+    exact = EXACT.fullmatch(entry.value) if entry.path in _PYTHONS and entry.quoted else None
+    if exact is None:
+        return None
+    version = entry.start + exact.start(1), entry.start + exact.end(1)
+    return Wanted("python", entry.start, entry.end, f"=={exact[1]}", version, kind="conda")
 
 
 def _table(document: Document, entry: Entry) -> Wanted | None:
