@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, place, within
 from porter.python.evidence import OTHER_LIBRARIES
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.index import Link, Node, ancestors
+from porter.python.returned import returned
 from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
-
 
 # of torch | of another library | of a class of the project with such a method of its own | not known
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
@@ -48,12 +48,11 @@ class Receivers:
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bound_kinds: dict[tuple[ast.AST, int, frozenset[str], frozenset[str]], str] = {}
-        starts, rules = file.source.starts, file.session.rules  # all rules, not only those that edit
-        methods, attributes = rules.keys.methods, rules.keys.attributes
+        starts, keys = file.source.starts, file.session.rules.keys  # of all rules, not only those that edit
         self._ends = {
             starts[node.end_lineno - 1] + node.end_col_offset: link
             for link in file.buckets[ast.Attribute]
-            if (attr := (node := link[0]).attr) in methods or attr in attributes
+            if (attr := (node := link[0]).attr) in keys.methods or attr in keys.attributes
         }
 
     def link(self, end: int) -> Link | None:
@@ -144,16 +143,9 @@ class Receivers:
             return kind
         key = (functions[0][0], depth, self._owners, self._given)
         if key not in self._bound_kinds:
-            self._bound_kinds[key] = self._returned(functions[0], depth)
+            kinds = {self._expression(value[0], value, depth + 2) for value in returned(functions[0])}
+            self._bound_kinds[key] = TORCH if kinds == {TORCH} else UNKNOWN
         return self._bound_kinds[key]
-
-    def _returned(self, function: Link, depth: int) -> str:
-        inside = [node for statement in function[0].body for node in walk(statement)]
-        if any(isinstance(node, (*FUNCTIONS, ast.Yield, ast.YieldFrom)) for node in inside):
-            return UNKNOWN  # the returns of others; or what it gives is an iterator
-        values = [(node.value, (node, function)) for node in inside if node.__class__ is ast.Return]
-        kinds = {self._expression(value[0], value, depth + 2) for value in values}
-        return TORCH if kinds == {TORCH} else UNKNOWN
 
     def _class(self, name: str, link: Link, depth: int) -> str:
         """The kind of an instance of a class that the file defines."""

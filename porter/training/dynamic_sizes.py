@@ -17,6 +17,7 @@ from porter.python.index import Link, Node, owner_of, walk
 from porter.python.signs import sign
 from porter.rulebook.table import hints
 from porter.training.loops import loops_around
+from porter.training.slices import is_as_long
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
 from porter.values.value import Value
@@ -52,7 +53,6 @@ _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_
 # which arguments of these functions are sizes; their other arguments are values
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
-_SIDES = 2  # of a sum
 _DEEPEST = 8  # levels of an expression that are looked at
 _MOST = 400  # values through which a shape is followed
 
@@ -259,16 +259,13 @@ def _sizing(user: Value, function: str) -> tuple[Value, ...]:
 def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str | None, bool, bool]:
     if user.op == "index":  # of `unbind`, or by a number along the last dimension
         return (SHAPE, True, False) if kind == SHAPE else (None, False, False)
-    flags = user.info if user.info.__class__ is tuple else ()
-    if user.op == "slice":
-        flags = (True,)
+    flags = (True,) if user.op == "slice" else user.info if user.info.__class__ is tuple else ()
     if value is not user.args[0]:  # the value is the index
-        bounds: set[Value] = set()
-        index = 1
+        bounds, index = set[Value](), 1
         for sliced in flags:
-            if sliced and not _is_as_long(*user.args[index : index + 3]):
-                bounds.update(user.args[index : index + 3])
-            index += 3 if sliced else 1
+            part = user.args[index : index + 3 if sliced else index + 1]
+            bounds.update(part if sliced and not is_as_long(*part) else ())
+            index += len(part)
         return (SHAPE, True, False) if kind == SHAPE or value in bounds else (None, False, False)
     if kind == SIZE:  # `x.shape[0]`
         return SIZE, False, False
@@ -276,21 +273,6 @@ def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str
         return SHAPE, False, False
     row = flags[:1] == (False,) and user.args[1].op == "const" and type(user.args[1].info) is int
     return (None if row else SHAPE), True, False
-
-
-def _is_as_long(first: Value, stop: Value, step: Value) -> bool:
-    """Whether the bounds of a slice are a number apart: `x[:, action : action + 1]` picks one column, whichever it is."""
-    return step.op == "const" and first.op != "const" and _without_number(first) is _without_number(stop)
-
-
-def _without_number(bound: Value) -> Value:
-    """What a number is added to, or taken from: `action` of `action + 1`."""
-    if bound.op not in ("add", "sub") or len(bound.args) != _SIDES:
-        return bound
-    left, right = bound.args
-    if right.op == "const":
-        return left
-    return right if left.op == "const" and bound.op == "add" else bound
 
 
 def _gives_several(origin: Value) -> bool:

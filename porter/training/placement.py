@@ -17,6 +17,7 @@ from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.regex import lazy
 from porter.rulebook.table import hints
+from porter.training import kept_on_host
 from porter.training.buffers import is_parameter, registered
 from porter.values.value import Value
 from porter.values.values import Body
@@ -32,8 +33,7 @@ _FACTORIES = hints("makes-a-tensor")
 _OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
 _GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # factories that may get a tensor on the device
 _ASKING = hints("answers-with-a-number")
-# attributes that are no tensors
-_ATTRIBUTES = frozenset(
+_ATTRIBUTES = frozenset(  # that are no tensors
     "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
 )
 _SAME = frozenset("T mT H data grad real imag values indices".split())  # attributes that are where their tensor is
@@ -52,9 +52,6 @@ _COMBINED = frozenset(
 )
 _DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number divided by an unknown value may be a number
 _TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})  # operations whose result is true or false
-# text of a class that moves what it keeps by names that are not written
-_MOVES_ALL = lazy(rb"setattr\(|__dict__|vars\(|def (?:to|cuda|npu|_apply)\b")
-_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "object"})
 _HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 
@@ -251,35 +248,16 @@ class Natures:
 
     def _member(self, name: str, function: Link) -> str:
         owner = self._scene.owner((function[0].body[0], function))
-        values = self._file.receivers.members(owner).get(name, ()) if owner is not None else ()
+        values = self._file.receivers.members(owner).get(name, []) if owner is not None else []
         if values and all(v.__class__ is ast.Constant for v in values):
             return NUMBER
         if owner is not None and name in registered(owner):
             return DEVICE
-        makers = [self._torch_name(v) for v in values]
-        if makers and set(makers) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"}:
+        if values and {self._torch_name(v) for v in values} <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"}:
             return DEVICE
-        return HOST if owner is not None and values and self._is_left_on_host(owner, name, values) else UNKNOWN
-
-    def _is_left_on_host(self, owner: ast.ClassDef, name: str, values: list[ast.expr]) -> bool:
-        """Whether a class makes what it keeps on the host and moves it nowhere. `to` of a module moves parameters and buffers
-        alone; a base class may have made a buffer of this name."""
-        if any(v.__class__ is not ast.Call for v in values) or self._file.source.says(_MOVES_ALL, owner):
-            return False
-        methods = [link for link in self._file.buckets[ast.FunctionDef] if owner_of(link) is owner]
-        place = methods[0] if methods else None
-        if place is None or any(self._file.names.resolve(b, place) not in _BASES for b in owner.bases):
-            return False
-        uses = (link for link in self._file.names.spelled(name) if link[0].__class__ is ast.Attribute)
-        if any(u[0].ctx.__class__ is ast.Store and getattr(u[0].value, "id", "") != "self" for u in uses):
-            return False
-        for value in values:
-            around = (m for m in methods if m[0].lineno <= value.lineno <= m[0].end_lineno)
-            function = next(around, None)
-            made = self._value(value, function)
-            if function is None or made is None or self._nature(made, function) != HOST:
-                return False
-        return True
+        made = kept_on_host.makers(self._file, owner, name, values) if owner is not None else ()
+        natures = {self._nature(v, at) if (v := self._value(node, at)) and at else UNKNOWN for node, at in made}
+        return HOST if natures == {HOST} else UNKNOWN
 
     def _parameter(self, name: str, function: Link) -> str:
         key = (function[0], name)

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.device.import_parts import (
-    Alias,
-    From,
-    counterpart,
-    is_used,
-    lacking,
-    lacks_all,
-    package_of,
-    renamed,
-    split,
-)
+from porter.checks.device import import_parts
+from porter.checks.device.import_parts import Alias, From, counterpart, is_used, lacking, package_of, renamed, split
 from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -32,7 +23,7 @@ class CudaImports(Rule):
         self.moves = tables.moves
 
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
-        if lacks_all(original, self.moves, file):
+        if import_parts.lacks_all(original, self.moves, file):
             return None
         if isinstance(original, cst.Import):
             twin = None if file.style.one_world else at_head(original, file)

@@ -93,11 +93,8 @@ class CudaMethod(Rule):
 
     def _reference(self, original: cst.Attribute, updated: cst.Attribute, receiver: str, file: RuleFile) -> Hit | None:
         """`move = x.cuda`, `map(x.cuda, ids)`: only where x is known to be torch's; `args.cuda` is anything."""
-        if (
-            receiver != "torch"
-            or chain(original.value)[:1] in (["self"], ["cls"])
-            or not file.around.is_value(original)
-        ):
+        is_own = chain(original.value)[:1] in (["self"], ["cls"])
+        if receiver != "torch" or is_own or not file.around.is_value(original):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
 

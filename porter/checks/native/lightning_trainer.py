@@ -69,15 +69,13 @@ class LightningTrainer(Rule):
 
 def _derived(base: Mention, file: RuleFile) -> Hit | None:
     """A Trainer of the project's own, whose users may never say Lightning: `class ProjectTrainer(Trainer)`."""
-    link = file.link(base)
+    link = None if file.tested else file.link(base)
     while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
         link = link[1]
     if link is None or link[1] is None:
         return None
     owner: Node = link[1][0]
-    if owner.__class__ is not ast.ClassDef or link[0] not in owner.bases:
-        return None
-    if file.tested or file.source.says(_NPU, owner):
+    if owner.__class__ is not ast.ClassDef or link[0] not in owner.bases or file.source.says(_NPU, owner):
         return None
     return Hit(base, "derived", values=(("name", owner.name),))
 
