@@ -22,7 +22,7 @@ from porter.text.shells.images import brings_cuda
 ABOUT = open_session(
     facts=Facts(launch=Launch(options=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
 )
-CODES = [code for code in Texts().codes() if re.match(r"PRT82\d", code)]
+CODES = [code for code in Texts().codes() if re.match(r"PRT82\d|PRT860", code)]
 
 
 def codes(data: bytes, name: str = "run.sh", session: Session = ABOUT) -> list[str]:

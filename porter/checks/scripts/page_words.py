@@ -22,7 +22,7 @@ _RECORDS = lazy(
 
 
 class PageWords(TextRule):
-    code = "PRT828"
+    code = "PRT860"
     reads = "page"
 
     def __init__(self, tables: Tables):
