@@ -112,4 +112,4 @@ def test_every_family_and_every_code_has_its_place() -> None:
         for code in table.load().rules
         if not any(first <= int(code[3:]) <= last for first, last in spans) and not code.startswith("PRT0")
     }
-    assert homeless == {"PRT850"}  # of CUDA sources
+    assert homeless == {"PRT850", "PRT860"}  # of CUDA sources, of pages
