@@ -13,7 +13,7 @@ from porter.rulebook.texts import Texts
 from porter.target import Target
 
 ELSEWHERE = re.compile(
-    "PRT(?:0|1|30[3-9]|31|35|4|5|8[2-5])"
+    "PRT(?:0|1|30[3-9]|31|35|4|5|8[2-6])"
 )  # test_device_rules, test_native_rules, test_graphs_rules, tests/text
 LATER = {"PRT217": "2.13.0"}  # of releases after the one that is taken unasked
 NEEDS_FACTS = {"PRT705"}  # of a library: tests/reach
