@@ -90,9 +90,8 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     def is_program(path: str) -> bool:
         text = own[path]
         if _PREPARES.search(path) and not _DEVICE.search(text) or _is_of_others(text):
-            return comes_at_once(
-                path
-            )  # else what it imports may speak of CUDA, as utilities do, and is not asked for it here
+            # else what it imports may speak of CUDA, as utilities do, and is not asked for it here
+            return comes_at_once(path)
         if path.rpartition("/")[2] == "__main__.py" or path in called:
             return True
         if path in named and (is_guarded(text) or acts(text) or _CALL.search(text)):

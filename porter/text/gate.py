@@ -42,8 +42,8 @@ _OWN = lazy(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d
 def concerns(kind: str, data: bytes) -> bool:
     if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
-    if kind == kinds.PAGE and not _utf8(data):
-        return False  # a page is for people: that porter cannot read one is nothing to report
+    if kind == kinds.PAGE:  # it is for people: that porter cannot read one is nothing to report
+        return _search(kind)(data) is not None and _utf8(data)
     if kind in _PATTERNS:
         return _search(kind)(data) is not None or kind == kinds.NOTEBOOK and GATE.search(data)
     low = data.lower()

@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.errors import Unreadable
-from porter.regex import lazy
+from porter.rulebook.table import hint
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
 
 MARK, READS = "#", "settings"
 __all__ = ["MARK", "READS", "read", "same"]
 # without one of these, a file says nothing of a device, nor of what runs on one
-_CONCERNS = lazy(
-    r"(?i)cuda|gpu|nccl|nvidia|apex|amp\b|flash|fp16|bf16|float16|[48]bit|xformers|triton|vllm|device|accelerat"
-)
+_CONCERNS = hint("setting-of-a-device")
 _DEEPEST = 500  # levels; libyaml goes over all that are open for every word
 
 
