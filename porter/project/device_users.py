@@ -12,12 +12,11 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from porter.project.said_devices import speaks_of_devices
 from porter.python.evidence import target_name
 from porter.python.trees import parse
 from porter.regex import lazy
 
-# what a program says that has to do with devices itself; what is come to in other files says it more plainly
-_OWN = lazy(rb"(?i)cuda|npu\b|device|\.to\(|\baccelerat|\btrainer\b|lightning|deepspeed|horovod|\bray\b")
 # neither the device of another tensor nor a type says CUDA
 _ON_DEVICE = lazy(
     rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b|\btorch\.device\(|\bAccelerator\(|\bTrainer\("
@@ -50,7 +49,7 @@ class DeviceUsers:
     def may_use(self, program: str, files: Collection[str]) -> bool:
         """`files`: all that the imports of the program lead to, itself as well."""
         own = self._of(program)
-        if own is None or _OWN.search(_joined(own)):
+        if own is None or speaks_of_devices(_joined(own)):  # what is come to in other files says it more plainly
             return True
         defined: dict[bytes, list[bytes]] = {}
         renamed: dict[bytes, set[bytes]] = {}
