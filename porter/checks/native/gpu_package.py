@@ -77,9 +77,8 @@ class GpuPackage(Rule):
                 if row.anywhere and needs_none(file, name, self.packages):
                     yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
-                if (
-                    row.severity == "note"
-                ):  # several names of one stanza are one answer, as those of several versions are
+                # several names of one stanza are one answer, as those of several versions are
+                if row.severity == "note":
                     values = (*values, (TOGETHER, row.why))
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file)
