@@ -195,11 +195,23 @@ def ancestors(link: Link | None) -> Iterator[Link]:
         yield link
 
 
+def chain_of(link: Link) -> Link:
+    """The whole chain of names that starts at `link`: `a.b.c` of `a`."""
+    while link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    return link
+
+
 def chain_span(link: Link, source: Source) -> tuple[int, int]:
     """The offsets of the whole chain of names that starts at `link`."""
-    while link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    return source.span(link[0])
+    return source.span(chain_of(link)[0])
+
+
+def heir(link: Link) -> ast.ClassDef | None:
+    """The class that has the name at `link` for a base."""
+    base = chain_of(link)
+    owner = base[1] and base[1][0]
+    return owner if owner.__class__ is ast.ClassDef and base[0] in owner.bases else None
 
 
 def lines_of(link: Link) -> tuple[int, int]:

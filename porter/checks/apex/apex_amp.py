@@ -8,7 +8,7 @@ from porter.checks.apex.scaler import native_amp
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import constant
-from porter.python.index import ancestors, parents, walk
+from porter.python.index import ancestors, chain_of, parents, walk
 
 KINDS = {
     "initialize": "initialize",
@@ -68,8 +68,7 @@ def _body(choice: Node) -> list[Node]:
 def _without_loss(original: cst.Attribute | cst.Name, file: RuleFile) -> str:
     """What is said of a call that scales no loss: 'halves' at O3, 'inference' where it gets no optimizer; "" of all others."""
     link = file.link(original)
-    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
+    link = chain_of(link) if link is not None else None
     call = next((above[0] for above in ancestors(link)), None)
     if link is None or not isinstance(call, ast.Call) or call.func is not link[0]:
         return ""

@@ -8,7 +8,7 @@ from porter.checks.apex.counterparts import CONVERT
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.guards import guard
-from porter.python.index import ancestors
+from porter.python.index import ancestors, chain_of
 
 
 def left_unbound(link: Link | None, file: RuleFile) -> bool:
@@ -57,9 +57,8 @@ def _uses(file: RuleFile) -> list[Link]:
 
 def _is_rewritten(link: Link, file: RuleFile) -> bool:
     """Whether PRT353 writes the call anew, so that apex is not said there any more."""
-    while link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    return file.names.resolve(link[0], link) == CONVERT and file.undisturbed(("PRT353",))
+    whole = chain_of(link)
+    return file.names.resolve(whole[0], whole) == CONVERT and file.undisturbed(("PRT353",))
 
 
 def _is_forgotten(statement: Link) -> bool:

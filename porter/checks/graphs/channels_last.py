@@ -11,6 +11,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import call_name
 from porter.python.half_guards import FORMATS
+from porter.python.index import chain_of
 
 CONTIGUOUS = "contiguous_format"
 
@@ -53,8 +54,7 @@ class ChannelsLast(Rule):
     def _chosen_by(original: cst.Attribute | cst.Name, file: RuleFile) -> ast.expr | None:
         """The condition of `torch.channels_last if self.channels_last else torch.contiguous_format`, which asks for this format."""
         link = file.link(original)
-        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-            link = link[1]
+        link = chain_of(link) if link is not None else None
         choice: Node = link[1][0] if link is not None and link[1] is not None else None
         if link is None or choice.__class__ is not ast.IfExp or link[0] is not choice.body:
             return None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from porter.checks.device.author_names import Mention
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Node, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import constant
+from porter.python.index import heir
 from porter.regex import lazy
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
@@ -70,12 +70,8 @@ class LightningTrainer(Rule):
 def _derived(base: Mention, file: RuleFile) -> Hit | None:
     """A Trainer of the project's own, whose users may never say Lightning: `class ProjectTrainer(Trainer)`."""
     link = None if file.tested else file.link(base)
-    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    if link is None or link[1] is None:
-        return None
-    owner: Node = link[1][0]
-    if owner.__class__ is not ast.ClassDef or link[0] not in owner.bases or file.source.says(_NPU, owner):
+    owner = heir(link) if link is not None else None
+    if owner is None or file.source.says(_NPU, owner):
         return None
     return Hit(base, "derived", values=(("name", owner.name),))
 

@@ -11,7 +11,7 @@ from porter.engine.rule import Hit
 from porter.engine.rule_file import RuleFile
 from porter.python import parameters
 from porter.python.evidence import call_name, like
-from porter.python.index import Link, Node, walk
+from porter.python.index import Link, Node, chain_of, walk
 from porter.regex import lazy
 
 _HOLDERS = frozenset({"register_buffer", "add_state", "Parameter"})
@@ -30,8 +30,7 @@ def defaulted(original: Any, file: RuleFile) -> Hit | None:
     """A type that is the default of a parameter, where the function around is given a device, and casts to the parameter or
     hands it to what has such a parameter, too."""
     link = file.link(original)
-    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
+    link = chain_of(link) if link is not None else None
     arguments = link[1] if link is not None else None
     if link is None or arguments is None or arguments[0].__class__ is not ast.arguments or arguments[1] is None:
         return None
@@ -44,8 +43,7 @@ def defaulted(original: Any, file: RuleFile) -> Hit | None:
 def handed(original: Any, file: RuleFile) -> Iterator[tuple[Link, str | int]]:
     """The calls that get a type by a name that has no other value, with the keyword or position: `DTYPE = torch.float64`."""
     link = file.link(original)
-    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
+    link = chain_of(link) if link is not None else None
     target = _target(link) if link is not None else None
     if link is None or target is None:
         return

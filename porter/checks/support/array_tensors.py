@@ -7,15 +7,14 @@ import ast
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
-from porter.python.index import Node, ancestors, walk
+from porter.python.index import Node, ancestors, chain_of, walk
 
 _MAKES = frozenset({"torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor"})
 
 
 def is_of_array(file: RuleFile, link: Link) -> bool:
     """Whether a call of torch computes with a tensor that is made of an array and moved nowhere. `link`: of what is called."""
-    while link[1][0].__class__ is ast.Attribute:
-        link = link[1]
+    link = chain_of(link)
     call = link[1][0]
     made: Node = call.args[0] if call.__class__ is ast.Call and call.func is link[0] and call.args else None
     if made.__class__ is not ast.Call or (file.names.resolve(made.func, link) or "") not in _MAKES or not made.args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
-from porter.python.index import Node
+from porter.python.index import Node, heir
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -34,13 +34,10 @@ class OlderClass(Rule):
         if isinstance(original, cst.Call) and isinstance(updated, cst.Call):
             return self._sampler(original, updated, file)
         link = file.link(original)
-        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
-            link = link[1]
-        owner = link and link[1]
-        if link is None or owner is None or owner[0].__class__ is not ast.ClassDef or link[0] not in owner[0].bases:
+        owner = heir(link) if link is not None else None
+        if owner is None or not _is_called(file, owner):
             return None
-        values = (("name", owner[0].name),)
-        return Hit(original, "function", values=values) if _is_called(file, owner[0]) else None
+        return Hit(original, "function", values=(("name", owner.name),))
 
     @staticmethod
     def _sampler(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:

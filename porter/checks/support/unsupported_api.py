@@ -17,7 +17,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
-from porter.python.index import Link, Node, ancestors, methods, walk
+from porter.python.index import Link, Node, ancestors, chain_of, methods, walk
 from porter.python.inventory import first
 from porter.python.waits import COPIES
 from porter.regex import lazy
@@ -133,9 +133,7 @@ def _values(verdict: Verdict, target: Target, links: list[Link]) -> tuple[tuple[
 
 def _read(link: Link) -> bool:
     """Not `torch.x = ...`, `del torch.x`."""
-    while link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    return link[0].ctx.__class__ is ast.Load
+    return chain_of(link)[0].ctx.__class__ is ast.Load
 
 
 def _guarded(file: RuleFile, link: Link) -> bool:
@@ -211,8 +209,7 @@ def _on_host(link: Link) -> bool:
 
 def _dtype(file: RuleFile, link: Link) -> str | None:
     """The type that a call names, or that its first argument or its receiver has just been cast to."""
-    while link[1][0].__class__ is ast.Attribute:
-        link = link[1]
+    link = chain_of(link)
     call = link[1][0]
     if call.__class__ is not ast.Call or call.func is not link[0]:
         return None
