@@ -3,6 +3,9 @@
     python benchmarks/compare_runs.py                 # 12 faults, 6 pairs of other seeds, 3 without a fault
     python benchmarks/compare_runs.py --seed 7 --faults 36
     python benchmarks/compare_runs.py --devices       # the logs say cuda and npu: the wider tolerances of two kinds of devices
+    python benchmarks/compare_runs.py --gpu           # the first of each pair really runs on a GPU, as it is set up by default
+    python benchmarks/compare_runs.py --virtual-npu --record DIR      # where a GPU is: the baselines of a draw
+    python benchmarks/compare_runs.py --virtual-npu --baselines DIR   # and here: the ports against them
     python benchmarks/compare_runs.py --bare          # the logs without the records of optimiser and dropout: numbers alone
     python benchmarks/compare_runs.py --virtual-npu   # programs for CUDA on the CPU, and their ports on the virtual NPU, the fault in these
 
@@ -18,6 +21,7 @@ import argparse
 import hashlib
 import json
 import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -126,7 +130,8 @@ def train(
     """`seeds`: the one that the log tells, that of the weights, and that of the order of the data."""
     seed, weight_seed, data_seed = seeds
     torch.backends.mkldnn.enabled = not other
-    device = ("npu" if other else "cuda") if asked.devices else "cpu"
+    device = ("npu" if other else "cuda") if asked.devices or asked.gpu else "cpu"
+    place = torch.device("cuda" if asked.gpu and not other else "cpu")
     torch.manual_seed(weight_seed)
     model = net(kind)
     choose = random.Random(weight_seed)
@@ -136,6 +141,7 @@ def train(
             choose.choice(modules).weight.mul_(choose.choice((0.9, 1.02, 1.1)))
     if fault == "wrong backward":
         modules[-1].register_forward_pre_hook(lambda _, inputs: Skewed.apply(inputs[0]))
+    model.to(place)
     dropout = nn.Dropout(0.1 if fault == "dropout left on" else 0.0)
     make = NotCorrected if fault == "no bias correction" else torch.optim.AdamW
     betas = (0.9, 0.95 if fault == "beta2" else 0.999)
@@ -156,9 +162,10 @@ def train(
             inputs, wanted = x[chosen], y[chosen]
             if step <= BATCHES:
                 log.put("batch", step=step, inputs=[batch("0", inputs), batch("1", wanted)])
+            inputs, wanted = inputs.to(place), wanted.to(place)
             if other:  # the same sums in another order
                 inputs, wanted = inputs.flip(0), wanted.flip(0)
-            with torch.autocast("cpu", torch.bfloat16, enabled=fault == "forward dtype"):
+            with torch.autocast(place.type, torch.bfloat16, enabled=fault == "forward dtype"):
                 out = dropout(model(inputs))
             loss = functional.cross_entropy(out.float(), wanted)
             (loss / RANKS * (1024 if fault == "loss scale" else 1)).backward()
@@ -234,20 +241,54 @@ def small(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterato
         yield Case(kind, "same seed" if seeds[0] == seeds[1] else "another seed", "", folder / "a", folder / "b")
 
 
-def ported(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterator[Case]:
+class Pairing(NamedTuple):
+    """Of programs for CUDA: what is recorded of it, and beside what."""
+
+    kind: str
+    fault: str
+    stage: str
+    candidate: str  # the text, with its fault
+    seeds: tuple[int, int]
+    tells: bool
+
+
+def pairings(asked: argparse.Namespace, draw: random.Random, texts: dict[str, str]) -> Iterator[Pairing]:
     import planted
 
-    runs, texts = planted.Runs(made), planted.kinds()
     for fault, kind, text in planted.drawn(draw, asked.faults):
         seed, tells = draw.randrange(1000), draw.random() < 0.5
-        baseline = runs.baseline(texts[kind], seed, tells)
-        yield Case(kind, fault, planted.FAULTS[fault][0], baseline, runs.candidate(text, seed, tells))
+        yield Pairing(kind, fault, planted.FAULTS[fault][0], text, (seed, seed), tells)
     names = draw.sample(sorted(texts), len(texts))
     for number in range(asked.healthy + asked.same):
         kind, seed, tells = names[number % len(names)], draw.randrange(1000), number % 2 == 0
         other = seed + 1 if number < asked.healthy else seed
-        baseline, candidate = runs.baseline(texts[kind], seed, tells), runs.candidate(texts[kind], other, tells)
-        yield Case(kind, "same seed" if seed == other else "another seed", "", baseline, candidate)
+        fault = "same seed" if seed == other else "another seed"
+        yield Pairing(kind, fault, "", texts[kind], (seed, other), tells)
+
+
+def ported(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterator[Case]:
+    import planted
+
+    runs, texts = planted.Runs(made), planted.kinds()
+    for number, one in enumerate(pairings(asked, draw, texts)):
+        seed, other = one.seeds
+        if asked.baselines is None:
+            baseline = runs.baseline(texts[one.kind], seed, one.tells)
+        elif not (baseline := asked.baselines / str(number)).is_dir():
+            print(f"left out: {one.kind}, {one.fault}: no baseline")
+            continue
+        yield Case(one.kind, one.fault, one.stage, baseline, runs.candidate(one.candidate, other, one.tells))
+
+
+def record(asked: argparse.Namespace, draw: random.Random, made: Path) -> None:
+    """The baselines of a draw, where a GPU is; those of several ranks need as many."""
+    import planted
+
+    runs, texts = planted.Runs(made), planted.kinds()
+    for number, one in enumerate(pairings(asked, draw, texts)):
+        if planted.ranks(texts[one.kind]) <= torch.cuda.device_count():
+            log = runs.baseline(texts[one.kind], one.seeds[0], one.tells)
+            shutil.copytree(log, asked.record / str(number))
 
 
 def main() -> None:
@@ -258,19 +299,26 @@ def main() -> None:
     parser.add_argument("--same", type=int, default=3)
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--devices", action="store_true")
+    parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--virtual-npu", action="store_true")
     parser.add_argument("--keep", type=Path, help="a folder for the programs and their logs")
+    parser.add_argument("--record", type=Path, help="a new folder")
+    parser.add_argument("--baselines", type=Path, help="what --record made with the same seed and numbers")
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     torch.set_num_threads(1)
-    right = wrong = blamed = 0
+    right = wrong = blamed = faults = 0
     with tempfile.TemporaryDirectory() as temporary:
         made = asked.keep or Path(temporary)
         made.mkdir(parents=True, exist_ok=True)
+        if asked.record:
+            record(asked, draw, made)
+            return
         for case in (ported if asked.virtual_npu else small)(asked, draw, made):
             found = judge(Pair(read(str(case.baseline)), read(str(case.candidate))))
             told = found.stage or f"not enough evidence: {found.reason} {' or '.join(found.suspects)}"
             if case.stage:
+                faults += 1
                 ok = found.stage == case.stage
                 right, wrong = right + ok, wrong + bool(found.stage and not ok)
                 mark = "right" if ok else "WRONG" if found.stage else "open"
@@ -278,9 +326,8 @@ def main() -> None:
                 blamed += bool(found.stage)
                 mark, told = "BLAMED" if found.stage else "fine", found.stage or found.reason
             print(f"{mark:6} {case.kind:12} {case.fault:30} {told}", flush=True)
-    print(
-        f"{right} of {asked.faults} stages named, {wrong} wrong; {blamed} of {asked.healthy + asked.same} healthy runs blamed"
-    )
+    healthy = asked.healthy + asked.same
+    print(f"{right} of {faults} stages named, {wrong} wrong; {blamed} of {healthy} healthy runs blamed")
 
 
 if __name__ == "__main__":

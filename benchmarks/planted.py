@@ -131,14 +131,13 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.interpreter = interpreter.ask()
-        self.device = install.find(self.interpreter)
         self._count = 0
 
     def baseline(self, text: str, seed: int, told: bool) -> Path:
-        """On the CPU."""
+        """On a GPU where one is, else on the CPU."""
         place = self._made(text, seed, told)
-        ranks = _ranks(text)
-        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"] if ranks > 1 else []
+        many = ranks(text)
+        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={many}"] if many > 1 else []
         done = subprocess.run(
             [self.interpreter.path, *launcher, "train.py", "--seed", str(seed)],
             cwd=place, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=600,
@@ -148,11 +147,11 @@ class Runs:
     def candidate(self, text: str, seed: int, told: bool) -> Path:
         """The port, on the virtual NPU."""
         place = self._made(text, seed, told, port=True)
-        ranks = _ranks(text)
-        words = ["torchrun", "--standalone", f"--nproc_per_node={ranks}"] if ranks > 1 else []
+        many = ranks(text)
+        words = ["torchrun", "--standalone", f"--nproc_per_node={many}"] if many > 1 else []
         done = launch(
-            [*words, "train.py", "--seed", str(seed)], place, place, self.interpreter, self.device,
-            Limits(devices=ranks), original=False,
+            [*words, "train.py", "--seed", str(seed)], place, place, self.interpreter, install.find(self.interpreter),
+            Limits(devices=many), original=False,
         )  # fmt: skip
         return _log(place, done.code, done.tail)
 
@@ -181,7 +180,7 @@ class Runs:
         return place
 
 
-def _ranks(text: str) -> int:
+def ranks(text: str) -> int:
     return 2 if "init_process_group" in text else 1
 
 

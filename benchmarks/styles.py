@@ -1,6 +1,8 @@
 """Programs that verify in the style rename, in another style: the port on the virtual NPU, with CUDA's names, on a plain CPU.
 
     python benchmarks/styles.py CHECKOUTS --python PYTHON [--style shim] [--only REGEX] [--again]   # goes on with those without a result
+    python benchmarks/styles.py CHECKOUTS --python PYTHON --sides gpu --again       # where a GPU is
+    python benchmarks/styles.py --bundled --python PYTHON                           # there: those of tests/programs
     python benchmarks/styles.py --count                                             # the tables, from the ledger alone
 
 The programs are those of ledgers/verified.jsonl that are verified, and EXTRA of planted_ports.py; ledgers/styles.jsonl names
@@ -12,6 +14,8 @@ them, and was written before the first was run. CHECKOUTS/owner+name is a clone,
   cpu    original and port without any device, with a witness of every loss, norm of gradients and learning rate
          (instrumented.py). What the command, or the settings that a row names, call cuda is the CPU there, and what a row
          of the ledger has for "on a CPU" is added to the command. An original that needs a GPU stops: its port has to stop with the same error.
+  gpu    the same on a real GPU, with torch's deterministic algorithms, only when asked for. The original runs twice: where
+         it does not repeat itself, its port is held against the same steps, and `noise` says how far the original's losses went
 
 A port in the style shim runs on NPUs alone: it has the first side only.
 """
@@ -47,7 +51,9 @@ from porter.finding import apply
 from porter.verify import install, interpreter, launch
 from porter.verify.compare import compare
 
-SIDES = {"portable": ("npu", "cuda", "cpu"), "shim": ("npu",)}
+SIDES = {"portable": ("npu", "cuda", "cpu", "gpu"), "shim": ("npu",)}
+USUAL = "npu,cuda,cpu"
+WELL = ("equal", "close", "noisy", "stops alike")
 TARGETS = {"shim": "torch_npu=2.13.0"}  # what the shim does differs from version to version
 SECONDS = 600
 # operators that a torchvision built for another torch lacks, as the virtual NPU has them
@@ -60,6 +66,10 @@ def programs() -> dict[str, dict]:
     rows = [row for row in verified.rows() if row["now"]["exit"] == 0]
     extra = [{**row, "options": [*row.get("options", []), "--unsafe"]} for row in planted_ports.EXTRA]
     return {planted_ports.title(row): row for row in [*rows, *extra]}
+
+
+# how it ended, what the witness saw, and the last error
+End = tuple[int | None, list[tuple], str]
 
 
 class Kept:
@@ -94,7 +104,10 @@ class Program:
         self.row, self.style, self.scratch, self.python = row, style, scratch, options.python
         self.name = row["repository"].rpartition("/")[2]
         self.original = scratch / "original" / self.name
-        verified.clone(row, options.checkouts, self.python, self.original)
+        if "place" in row:
+            shutil.copytree(row["place"], self.original)
+        else:
+            verified.clone(row, options.checkouts, self.python, self.original)
         self.words = row.get("options", [])
         self.settings = tuple(row.get("settings", ()))
         self.kept = Kept(self.settings)
@@ -157,35 +170,57 @@ class Program:
         return {"verdict": both.verdict, "steps": found.records.steps, **({"what": ", ".join(parts)} if parts else {})}
 
     def cpu(self) -> dict:
-        port = self._port(self.scratch / "cpu" / self.name)
-        before = self.scratch / "plain" / self.name
-        shutil.copytree(self.original, before, symlinks=True, ignore=WITHOUT)
-        ends = [self._on_cpu(tree) for tree in (before, port)]
-        (code, rows, last), (port_code, port_rows, port_last) = ends
+        return self._judged(*(self._on_cpu(self._tree(name)) for name in ("plain", "cpu")))
+
+    def gpu(self) -> dict:
+        before, again, after = (self._on_gpu(self._tree(name)) for name in ("seen", "seen again", "gpu"))
+        found = self._judged(before, after)
+        if found["verdict"] == "apart" and before[1] != again[1]:
+            found["verdict"] = "noisy" if len(before[1]) == len(after[1]) else "apart"
+            found["noise"] = [furthest(before[1], other[1]) for other in (again, after)]
+        return found
+
+    def _tree(self, name: str) -> Path:
+        """The original where it stands for one, else the port."""
+        place = self.scratch / name / self.name
+        if name in ("cpu", "gpu"):
+            return self._port(place)
+        shutil.copytree(self.original, place, symlinks=True, ignore=WITHOUT)
+        return place
+
+    @staticmethod
+    def _judged(before: End, after: End) -> dict:
+        (code, rows, last), (port_code, port_rows, port_last) = before, after
         found = {"exits": [code, port_code], "passes and steps": len(rows)}
         if code is None or port_code is None:
             return {"verdict": "time limit", **found}
         if rows != port_rows or code != port_code:
             return {"verdict": "apart", **found, "what": f"{last} | {port_last}"}
         if code:
-            return {
-                "verdict": "stops alike" if last == port_last else "stops apart",
-                **found,
-                "what": f"{last} | {port_last}"[:300],
-            }
+            alike = "stops alike" if last == port_last else "stops apart"
+            return {"verdict": alike, **found, "what": f"{last} | {port_last}"[:300]}
         return {"verdict": "equal" if rows else "silent", **found}
 
-    def _on_cpu(self, tree: Path) -> tuple[int | None, list[tuple], str]:
+    def _on_cpu(self, tree: Path) -> End:
         placed_on("cpu", self.settings, tree)
+        words = [re.sub(r"(^|=)cuda(?::\d+)?$", r"\1cpu", word) for word in self.row["command"]]
+        return self._witnessed(tree, [*words, *self.row.get("on a CPU", [])], VISION, {"CUDA_VISIBLE_DEVICES": ""})
+
+    def _on_gpu(self, tree: Path) -> End:
+        return self._witnessed(
+            tree, self.row["command"], "", {"CUBLAS_WORKSPACE_CONFIG": ":4096:8", "WITNESS_SURE": "1"}
+        )
+
+    def _witnessed(self, tree: Path, words: list[str], more: str, environment: dict[str, str]) -> End:
         witness = tree.parent / f"{tree.name} witness"
         witness.mkdir()
-        (witness / "sitecustomize.py").write_text(instrumented.WITNESS + VISION, encoding="utf-8")
-        command = launch.command(self._for_cpu(), interpreter.ask(self.python))
+        (witness / "sitecustomize.py").write_text(instrumented.WITNESS + more, encoding="utf-8")
+        command = launch.command(words, interpreter.ask(self.python))
         log, path = witness / "run", self.row.get("environment", {}).get("PYTHONPATH", "")
         env = {
             **os.environ, **self.row.get("environment", {}), "PYTHONPATH": os.pathsep.join(filter(None, (str(witness), str(install.RUNTIME), path))),
             "WITNESS": str(log), "WITNESS_STEPS": str(self.option("--steps")), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
-            "PYTHONDONTWRITEBYTECODE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "CUDA_VISIBLE_DEVICES": "",
+            "PYTHONDONTWRITEBYTECODE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **environment,
         }  # fmt: skip
         with (witness / "out.txt").open("wb") as output:
             child = subprocess.Popen(
@@ -200,20 +235,49 @@ class Program:
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         text = (witness / "out.txt").read_text("utf-8", "replace").replace(str(tree), "HERE")
-        self.said += f"\n==== on the CPU: {tree.parent.name}\n{text[-3000:]}\n"
+        self.said += f"\n==== {tree.parent.name}\n{text[-3000:]}\n"
         errors = re.findall(r"(?m)^(?:\[rank\d+\]: ?)?(\w*(?:Error|Exception)\b.*)$", text)
         files = sorted(witness.glob("run.*"), key=lambda file: int(file.suffix[1:]))
         rows = [json.loads(text) for file in files for text in file.read_text("utf-8").splitlines()]
         seen = [(row["kind"], row.get("loss"), row.get("norm"), row.get("lr")) for row in rows]
         return code, sorted(seen, key=repr) if len(files) > 1 else seen, (errors or [""])[-1][:160]
 
-    def _for_cpu(self) -> list[str]:
-        words = [re.sub(r"(^|=)cuda(?::\d+)?$", r"\1cpu", word) for word in self.row["command"]]
-        return [*words, *self.row.get("on a CPU", [])]
+
+def furthest(rows: list[tuple], others: list[tuple]) -> float:
+    """By how much of itself a loss is another one, at most."""
+    pairs = [(a[1], b[1]) for a, b in zip(rows, others) if a[0] == b[0] == "pass"]
+    return max((abs(a - b) / max(abs(a), 1e-12) for a, b in pairs), default=0.0)
+
+
+def bundled(options: argparse.Namespace) -> int:
+    """The programs that the tests port, on one GPU."""
+    from tests.verify_programs import PROGRAMS
+
+    worse = 0
+    for program in PROGRAMS:
+        command = [*(() if program.devices > 1 else ("python",)), *program.words]
+        place = HERE.parent / "tests/programs" / program.name
+        row = {
+            "repository": program.name,
+            "folder": "",
+            "command": [w.format(port=29511) for w in command],
+            "place": place,
+        }
+        if not re.search(options.only, program.name):
+            continue
+        if program.devices > 1:
+            print(f"{program.name:14} needs {program.devices} GPUs")
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            one = Program(row, "portable", options, Path(os.path.realpath(scratch)))
+            found = one.gpu()
+        worse += found["verdict"] not in WELL
+        print(f"{program.name:14} {json.dumps(found)}", flush=True)
+    return 1 if worse else 0
 
 
 def count(rows: list[dict]) -> None:
-    titles = [f"{side}, {when}" for side in ("npu", "cuda", "cpu") for when in ("first", "now")]
+    titles = [f"{side}, {when}" for side in ("npu", "cuda", "cpu", "gpu") for when in ("first", "now")]
     for text in table(("style", "programs", *titles)):
         print(text)
     for style in SIDES:
@@ -221,7 +285,7 @@ def count(rows: list[dict]) -> None:
         if not chosen:
             continue
         cells = []
-        for side in ("npu", "cuda", "cpu"):
+        for side in ("npu", "cuda", "cpu", "gpu"):
             for when in ("first", "now"):
                 ends = ({**row.get("first", {}), **row.get(when, {})} for row in chosen)
                 found = Counter(end[side]["verdict"] for end in ends if side in end)
@@ -235,12 +299,15 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--style", default="portable", choices=[*SIDES])
     parser.add_argument("--only", default="")
-    parser.add_argument("--sides", default="npu,cuda,cpu", help="cuda needs npu")
+    parser.add_argument("--sides", default=USUAL, help="cuda needs npu")
     parser.add_argument("--when", default="now", choices=("first", "now"))
     parser.add_argument("--again", action="store_true", help="those as well that have a result")
     parser.add_argument("--keep", type=Path, help="where what was said is left")
     parser.add_argument("--count", action="store_true")
+    parser.add_argument("--bundled", action="store_true", help="on a GPU: the programs of tests/programs")
     options = parser.parse_args()
+    if options.bundled:
+        return bundled(options)
     rows = [json.loads(text) for text in LEDGER.read_text(encoding="utf-8").splitlines()]
     if options.count or not options.checkouts:
         count(rows)
@@ -264,7 +331,7 @@ def main() -> int:
                 (options.keep / (re.sub(r"\W+", "-", name) + ".txt")).write_text(program.said, encoding="utf-8")
         row[options.when] = {**row.get(options.when, {}), **found}
         LEDGER.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        worse += any(side["verdict"] not in ("equal", "close", "stops alike") for side in found.values())
+        worse += any(side["verdict"] not in WELL for side in found.values())
         print(name, shlex.join(known[name]["command"]), json.dumps(found), flush=True)
     return 1 if worse else 0
 

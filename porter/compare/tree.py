@@ -146,6 +146,8 @@ def _backward(e: Evidence) -> Verdict | None:
             return _scaled(e, rank, factor, local)
         if local and (local.differ or local.turned):
             facts = [*local.facts(), _agrees(e, first)]
+            if not local.turned and _is_rounded(e.pair, local.differ[0][0]):
+                return Verdict(UNSURE, "rounded", suspects=("forward", "backward"), evidence=facts)
             return Verdict(DIFFERENCE, "backward", "backward", evidence=facts)
     if e.norm is not None and e.norm.step == first:
         rank = e.norm.ranks[0]
@@ -158,6 +160,12 @@ def _backward(e: Evidence) -> Verdict | None:
         factor = e.norm.other / e.norm.one if e.norm.one else math.inf
         return _scaled(e, rank, factor, None)
     return None
+
+
+def _is_rounded(pair: Pair, apart: float) -> bool:
+    """Whether a lower precision that no log names could put gradients so far apart: it moves the loss a little, too."""
+    tolerance = pair.tolerance
+    return not tolerance.is_sure and pair.start > tolerance.loss / 10 and apart < 10 * tolerance.norm
 
 
 def _strangers(e: Evidence, facts: list[Fact]) -> Verdict | None:

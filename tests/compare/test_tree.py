@@ -347,6 +347,18 @@ def test_backward_names_the_parameters(tmp_path):
     assert [f.values["name"] for f in verdict.evidence if f.key == "norms.last"] == [NAMES[1]]
 
 
+@pytest.mark.parametrize(
+    ("loss", "apart", "stage"), [(2.5e-5, 1.4e-3, ""), (2e-6, 1.4e-3, "backward"), (2.5e-5, 0.04, "backward")]
+)
+def test_gradients_a_little_apart_where_no_log_names_the_precision(tmp_path, loss, apart, stage):
+    """As a GPU and a run in bfloat16 are; the last is a backward pass that is wrong, beside a loss that is rounded."""
+    norms = {name: 0.1 * (n + 1) * (1 + apart * (n == 2)) for n, name in enumerate(NAMES)}
+    losses = [LOSSES[0] * (1 + loss), *rounded(1e-2)[1:]]
+    other = records(losses, header={"device": "npu"}, norms=norms)
+    verdict = judged(tmp_path, records(header={"device": "cuda"}), other)
+    assert (verdict.stage, verdict.reason) == ((stage, "backward") if stage else ("", "rounded"))
+
+
 @pytest.mark.parametrize(("mark", "stage"), [(-0.05, "backward"), (0.0499999, "")])
 def test_gradients_of_one_norm_with_other_signs(tmp_path, mark, stage):
     moved = [LOSSES[0], *(rounded(1e-2)[1:] if stage else LOSSES[1:])]

@@ -243,6 +243,21 @@ def test_kinds(names, kind):
     assert across(kind) in KINDS
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::CUDAFunctor_add<float> >(", "elementwise"),
+        ("void at::native::unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>, 4, at::native::memory::LoadWithCast<2>", "elementwise"),
+        ("void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}", "cast"),
+        ("void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float, float, 32u, 8u, 64u>(long, long)", "norm"),
+        ("void cudnn::fusion::compute_dot_do_o<true>(void const*, void const*, void*)", "attention"),
+        ("void cudnn::fusion::convert_dq_to_16bits<true>(void const*, void*, unsigned int)", "attention"),
+    ],
+)  # fmt: skip
+def test_kinds_of_kernels_as_a_gpu_names_them(name, kind):
+    assert kind_of(name) == kind
+
+
 def test_sizes_that_do_not_fill_the_matrix_unit():
     assert not is_uneven('"4096,1024;1024,16"')
     assert is_uneven('"4096,1000;1000,16"') and is_uneven('"64,64;64,10"')
