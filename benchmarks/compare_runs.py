@@ -307,7 +307,7 @@ def main() -> None:
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     torch.set_num_threads(1)
-    right = wrong = blamed = faults = 0
+    right = wrong = blamed = faults = healthy = 0
     with tempfile.TemporaryDirectory() as temporary:
         made = asked.keep or Path(temporary)
         made.mkdir(parents=True, exist_ok=True)
@@ -323,10 +323,10 @@ def main() -> None:
                 right, wrong = right + ok, wrong + bool(found.stage and not ok)
                 mark = "right" if ok else "WRONG" if found.stage else "open"
             else:
+                healthy += 1
                 blamed += bool(found.stage)
                 mark, told = "BLAMED" if found.stage else "fine", found.stage or found.reason
             print(f"{mark:6} {case.kind:12} {case.fault:30} {told}", flush=True)
-    healthy = asked.healthy + asked.same
     print(f"{right} of {faults} stages named, {wrong} wrong; {blamed} of {healthy} healthy runs blamed")
 
 

@@ -81,11 +81,18 @@ def _parting(one: Rank, other: Rank, shift: int, found: Data) -> int | None:
     mine, theirs = one.batches, other.batches
     for path in mine.hashes.keys() & theirs.hashes.keys():
         means = mine.means[path], theirs.means[path].moved(shift)
+        # of inputs around zero, a mean may be next to nothing, and its rounding is not
+        floor = max((abs(mean) for side in means for mean in side.values), default=0.0)
         for step, a, b in pairs(mine.hashes[path], theirs.hashes[path].moved(shift)):
             if a == b or (first is not None and step > first):
                 continue
             m, n = means[0].at(step), means[1].at(step)
-            if m is not None and n is not None and relative(m, n) < MEANS and mine.shapes[path] == theirs.shapes[path]:
+            if (
+                m is not None
+                and n is not None
+                and relative(m, n, floor) < MEANS
+                and mine.shapes[path] == theirs.shapes[path]
+            ):
                 found.rounded = step if found.rounded is None else min(step, found.rounded)
                 continue
             first = step

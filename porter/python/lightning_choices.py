@@ -57,6 +57,13 @@ def kind(choice: Link, accelerator: str) -> str:
     return "half" if is_handed or not accelerator.endswith('"cuda"') else "together"
 
 
+def of_side(file: RuleFile, literal: Link) -> str | None:
+    """The accelerator that a device is, in a condition that asks for a GPU: `accelerator = "cuda" if use_gpu else "cpu"`."""
+    if literal[1][0].__class__ is not ast.IfExp or not file.source.says(b"accelerator"):
+        return None
+    return of_choice(file, literal[1])
+
+
 def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
     """The accelerator that a name chooses further down: `use_gpu = gpus > 0 and torch.cuda.is_available()`."""
     if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):

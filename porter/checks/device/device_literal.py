@@ -17,7 +17,7 @@ from porter.python.array_switches import decides_for
 from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
 from porter.python.kernel_choices import one_device
-from porter.python.lightning_choices import of_comparison
+from porter.python.lightning_choices import of_comparison, of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.provider_choices import provider
 from porter.python.searched_texts import is_searched
@@ -93,11 +93,11 @@ class DeviceLiteral(Rule):
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
-        elif not literal.certain:
+        elif not literal.certain or of_side(file, literal.link):  # a question that waits for review is edited with it
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        safe = literal.certain and script is None
+        safe = literal.certain and script is None and not why.endswith("uncertain")
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         if new is not None and (number := length(literal.link)) is not None:
