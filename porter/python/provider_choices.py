@@ -1,4 +1,5 @@
-"""Finds comparisons with a device that choose a provider of onnxruntime which no NPU has: `providers.insert(0, "CUDAExecutionProvider")`."""
+"""Finds questions for a GPU that choose what a library brings for it: a provider of onnxruntime, which no NPU has
+(`providers.insert(0, "CUDAExecutionProvider")`), or a build of a package."""
 
 from __future__ import annotations
 
@@ -7,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 _PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+
+_DEVICE = lazy("(?:cuda|gpu|cpu)(?::|$)")  # what a library runs on, and no package
 
 
 def provider(file: RuleFile, literal: Link) -> str | None:
@@ -34,3 +38,11 @@ def provider(file: RuleFile, literal: Link) -> str | None:
 def _named(part: Node) -> str | None:
     """The first of these providers that a statement or an expression names."""
     return next((str(value) for node in walk(part) if (value := constant(node)) in _PROVIDERS), None)
+
+
+def chooses_a_text(link: Link | None) -> bool:
+    """`"onnxruntime-gpu" if torch.cuda.is_available() else "onnxruntime"`: what is named without a GPU is there, too."""
+    while link is not None and link[0].__class__ in (ast.Name, ast.Attribute, ast.Call):
+        link = link[1]
+    sides = (link[0].body, link[0].orelse) if link is not None and link[0].__class__ is ast.IfExp else ()
+    return bool(sides) and all(isinstance(text := constant(side), str) and not _DEVICE.match(text) for side in sides)

@@ -17,6 +17,7 @@ from porter.native.gpu_tests import needed
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_choices import one_device
+from porter.python.provider_choices import chooses_a_text
 from porter.rulebook.table import Move, Tables
 
 
@@ -68,7 +69,8 @@ class CudaNames(Rule):
         if is_summarised(file, file.link(original)):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
-            return Hit(original, "asked-elsewhere", values=(("name", name), ("library", asker)), code=move.code)
+            why = "chosen-package" if chooses_a_text(file.link(original)) else "asked-elsewhere"
+            return Hit(original, why, values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None

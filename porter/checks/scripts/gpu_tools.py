@@ -32,5 +32,4 @@ def _paths(script: Script) -> Iterator[Hit]:
     for name in script.names:
         if name.role == "set" and name.name in _LISTS and name.value and (match := _CUDA_PATH.search(name.value.text)):
             start = name.value.start + match.start()
-            values = named(path=match[0], variable=name.name, new=SET_ENV)
-            yield Hit((start, start + len(match[0])), "path", values=values)
+            yield Hit((start, start + len(match[0])), "path", values=named(new=SET_ENV))
