@@ -331,3 +331,13 @@ def test_a_norm_is_taken_by_what_the_torch_of_the_target_has(version: str, last:
     session = open_session(target=Target(torch_npu=version))
     (finding,) = analyse("train.py", text.encode(), session).findings
     assert dict(finding.values)["new"] == new
+
+
+@pytest.mark.parametrize(("line", "path", "told"), [
+    ("", "tests/test_complex.py", False),
+    ("", "net.py", True),
+    ("    given = given.cuda()\n", "tests/test_complex.py", True),
+])  # fmt: skip
+def test_complex_numbers_of_a_test_that_stays_on_the_host(line, path, told):
+    text = f"import torch\n\ndef test_it():\n    given = torch.randn(4, 4, dtype=torch.complex64)\n{line}    assert torch.abs(given).sum() > 0\n"
+    assert ("PRT309" in codes(text, path=path)) is told
