@@ -6,6 +6,7 @@
     python benchmarks/compare_runs.py --gpu           # the first of each pair really runs on a GPU, as it is set up by default
     python benchmarks/compare_runs.py --virtual-npu --record DIR      # where a GPU is: the baselines of a draw
     python benchmarks/compare_runs.py --virtual-npu --baselines DIR   # and here: the ports against them
+    python benchmarks/compare_runs.py --gpu --half    # the same under autocast, in bfloat16; the fault of the forward pass is float32 there
     python benchmarks/compare_runs.py --bare          # the logs without the records of optimiser and dropout: numbers alone
     python benchmarks/compare_runs.py --virtual-npu   # programs for CUDA on the CPU, and their ports on the virtual NPU, the fault in these
 
@@ -85,6 +86,7 @@ def net(kind: str) -> nn.Module:
 
 
 KINDS = ("mlp", "cnn", "transformer", "LSTM", "GRU")
+HALF = KINDS[:3]  # a CPU has no LSTM in bfloat16
 
 
 def samples(kind: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -152,7 +154,7 @@ def train(
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(data_seed + (fault == "data order")))
     logs = [Log(folder, rank, asked.bare, device) for rank in range(RANKS)]
     for rank, log in enumerate(logs):
-        begin(log, rank, seed, model, optimiser, dropout)
+        begin(log, rank, seed, model, optimiser, dropout, asked.half)
     for step in range(1, STEPS + 1):
         losses = []
         optimiser.zero_grad()
@@ -165,7 +167,7 @@ def train(
             inputs, wanted = inputs.to(place), wanted.to(place)
             if other:  # the same sums in another order
                 inputs, wanted = inputs.flip(0), wanted.flip(0)
-            with torch.autocast(place.type, torch.bfloat16, enabled=fault == "forward dtype"):
+            with torch.autocast(place.type, torch.bfloat16, enabled=asked.half != (fault == "forward dtype")):
                 out = dropout(model(inputs))
             loss = functional.cross_entropy(out.float(), wanted)
             (loss / RANKS * (1024 if fault == "loss scale" else 1)).backward()
@@ -186,7 +188,13 @@ def train(
 
 
 def begin(
-    log: Log, rank: int, seed: int | None, model: nn.Module, optimiser: torch.optim.Optimizer, dropout: nn.Dropout
+    log: Log,
+    rank: int,
+    seed: int | None,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    dropout: nn.Dropout,
+    half: bool,
 ) -> None:
     log.put(
         "run", format=1, rank=rank, ranks=RANKS, device=log.device, torch=torch.__version__, seed=seed, determinism={}
@@ -200,7 +208,9 @@ def begin(
         {k: v for k, v in g.items() if k != "params"} | {"parameters": len(g["params"])} for g in optimiser.param_groups
     ]
     log.put("optimizer", name="AdamW", groups=groups)
-    log.put("modules", training=True, dropout={"dropout": dropout.p} if dropout.p else {})
+    # what the program asks for: a fault of its own is told nowhere
+    known = {"autocast": "bfloat16"} if half else {}
+    log.put("modules", training=True, dropout={"dropout": dropout.p} if dropout.p else {}, **known)
 
 
 def batch(path: str, tensor: torch.Tensor) -> dict[str, object]:
@@ -225,15 +235,16 @@ class Case(NamedTuple):
 
 def small(asked: argparse.Namespace, draw: random.Random, made: Path) -> Iterator[Case]:
     planted: list[str] = []
+    kinds = HALF if asked.half else KINDS
     while len(planted) < asked.faults:
         planted += draw.sample(sorted(FAULTS), len(FAULTS))
     for number, fault in enumerate(planted[: asked.faults]):
-        kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), made / f"fault{number}"
+        kind, seed, folder = draw.choice(kinds), draw.randrange(1000), made / f"fault{number}"
         train(folder / "a", kind, (seed, seed, seed), asked)
         train(folder / "b", kind, (seed, seed, seed), asked, fault, other=True)
         yield Case(kind, fault, FAULTS[fault], folder / "a", folder / "b")
     for number in range(asked.healthy + asked.same):
-        kind, seed, folder = draw.choice(KINDS), draw.randrange(1000), made / f"healthy{number}"
+        kind, seed, folder = draw.choice(kinds), draw.randrange(1000), made / f"healthy{number}"
         tells = number % 2 == 0  # every second pair says which seed it has
         seeds = [(one if tells else None, one, one) for one in (seed, seed + 1 if number < asked.healthy else seed)]
         train(folder / "a", kind, seeds[0], asked)
@@ -300,6 +311,7 @@ def main() -> None:
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--devices", action="store_true")
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--half", action="store_true")
     parser.add_argument("--virtual-npu", action="store_true")
     parser.add_argument("--keep", type=Path, help="a folder for the programs and their logs")
     parser.add_argument("--record", type=Path, help="a new folder")
