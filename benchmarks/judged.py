@@ -4,7 +4,7 @@ reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repos
     python benchmarks/judged.py
 
 The repositories of a draw were listed before porter was run on them (ledgers/edits_fresh.txt, with the commit of porter). A
-wrong edit is mended after its draw, and counts as wrong. Rows that name a style are of the draws of styles alone, in a table of their own. Of edits of the same shape in one repository some draws hold one row.
+wrong edit is mended after its draw, and counts as wrong. Rows that are `rare` were chosen for their shape (shapes.py) and are of no draw. Rows that name a style are of the draws of styles alone, in a table of their own. Of edits of the same shape in one repository some draws hold one row.
 """
 
 from __future__ import annotations
@@ -33,14 +33,20 @@ def main() -> int:
     ):
         print(text)
     for commit, repositories in draws.items():
-        of_draw = (row for row in edits if row["repository"] in repositories and "style" not in row)
+        of_draw = (row for row in edits if row["repository"] in repositories and not {"style", "rare"} & row.keys())
         found = Counter((row["was"], row["verdict"]) for row in of_draw)
         counts = [
             (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])
             for kind in ("auto", "review")
         ]
         print(line(commit, str(len(repositories)), *(f"{n:,}" for kind in counts for n in kind)))
-    print()
+    rare = Counter((row["was"], row["verdict"]) for row in edits if "rare" in row)
+    for kind, name in (("auto", "automatic"), ("review", "for review")):
+        rows = sum(n for (was, _), n in rare.items() if was == kind)
+        print(
+            f"\nof rare shapes: {rows} {name}, {rare[kind, 'wrong']} wrong, {rare[kind, 'doubtful']} doubtful", end=""
+        )
+    print("\n")
     _styles(edits, of_styles)
     for text in table(("porter at", "findings without an edit", "useful", "true and no use", "false")):
         print(text)
