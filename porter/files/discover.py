@@ -20,7 +20,7 @@ MADE = frozenset(
     [".direnv", ".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".porter", ".pytest_cache", ".ruff_cache"]
     + [".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
 )
-LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}
+LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}  # the last only where it is no package of the project
 # ignore files, the nearest first: what comes before a path, how much of it goes, what the file says
 Chain: TypeAlias = tuple[tuple[str, int, Patterns], ...]
 ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
@@ -83,8 +83,7 @@ def discover(
 
     A directory is walked without what `LEFT_OUT`, virtual environments, `.gitignore`, `.git/info/exclude` and
     `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. What git tracks it does not ignore, and
-    neither do we. A file named outright is taken
-    whatever it is called and whatever they say, unless `force_exclude`. `left_out` receives the directories that were
+    neither do we. A file named outright is taken whatever it is called and whatever they say, unless `force_exclude`. `left_out` receives the directories that were
     left out for their name alone, so that a summary can name them. Raises FilesError("missing").
     """
     return Walk(root, exclude, left_out, kinds=kinds).run(paths, force_exclude)
@@ -205,7 +204,7 @@ class Walk:
         verdict = self._exclude.verdict(key, raw, directory)
         if verdict is not None:
             return verdict
-        if directory and name in self._names:
+        if directory and name in self._names and not (name == "third_party" and self._has(path, "__init__.py")):
             if name not in VCS and name not in MADE:
                 self._left_out.append(path)
             return True
@@ -218,9 +217,12 @@ class Walk:
             return False
         if not self._tracked(folder, key, directory):
             return True
-        if directory and not os.path.lexists(os.path.join(self.absolute(path), ".git")):  # a submodule begins afresh
+        if directory and not self._has(path, ".git"):  # a submodule begins afresh
             self._opened.add(path)
         return False
+
+    def _has(self, path: str, name: str) -> bool:
+        return os.path.lexists(os.path.join(self.absolute(path), name))
 
     def _tracked(self, folder: str, key: str, directory: bool) -> bool:
         """Whether git tracks a file that lies directly in `folder`, or anything in a directory there."""

@@ -42,6 +42,19 @@ def test_walk_is_sorted_and_leaves_the_usual_out(tmp_path):
     ]
 
 
+def test_a_package_of_what_others_wrote_is_the_projects_own(tmp_path):
+    make(
+        tmp_path, "net/__init__.py", "net/third_party/__init__.py", "net/third_party/op/op.py", "third_party/other/a.py"
+    )
+    skipped: list[str] = []
+    assert names(tmp_path, left_out=skipped) == [
+        "net/__init__.py",
+        "net/third_party/__init__.py",
+        "net/third_party/op/op.py",
+    ]
+    assert skipped == ["third_party"]
+
+
 def test_shebang_counts_where_there_is_no_suffix(tmp_path):
     make(tmp_path, "run", text="#!/usr/bin/env python3\n")
     make(tmp_path, "run2", text="#!/opt/conda/bin/python -u\n")
