@@ -11,6 +11,7 @@ from porter.python.evidence import constant, logged
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.flow import Flow
+from porter.python.strings.keyed import askers
 from porter.python.strings.sinks import INDEXED, Role
 from porter.regex import lazy
 
@@ -84,10 +85,18 @@ def literals(file: Parsed) -> dict[int, Literal]:
             kind = "tensor-type"
         else:
             continue
-        role = _typed(flow, link) if kind == "tensor-type" else flow.role(link, kind, text) or _plain(flow, link, text)
+        role = _typed(flow, link) if kind == "tensor-type" else _role(flow, link, kind, text)
         if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
             by_offset.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
     return by_offset
+
+
+def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
+    role = flow.role(link, kind, text)
+    if kind == "device" and (role is None or role.role == "mapped" and not role.certain):
+        if (asked := askers(flow.names, link)) is not None:
+            return Role("mapped", asked.certain)
+    return role or _plain(flow, link, text)
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:
