@@ -35,7 +35,8 @@ _NOTES = lazy(
 _GPU = r"\b([A-Za-z_]*(?i:cuda|gpu|nvidia)\w*)=[\"']?"
 _FOUND, _MISSING = lazy(_GPU + r"(?:true|1|yes|on)\b"), lazy(_GPU + r"(?:false|0|no|off)\b")
 _TOLD = lazy(
-    r"(?![^\n]*\|\|)(?:\[\[?[ \t]+)?[\"']?\$\{?([A-Za-z_]\w*)\}?[\"']?(?:[ \t]*(?:==?|-eq)[ \t]*[\"']?(?:true|1|yes|on)\b|[ \t]*(?:;|&&|\n))"
+    r"(?![^\n]*\|\|)(?:\[\[?[ \t]+)?[\"']?\$\{?([A-Za-z_]\w*)\}?[\"']?"
+    r"(?:[ \t]*(?:==?|-eq)[ \t]*[\"']?(?:true|1|yes|on)\b|[ \t]*(?:;|&&|\n))"
 )
 
 
