@@ -15,7 +15,7 @@ from porter.regex import lazy
 from porter.rulebook.table import any_of
 
 CHOSEN = lazy(any_of("tells-its-device").encode())  # one is enough to stay silent
-_OF_DEVICES, _OF_HOSTS = lazy(rb"(?i)nccl|hccl"), lazy(rb"[\"'](?:gloo|mpi)[\"']")
+_OF_DEVICES, _OF_HOSTS = lazy(rb"(?i)[nh]ccl(?!_)"), lazy(rb"[\"'](?:gloo|mpi)[\"']")
 # the program says itself that there is one process, and asks no launcher
 _ALONE = lazy(rb"environ\[[\"']WORLD_SIZE[\"']\][ \t]*=[ \t]*[\"']1[\"']")
 _ASKS = lazy(rb"[\"']WORLD_SIZE[\"'](?!\][ \t]*=[ \t]*[\"']1[\"'])")
