@@ -38,12 +38,12 @@ def askers(names: Names, link: Link) -> Askers | None:
     return known if known is not None and known.position == index and known.links else None
 
 
-def _keeps_kernels(node: ast.Dict, position: int) -> bool:
-    """Whether what stands at a key of CUDA speaks of CUDA itself: it may be the kernel for it."""
+def _keeps_kernels(node: ast.Dict, position: int, names: Names, link: Link) -> bool:
+    """Whether what stands at a key of CUDA speaks of CUDA itself: it may be the kernel for it. Names of torch.cuda are ported."""
     values = (v for k, v in zip(node.keys, node.values) if constant(_part(k, position)) == "cuda")
     parts = (part for value in values for part in walk(value))
-    words = (getattr(n, "id", "") or getattr(n, "attr", "") or constant(n) for n in parts)
-    return any("cuda" in str(word).lower() for word in words)
+    words = ((n, getattr(n, "id", "") or getattr(n, "attr", "") or constant(n)) for n in parts)
+    return any("cuda" in str(word).lower() and names.resolve(n, link) != "torch.cuda" for n, word in words)
 
 
 def _askers_of_name(names: Names, name: Node, link: Link) -> Askers | None:
@@ -67,7 +67,7 @@ def _askers(node: ast.Dict, names: Names, link: Link) -> Askers | None:
             return None
         if device_like(key):
             links.append((key, asked if index >= 0 else asked[1]))
-    return Askers(index, tuple(links), not _keeps_kernels(node, index))
+    return Askers(index, tuple(links), not _keeps_kernels(node, index, names, link))
 
 
 def _index(node: ast.Dict) -> int | None:

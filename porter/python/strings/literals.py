@@ -7,6 +7,7 @@ import re
 import typing
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from porter.python.blocks import place
 from porter.python.evidence import constant, logged
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
@@ -93,10 +94,18 @@ def literals(file: Parsed) -> dict[int, Literal]:
 
 def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
     role = flow.role(link, kind, text)
-    if kind == "device" and (role is None or role.role == "mapped" and not role.certain):
-        if (asked := askers(flow.names, link)) is not None:
+    if role is None and kind == "device" or role is not None and role.role == "mapped" and not role.certain:
+        key = link if kind == "device" else _key_of(link)  # {"cuda": "nccl", "cpu": "gloo"}[device]
+        if key is not None and (asked := askers(flow.names, key)) is not None:
             return Role("mapped", asked.certain)
     return role or _plain(flow, link, text)
+
+
+def _key_of(link: Link) -> Link | None:
+    """The key of a dict that a value stands at."""
+    above = link[1] and link[1][0]
+    side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
+    return (above.keys[index], link[1]) if side == "values" else None
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:
