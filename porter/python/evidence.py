@@ -10,7 +10,7 @@ from porter.python.blocks import once
 from porter.python.index import Link, Node
 from porter.rulebook.table import hint, hints
 
-DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
+DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "mtia", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = hints("other-library")
 OWN_DEVICES = hints("library-with-devices")  # their own strings for devices include "cuda"
 CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they use CUDA themselves, whatever device torch uses

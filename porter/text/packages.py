@@ -44,6 +44,11 @@ _INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWH
 _WIDTH = 3
 # a package by the name of its repository
 CLONED = lazy(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
+# a wheel by its address: what the package is called, and what this one is built for. Those of torch are a matter of their index
+WHEEL = lazy(
+    r"[\"']?https?://\S*/(?!torch(?:vision|audio)?-)([A-Za-z]\w*)-\d[\w.]*(?:(?:\+|%2B)([\w.]+))?-[\w.-]+\.whl(?=[#\s\"']|$)"
+)
+_FOR_CUDA = lazy(r"cu(?:da)?\d+(?:\.\d+)*")
 EXACT = lazy(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
 
 
@@ -80,6 +85,14 @@ def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
     marker = (match["marker"] or "").rstrip()
     name = canonical(match["name"])
     return Wanted(name, match.start("name"), max(match.end(), match.start() + 1), spec, version, marker, **more)
+
+
+def built(document: Document, wheel: re.Match[str], start: int) -> Iterator[Hit]:
+    """What is said of a wheel for CUDA of a package that no rule speaks of. `wheel`: a match of WHEEL in the text at `start`."""
+    build = _FOR_CUDA.search(wheel[2] or "")
+    if build and canonical(wheel[1]) not in _rows(document.session.rules):
+        values = named(name=wheel[1], old=build[0])
+        yield Hit((start + wheel.start(1), start + wheel.end()), "built", code="PRT841", values=values)
 
 
 def for_npus(path: str) -> bool:

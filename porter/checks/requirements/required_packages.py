@@ -26,7 +26,9 @@ class RequiredPackages(TextRule):
         found = []
         for line in lines:
             yield from packages.indexes(document, line.start, line.end)
-            if match := packages.CLONED.match(line.text):
+            wheel = packages.WHEEL.match(line.text)
+            if match := packages.CLONED.match(line.text) or wheel:
+                yield from packages.built(document, wheel, line.start) if wheel else ()
                 start = line.start + match.start(1)
                 found.append(packages.wanted(document.text, start, line.start + match.end(1)))
                 continue

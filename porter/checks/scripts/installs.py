@@ -188,6 +188,9 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
             yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
         elif name := packages.FOLDER.match(text.strip("\"'")):
             yield from _package(document, word, canonical(name[1]), rows)
+        elif wheel := packages.WHEEL.match(text):
+            known = list(_package(document, word, canonical(wheel[1]), rows))
+            yield from known or packages.built(document, wheel, word.start)
         elif name := _NAME.match(text.strip("\"'")):
             yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 

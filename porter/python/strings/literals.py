@@ -7,10 +7,12 @@ import re
 import typing
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from porter.python.blocks import place
 from porter.python.evidence import constant, logged
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.flow import Flow
+from porter.python.strings.keyed import askers
 from porter.python.strings.sinks import INDEXED, Role
 from porter.regex import lazy
 
@@ -84,10 +86,26 @@ def literals(file: Parsed) -> dict[int, Literal]:
             kind = "tensor-type"
         else:
             continue
-        role = _typed(flow, link) if kind == "tensor-type" else flow.role(link, kind, text) or _plain(flow, link, text)
+        role = _typed(flow, link) if kind == "tensor-type" else _role(flow, link, kind, text)
         if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
             by_offset.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
     return by_offset
+
+
+def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
+    role = flow.role(link, kind, text)
+    if role is None and kind == "device" or role is not None and role.role == "mapped" and not role.certain:
+        key = link if kind == "device" else _key_of(link)  # {"cuda": "nccl", "cpu": "gloo"}[device]
+        if key is not None and (asked := askers(flow.names, key)) is not None:
+            return Role("mapped", asked.certain)
+    return role or _plain(flow, link, text)
+
+
+def _key_of(link: Link) -> Link | None:
+    """The key of a dict that a value stands at."""
+    above = link[1] and link[1][0]
+    side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
+    return (above.keys[index], link[1]) if side == "values" else None
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:

@@ -24,6 +24,7 @@ from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
 from porter.python.source import Source
 from porter.python.strings.holders import Holders, field
+from porter.python.strings.keyed import askers
 from porter.python.strings.literals import BACKEND, DEVICE, named_strings
 from porter.python.strings.sinks import OPTIONS, PUT
 from porter.python.strings.ties import Ties
@@ -152,6 +153,8 @@ class _Sites:
     def _homes(self, link: Link) -> Iterator[_Home]:
         """The (holder, role) pairs of the value at a link."""
         listed = False
+        if (asked := askers(self.names, link)) is not None:
+            yield from ((self.holders.of(asker[0], asker), "used") for asker in asked.links)
         for _ in range(40):
             node, up = link[0], link[1]
             if up is None:

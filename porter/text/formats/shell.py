@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from porter.engine.rule import Hit
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.gpu_branches import gpu_branches
 from porter.text.shells.parse import masked, parse
@@ -18,6 +19,7 @@ MARK, READS = "#", "script"
 _ASKED = "PRT145"  # the code of a question for nvidia-smi
 # of a build for CUDA, a part of it, a package on top of it
 _INSTALLED = frozenset({"PRT841", "PRT842", "PRT401", "PRT406"})
+_INDEX = lazy(r"download\.pytorch\.org/whl/(?:[a-z]+/)?cu\d")  # for a function of the script, which hands it to pip
 
 
 def read(document: Document) -> Script:
@@ -39,7 +41,8 @@ def settled(document: Document, script: Script, hits: Iterable[Hit]) -> Iterator
 def for_npus(script: Script, hits: list[Hit]) -> Iterator[Hit]:
     """The hits without those in branches that install for CUDA, and that a machine with NPUs goes on not taking."""
     branches = [*gpu_branches(script.text)] if hits else []
-    installed = sorted(hit.at[0] for hit in hits if hit.code in _INSTALLED) if branches else []
+    places = (match.start() for match in _INDEX.finditer(script.text)) if branches else ()
+    installed = sorted((*(hit.at[0] for hit in hits if hit.code in _INSTALLED), *places)) if branches else []
     installing = [b for b in branches if bisect_left(installed, b.start) < bisect_left(installed, b.end)]
     is_left = _touching((b.start, b.end) for b in installing)  # branches lie in each other, or apart
     asked = {b.asked for b in installing} - {b.asked for b in branches if not is_left(b.start, b.start + 1)}

@@ -12,6 +12,7 @@ from porter.text.settings.entries import MOST, Settings
 NOTHING, PIPELINE, PROJECT = "nothing", "pipeline", "project"
 _DATA = hint("settings-that-are-data")
 _PIPELINE = lazy(any_of("settings-of-a-pipeline"))
+_INTERFACE = lazy(any_of("key-of-an-interface"))
 
 
 def scope(document: Document, settings: Settings) -> str:
@@ -19,4 +20,6 @@ def scope(document: Document, settings: Settings) -> str:
         return NOTHING
     if document.path in document.session.facts.accelerators.npu_twins or packages.for_npus(document.path):
         return NOTHING  # the file for NPUs stands beside it, or is it
+    if any(len(entry.path) == 1 and _INTERFACE.fullmatch(entry.path[0]) for entry in settings.entries):
+        return NOTHING  # it describes to callers what a server takes and answers: nobody reads its examples as a device
     return PIPELINE if _PIPELINE.search(document.path) else PROJECT

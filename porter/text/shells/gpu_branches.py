@@ -1,7 +1,7 @@
 """Branches of a script that only a machine with GPUs takes: what follows `if command -v nvidia-smi; then`.
 
 Where such a branch installs for CUDA, the machine with NPUs has to go on taking the other one: the test stays as it is, and
-nobody acts on what stands in the branch.
+nobody acts on what stands in the branch. So it is with `if [ "$USE_CUDA" = true ]` where the variable says what was found.
 """
 
 from __future__ import annotations
@@ -28,6 +28,16 @@ _STARTS = lazy(
     r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed)[ \t]+(?!-c\b|-m[ \t]+pip\b|setup\.py\b|-V|--version)[\w./$-]"
 )
 _NOT = lazy(r"![ \t]+")
+# what a branch does that only takes note of what was found; a variable that says that there are GPUs, or none
+_NOTES = lazy(
+    r"(?:then|else|(?=fi\b))?(?:[ \t]*(?:(?:echo|printf|:)\b[^\n]*|[A-Za-z_]\w*=[^\s;]*;?|fi\b|#[^\n]*)?(?:\n|$))*"
+)
+_GPU = r"\b([A-Za-z_]*(?i:cuda|gpu|nvidia)\w*)=[\"']?"
+_FOUND, _MISSING = lazy(_GPU + r"(?:true|1|yes|on)\b"), lazy(_GPU + r"(?:false|0|no|off)\b")
+_TOLD = lazy(
+    r"(?![^\n]*\|\|)(?:\[\[?[ \t]+)?[\"']?\$\{?([A-Za-z_]\w*)\}?[\"']?"
+    r"(?:[ \t]*(?:==?|-eq)[ \t]*[\"']?(?:true|1|yes|on)\b|[ \t]*(?:;|&&|\n))"
+)
 
 
 class GpuBranch(NamedTuple):
@@ -44,6 +54,7 @@ def gpu_branches(text: str) -> Iterator[GpuBranch]:
     nodes = [*_below(root)]
     functions = dict(filter(None, (_asking(node, text) for node in nodes)))
     inside = {*functions.values()}
+    noted: dict[str, tuple[int, int]] = {}  # by variable, where what it says was asked
     for node in nodes:
         if node.type not in ("if_statement", "elif_clause"):
             continue
@@ -51,10 +62,13 @@ def gpu_branches(text: str) -> Iterator[GpuBranch]:
         if condition is None:
             continue
         start, end, is_turned = condition
-        asked = _asked(text[start:end], (start, end), functions)
-        if asked is None or (start, end) in inside or (body := _body(node, end, is_turned)) is None:
+        told = None if is_turned else _TOLD.match(text, start, end)
+        asked = noted.get(told[1]) if told else _asked(text[start:end], (start, end), functions)
+        if asked is None or (start, end) in inside:
             continue
-        if not _STARTS.search(text, *body):
+        if not told and (names := _noted(text, node, end, is_turned)):
+            noted.update(dict.fromkeys(names, asked))
+        elif (body := _body(node, end, is_turned)) is not None and not _STARTS.search(text, *body):
             yield GpuBranch(*body, asked)
 
 
@@ -76,6 +90,17 @@ def _condition(node: Node, text: str) -> tuple[int, int, bool] | None:
     start += len(text[start:end]) - len(text[start:end].lstrip())
     turned = _NOT.match(text, start, end)
     return turned.end() if turned else start, end, turned is not None
+
+
+def _noted(text: str, node: Node, after: int, is_turned: bool) -> list[str]:
+    """The variables that keep what was found, where nothing else is done with that."""
+    others = (child.start_byte for child in node.children if child.type in ("elif_clause", "else_clause"))
+    middle = next(others, node.end_byte)
+    first, rest = (after, middle), (middle, node.end_byte)
+    found, missing = (rest, first) if is_turned else (first, rest)
+    if not _NOTES.fullmatch(text, *found):
+        return []
+    return [match[1] for match in (*_FOUND.finditer(text, *found), *_MISSING.finditer(text, *missing))]
 
 
 def _asked(condition: str, at: tuple[int, int], functions: dict[str, tuple[int, int]]) -> tuple[int, int] | None:
