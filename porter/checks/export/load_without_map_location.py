@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.export import loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
+from porter.checks.export import kept_loads, loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -70,6 +70,10 @@ class LoadWithoutMapLocation(Rule):
             )
         if loaded_optimizers.is_taken_whole(value, file) or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
+        made_on = kept_loads.device(value, file)
+        if made_on is not None:  # a tensor of the object that computes on a device
+            new = _with(updated, argument, cst.parse_expression(made_on)) if made_on and not sometimes else None
+            return Hit(original.func, "parts", new=new)
         if sometimes:
             return Hit(original.func, "sometimes")
         if _is_of_the_other_branch(loaded[1]):
