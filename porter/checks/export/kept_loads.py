@@ -104,6 +104,10 @@ def _is_moved(value: Node) -> bool:
         if method in ("cuda", "npu"):
             return True
         places = [*(call.args[:1] if method == "to" else []), *(k.value for k in call.keywords if k.arg == "device")]
-        if any(not ast.unparse(place).startswith(("torch.", "'cpu'")) for place in places):
+        if any(_is_device(ast.unparse(place)) for place in places):
             return True
     return False
+
+
+def _is_device(written: str) -> bool:
+    return written.startswith("torch.device(") or not written.startswith(("torch.", "'cpu'"))
