@@ -14,6 +14,7 @@ from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_l
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.library_branches import used_after
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.walks import children
@@ -59,7 +60,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             if library or (library := library_given(file, child)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            library = _library_used(file, [above.body, above.orelse], up)
+            library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
             if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
                 return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
