@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, place
-from porter.python.demands import demanded, demands
+from porter.python.demands import demanded, demands, launches
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
@@ -90,7 +90,7 @@ def kernel(file: File, link: Link | None) -> str | None:
     """The CUDA kernel that a question about a tensor's device decides about. It is called, or the code prepares its call."""
     if link is None:
         return None
-    if extension := demanded(link):
+    if extension := demanded(file, link):
         return extension
     child, compared = link[0], None
     for above, up in _above(link):
@@ -282,7 +282,9 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     if name not in known:
         definition = next((definition for definition in file.buckets[ast.ClassDef] if definition[0].name == name), None)
         known[name] = definition is not None and any(
-            is_kernel(file, call.func, definition) for call in walk(definition[0]) if call.__class__ is ast.Call
+            is_kernel(file, c.func, definition) or launches(file, c)
+            for c in walk(definition[0])
+            if c.__class__ is ast.Call
         )
     return bool(known[name])
 
@@ -290,7 +292,7 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
 def _demands(file: File, node: Node) -> bool:
     """Whether every function of this name in the file needs an extension (demands.py)."""
     functions = file.names.scopes.functions.get(call_name(node), ())
-    return bool(functions) and all(demands(function[0]) for function in functions)
+    return bool(functions) and all(demands(file, function[0]) for function in functions)
 
 
 def _is_called(file: File, target: Node, link: Link) -> bool:
