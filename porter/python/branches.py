@@ -281,11 +281,9 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     known, name = file.answers["classes with kernels"], getattr(node.value, "id", "")
     if name not in known:
         definition = next((definition for definition in file.buckets[ast.ClassDef] if definition[0].name == name), None)
-        known[name] = definition is not None and any(
-            is_kernel(file, c.func, definition) or launches(file, c)
-            for c in walk(definition[0])
-            if c.__class__ is ast.Call
-        )
+        nodes = walk(definition[0]) if definition is not None else ()
+        calls = (node for node in nodes if node.__class__ is ast.Call)
+        known[name] = any(is_kernel(file, call.func, definition or link) or launches(file, call) for call in calls)
     return bool(known[name])
 
 
