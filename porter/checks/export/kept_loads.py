@@ -111,3 +111,12 @@ def _is_moved(value: Node) -> bool:
 
 def _is_device(written: str) -> bool:
     return written.startswith("torch.device(") or not written.startswith(("torch.", "'cpu'"))
+
+
+def is_of_the_other_branch(call: Link) -> bool:
+    """`load(path, map_location=...) if flag else load(path)`: somebody chose, and an edit would make both branches one."""
+    choice = call[1][0] if call[1] is not None else None
+    if not isinstance(choice, ast.IfExp):
+        return False
+    other = choice.orelse if choice.body is call[0] else choice.body
+    return isinstance(other, ast.Call) and any(keyword.arg == "map_location" for keyword in other.keywords)
