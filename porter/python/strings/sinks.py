@@ -26,7 +26,7 @@ from porter.python.evidence import (
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
 from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
-from porter.python.strings.other_words import has_others
+from porter.python.strings.other_words import has_others, other_cases
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
 
@@ -251,7 +251,9 @@ class Sinks:
             if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
                 return None  # a part of a larger pattern
             up = up[1]
-        return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
+        if up and named(up[0].subject, kind):
+            return Role("case", True)
+        return None if up and other_cases(up[0], kind) else Role("case", False)
 
 
 def _is_attribute(side: Node) -> bool:
