@@ -194,11 +194,12 @@ class Names:
 
 
 def _imported(call: ast.Call) -> str | None:
-    """What `optional_import("tqdm", name="trange")` and `importlib.import_module("cupy")` answer with."""
+    """What `optional_import("tqdm", name="trange")` and `importlib.import_module("cupy")` answer with; not torch itself, as no
+    statement is there below which torch_npu could be imported."""
     func = call.func
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
     if name not in _IMPORTERS or not call.args:
         return None
     given = [call.args[0], *(keyword.value for keyword in call.keywords if keyword.arg == "name")]
     words = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return ".".join(words) if len(words) == len(given) else None
+    return ".".join(words) if len(words) == len(given) and words != ["torch"] else None
