@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from porter.python.evidence import constant, has_other_words
 from porter.python.index import Link, Node, parents
@@ -20,15 +20,16 @@ def has_others(names: Names, node: Node, link: Link, kind: str) -> bool:
         return False
     owner = _class_of(root, link) if members else None
     uses = names.spelled(root.id) if owner else names.readers(root.id, link)
+    is_other = has_other_words if kind == "device" else _is_no_backend
     return names.once(
-        ("other words", kind, members, owner), uses, lambda: any(map(_IS_OTHER[kind], _beside(uses, members, owner)))
+        ("other words", kind, members, owner), uses, lambda: any(map(is_other, _beside(uses, members, owner)))
     )
 
 
-def other_cases(match: Node, kind: str) -> bool:
-    """Whether a `match` has cases for other words: `case "ref"` beside `case "cuda"`."""
+def other_cases(match: Node) -> bool:
+    """Whether a `match` has cases for words that are no backends: `case "ipc"` beside `case "nccl"`."""
     patterns = (node for case in match.cases for node in ast.walk(case.pattern) if isinstance(node, ast.MatchValue))
-    return any(_IS_OTHER[kind](pattern.value) for pattern in patterns)
+    return any(_is_no_backend(pattern.value) for pattern in patterns)
 
 
 def is_its_own_word(names: Names, link: Link) -> bool:
@@ -38,7 +39,7 @@ def is_its_own_word(names: Names, link: Link) -> bool:
         sides = [side for side in (above.left, *above.comparators) if side.__class__ in (ast.Name, ast.Attribute)]
         return any(has_others(names, side, up, "backend") for side in sides)
     match = next((node for node in parents(link) if node.__class__ is ast.Match), None)
-    return match is not None and above.__class__ in (ast.MatchValue, ast.MatchOr) and other_cases(match, "backend")
+    return match is not None and above.__class__ in (ast.MatchValue, ast.MatchOr) and other_cases(match)
 
 
 def _chain(node: Node) -> tuple[tuple[str, ...], Node]:
@@ -77,6 +78,3 @@ def _is_no_backend(side: ast.expr) -> bool:
     """Whether a side is a string that no process group is made with, or a list with such a string."""
     texts = (constant(one) for one in getattr(side, "elts", (side,)))
     return any(isinstance(text, str) and text and text.lower() not in _BACKENDS for text in texts)
-
-
-_IS_OTHER: dict[str, Callable[[ast.expr], bool]] = {"device": has_other_words, "backend": _is_no_backend}

@@ -253,7 +253,7 @@ class Sinks:
             up = up[1]
         if up and named(up[0].subject, kind):
             return Role("case", True)
-        return None if up and other_cases(up[0], kind) else Role("case", False)
+        return None if up and kind == "backend" and other_cases(up[0]) else Role("case", False)
 
 
 def _is_attribute(side: Node) -> bool:
