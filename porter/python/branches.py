@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, place
-from porter.python.demands import demanded, demands
+from porter.python.demands import demanded, demands, launches
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.library_branches import used_after
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.walks import children
@@ -59,7 +60,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             if library or (library := library_given(file, child)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            library = _library_used(file, [above.body, above.orelse], up)
+            library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
             if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
                 return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
@@ -89,7 +90,7 @@ def kernel(file: File, link: Link | None) -> str | None:
     """The CUDA kernel that a question about a tensor's device decides about. It is called, or the code prepares its call."""
     if link is None:
         return None
-    if extension := demanded(link):
+    if extension := demanded(file, link):
         return extension
     child, compared = link[0], None
     for above, up in _above(link):
@@ -280,16 +281,16 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     known, name = file.answers["classes with kernels"], getattr(node.value, "id", "")
     if name not in known:
         definition = next((definition for definition in file.buckets[ast.ClassDef] if definition[0].name == name), None)
-        known[name] = definition is not None and any(
-            is_kernel(file, call.func, definition) for call in walk(definition[0]) if call.__class__ is ast.Call
-        )
+        nodes = walk(definition[0]) if definition is not None else ()
+        calls = (node for node in nodes if node.__class__ is ast.Call)
+        known[name] = any(is_kernel(file, call.func, definition or link) or launches(file, call) for call in calls)
     return bool(known[name])
 
 
 def _demands(file: File, node: Node) -> bool:
     """Whether every function of this name in the file needs an extension (demands.py)."""
     functions = file.names.scopes.functions.get(call_name(node), ())
-    return bool(functions) and all(demands(function[0]) for function in functions)
+    return bool(functions) and all(demands(file, function[0]) for function in functions)
 
 
 def _is_called(file: File, target: Node, link: Link) -> bool:

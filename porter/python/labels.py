@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import once_for_file
 from porter.python.evidence import constant, like
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.strings.other_words import is_its_own_word
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def is_label(file: File, link: Link) -> bool:
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return link[0].value in _written_keys(file)
+    if str(constant(link[0])).lower() == "nccl" and is_its_own_word(file.names, link):
+        return True
     for up in ancestors(link):
         if isinstance(up[0], (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = up[0].targets if isinstance(up[0], ast.Assign) else [up[0].target]

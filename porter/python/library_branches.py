@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, is_log, is_part_of, library_on_cuda
 from porter.python.index import ancestors, walk
+from porter.python.stopping import after
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+_MOVES = frozenset({"to", "cuda", "npu"})
 
 
 def served(file: RuleFile, literal: Link) -> str | None:
@@ -25,6 +33,26 @@ def served(file: RuleFile, literal: Link) -> str | None:
             return None
         child = above
     return None
+
+
+def used_after(file: File, child: Node, branch: Link) -> str | None:
+    """The library that the code below `if not torch.cuda.is_available(): return` uses, if it does nothing with torch."""
+    if not isinstance(child, ast.UnaryOp) or branch[0].orelse or not _libraries(file):
+        return None
+    library = None
+    for call in (inner for statement in after(branch) for inner in walk(statement) if inner.__class__ is ast.Call):
+        name = file.names.resolve(call.func, branch) or ""
+        if name.startswith("torch.") or call_name(call.func) in _MOVES:
+            return None
+        library = library or library_on_cuda(name)
+    return library
+
+
+@once_for_file
+def _libraries(file: File) -> bool:
+    """Whether a file imports a library that uses CUDA itself."""
+    names = (target for bound in file.names.imports.values() for target, _ in bound)
+    return any(map(library_on_cuda, (*names, *file.names.aliases.values())))
 
 
 def _served_by(file: RuleFile, block: list[ast.stmt], link: Link) -> str | None:

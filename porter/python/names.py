@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 from porter.python.index import Link, Node
 from porter.python.scopes import Scopes
+from porter.rulebook.table import hints
 
 _OTHER = "<other>"  # stands for a binding that is no import
+_IMPORTERS = hints("imports-by-name")
 _Answer = TypeVar("_Answer")
 
 
@@ -65,14 +67,22 @@ class Names:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """The full names of names like `cuda = torch.cuda` that nothing else in the file binds."""
+        """The full names of names like `cuda = torch.cuda` and `cp, found = optional_import("cupy")` that nothing else in the
+        file binds."""
         aliases: dict[str, str] = {}
         for name, links in self.others.items():
             if len(links) == 1 and name not in self.imports and links[0][0].__class__ is ast.Name:
-                parent = links[0][1][0]
-                if parent.__class__ is ast.Assign and len(parent.targets) == 1 and parent.targets[0] is links[0][0]:
-                    value = parent.value
-                    if value.__class__ is ast.Attribute and (full := self.resolve(value, links[0][1])):
+                target, parent = links[0][0], links[0][1]
+                if parent[0].__class__ is ast.Tuple and parent[0].elts[0] is target:
+                    target, parent = parent[0], parent[1]
+                if parent[0].__class__ is ast.Assign and len(parent[0].targets) == 1 and parent[0].targets[0] is target:
+                    value = parent[0].value
+                    if value.__class__ is ast.Call:
+                        full = _imported(value)
+                    else:
+                        plain = value.__class__ is ast.Attribute and target is links[0][0]
+                        full = self.resolve(value, parent) if plain else None
+                    if full:
                         aliases[name] = full
         return aliases
 
@@ -181,3 +191,15 @@ class Names:
             self._answers[key] = links, ask()  # keeps the list alive, so that no other list gets its id
         answer: _Answer = self._answers[key][1]
         return answer
+
+
+def _imported(call: ast.Call) -> str | None:
+    """What `optional_import("tqdm", name="trange")` and `importlib.import_module("cupy")` answer with; not torch itself, as no
+    statement is there below which torch_npu could be imported."""
+    func = call.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    if name not in _IMPORTERS or not call.args:
+        return None
+    given = [call.args[0], *(keyword.value for keyword in call.keywords if keyword.arg == "name")]
+    words = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return ".".join(words) if len(words) == len(given) and words != ["torch"] else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
-from porter.checks.export import loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
+from porter.checks.export import kept_loads, loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -70,22 +68,17 @@ class LoadWithoutMapLocation(Rule):
             )
         if loaded_optimizers.is_taken_whole(value, file) or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
+        made_on = kept_loads.device(value, file)
+        if made_on is not None:  # a tensor of the object that computes on a device
+            new = _with(updated, argument, cst.parse_expression(made_on)) if made_on and not sometimes else None
+            return Hit(original.func, "parts", new=new)
         if sometimes:
             return Hit(original.func, "sometimes")
-        if _is_of_the_other_branch(loaded[1]):
+        if kept_loads.is_of_the_other_branch(loaded[1]):
             return Hit(original.func, "branch")
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
         return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
-
-
-def _is_of_the_other_branch(call: Link) -> bool:
-    """`load(path, map_location=...) if flag else load(path)`: somebody chose, and an edit would make both branches one."""
-    choice = call[1][0] if call[1] is not None else None
-    if not isinstance(choice, ast.IfExp):
-        return False
-    other = choice.orelse if choice.body is call[0] else choice.body
-    return isinstance(other, ast.Call) and any(keyword.arg == "map_location" for keyword in other.keywords)
 
 
 def _with(call: cst.Call, place: tuple[int | None, cst.Arg | None], device: cst.BaseExpression) -> cst.Call:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.export import prefilters
+from porter.checks.export import kept_loads, prefilters
 from porter.checks.export.load_without_map_location import MEMORY
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -20,4 +20,7 @@ class ScriptArchive(Rule):
             return None
         if MEMORY.search(file.text(original.args[0].value)):  # written a moment ago, by this very program
             return None
+        loaded = file.scene.link(original)
+        if loaded is not None and kept_loads.meets_the_device(loaded[1], file):
+            return Hit(original.func, "used")
         return Hit(original.func, "missing", new=with_keyword(updated, "map_location", cst.SimpleString('"cpu"')))

@@ -82,23 +82,22 @@ def _together(hits: list[Hit]) -> Iterator[Hit]:
 
 
 def _waiting(document: Document, hits: list[Hit]) -> Iterator[Hit]:
-    """The hits, without edits and without those of torch where it cannot be installed before the image is another one. A script may
-    install into one environment after another."""
-    if kind_of(document.path) != DOCKERFILE:
-        yield from hits
-        return
+    """The hits, without edits and without those of torch where it cannot be installed before the Python is another one."""
+    is_image = kind_of(document.path) == DOCKERFILE
     of_torch = [hit for hit in hits if hit.code == "PRT840"]
     torch = document.session.target.torch
     first = installable.first_python(torch)
-    python = old_images.old_python(document.text, first) if any(hit.edits for hit in hits) else ""
-    sources = old_images.built_torch(document.text) if of_torch and not python else ""
+    edited = any(hit.edits for hit in hits)
+    python = old_images.old_python(document.text, first, is_image=is_image) if edited else ""
+    sources = old_images.built_torch(document.text) if is_image and of_torch and not python else ""
     if not python and not sources:
         yield from hits
         return
     for hit in hits:
         if of_torch and hit is of_torch[0]:
             values = named(old=python or sources, new=_dotted(first), torch=_dotted(torch))
-            yield Hit(hit.at, "old-image" if python else "built", code="PRT840", values=values)
+            why = ("old-image" if is_image else "old-python") if python else "built"
+            yield Hit(hit.at, why, code="PRT840", values=values)
         elif hit.code != "PRT840":
             yield replace(hit, edits=())
 

@@ -21,8 +21,12 @@ _OPTION = lazy(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?"
     rf"({_CUDA}|nccl|gpu)\}}?\3(?![\w:,./-])"
 )
+# an option may take several devices: each value, all that follow the first, and one that is not understood
+_VALUE = lazy(_CUDA)
+_FURTHER = lazy(rf"(?:\s+([\"']?){_CUDA}\1(?![\w:,./-]))*")
+_UNCLEAR = lazy(r"\s+[\"']?[^\s-]{0,100}cuda")
 # a variable that holds such a value, or falls back to it, and an option that is handed a variable
-_HELD = lazy(rf"[\"']?(?:\$\{{\w+:?[-=])?({_CUDA}|nccl)\}}?[\"']?$")
+_HELD = lazy(rf"[\"']?(?:\$\{{\w+:?[-=])?({_CUDA}(?:[ \t]+{_CUDA})*|nccl)\}}?[\"']?$")
 _HANDED = lazy(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
 # what a program that reads settings is given in their place
 _KEY = r"(?<!\S)[\"']?\+{0,2}([A-Za-z_][\w.]{0,200})=([\"']?)"
@@ -134,7 +138,7 @@ def _joined(text: str) -> str:
 
 def _ported(document: Document, value: str) -> str:
     target = document.session.target
-    return target.backend if value == "nccl" else target.device + value[4:] if value != "gpu" else "npu"
+    return target.backend if value == "nccl" else value.replace("cuda", target.device) if value != "gpu" else "npu"
 
 
 def _program(command: Command) -> str:
@@ -161,7 +165,8 @@ def _options(
 ) -> Iterator[Hit]:
     session = document.session
     alone = _alone(command) if command is not None else None
-    for match in _OPTION.finditer(_joined(text)):
+    joined = _joined(text)
+    for match in _OPTION.finditer(joined):
         flag, value = match[1], match[4]
         if value == "gpu" and flag.replace("_", "-") == "--nproc-per-node":
             yield _counted(document, start, match, known and safe and _TORCHRUN.search(text) is not None)
@@ -173,18 +178,25 @@ def _options(
         offset = start + match.start(4)
         if alone is not None and not alone(offset):
             continue
-        new = _ported(document, value)
-        values = named(flag=flag, old=value, new=new)
-        certain = safe and takes and value != "gpu" and session.target.style == "rename"
+        spans, clear = [match.span(4)], True
+        if kind == "device" and value != "gpu":
+            further = _FURTHER.match(joined, match.end())
+            end = further.end() if further else match.end()
+            spans = [each.span() for each in _VALUE.finditer(joined, match.start(4), end)]
+            clear = not _UNCLEAR.match(joined, end)  # an edit of some values alone would mix devices
+        olds = [joined[first:last] for first, last in spans]
+        news = [_ported(document, old) for old in olds]
+        values = named(flag=flag, old=" ".join(olds), new=" ".join(news))
+        certain = safe and clear and takes and value != "gpu" and session.target.style == "rename"
         lightning = value == "gpu" and "accelerator" in flag
         why = "option" if certain else "lightning" if lightning else "accelerator" if value == "gpu" else "unknown"
-        edits = () if lightning else ((offset, offset + len(value), new),)
+        edits = tuple((start + first, start + last, new) for (first, last), new in zip(spans, news))
         yield Hit(
-            (start + match.start(1), offset + len(value)),
+            (start + match.start(1), start + spans[-1][1]),
             why,
             code="PRT825",
             values=values,
-            edits=edits,
+            edits=edits if clear and not lightning else (),
             safe=certain,
             holder=field(flag),
             role="passed",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from porter.python.blocks import once, place
@@ -15,7 +14,6 @@ from porter.python.evidence import (
     constant,
     device_like,
     flag,
-    has_other_words,
     is_log,
     lightning,
     like,
@@ -28,6 +26,7 @@ from porter.python.evidence import (
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
 from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
+from porter.python.strings.other_words import has_others, other_cases
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
 
@@ -223,18 +222,12 @@ class Sinks:
         names = [side for side in sides.names if side is not node]
         if any(self._is_kind(s, up, kind, text, depth) for s in names):
             return Role("compared", True)
-        if kind == "device" and (
-            beside(sides.other) or any(self._other_words(s, up) for s in (*names, *sides.members))
-        ):
+        if kind == "device" and beside(sides.other):
+            return None
+        members = sides.members if kind == "device" else filter(_is_attribute, (parent.left, *parent.comparators))
+        if any(has_others(self.names, side, up, kind) for side in (*names, *members)):
             return None
         return Role("compared", False)
-
-    def _other_words(self, node: Node, link: Link) -> bool:
-        """Whether a compared name is also compared with strings that are no devices: `impl in ("ref", "cuda")`."""
-        owner, base = (None, node) if node.__class__ is ast.Name else (_class_of(node, link), node.value)
-        uses = self.names.spelled(base.id) if owner else self.names.readers(base.id, link)
-        question = "other words", getattr(node, "attr", ""), owner
-        return self.names.once(question, uses, lambda: any(map(has_other_words, _beside_uses(uses, node, owner))))
 
     def _is_kind(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
@@ -258,26 +251,13 @@ class Sinks:
             if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
                 return None  # a part of a larger pattern
             up = up[1]
-        return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
+        if up and named(up[0].subject, kind):
+            return Role("case", True)
+        return None if up and kind == "backend" and other_cases(up[0]) else Role("case", False)
 
 
-def _class_of(member: Node, link: Link) -> ast.ClassDef | None:
-    """The class around, for `self.x`; None for other objects."""
-    if member.value.id != "self":
-        return None
-    return next((above for above in parents(link) if above.__class__ is ast.ClassDef), None)
-
-
-def _beside_uses(uses: list[Link], node: Node, owner: ast.ClassDef | None) -> Iterator[ast.expr]:
-    """The sides of all comparisons with a name, or with an attribute of it."""
-    for use in uses:
-        if node.__class__ is ast.Attribute:
-            if getattr(use[1][0], "attr", "") != node.attr or owner and _class_of(use[1][0], use) is not owner:
-                continue
-            use = use[1]
-        comparison = use[1][0]
-        if comparison.__class__ is ast.Compare:
-            yield from (comparison.left, *comparison.comparators)
+def _is_attribute(side: Node) -> bool:
+    return side.__class__ is ast.Attribute
 
 
 @once

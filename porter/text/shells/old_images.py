@@ -1,4 +1,4 @@
-"""Images for a Python that the target's torch has no wheels for, or with a torch of their own that stays."""
+"""Images and scripts for a Python that the target's torch has no wheels for, or with a torch of their own that stays."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ _PYTHON = (
     r"(?i:miniconda|anaconda)(?P<conda>[23])-|(?:conda|mamba)[^\n#]{0,300}?[ \t]python={1,2}(?P<env>\d(?:\.\d+)?)"
     r"|/pip/(?P<pip>\d\.\d+)/get-pip\.py|(?mi:^[ \t]*FROM[ \t]+python:(?P<image>\d(?:\.\d+)?))"
     r"|\btorch-\d[\w.%+]*-cp(?P<wheel>\d{2,3})-[\w.]*"
+    r"|\b(?:python|pip)(?P<tool>\d\.\d+)(?=[ \t]+(?:-m[ \t]+pip|install)\b)"
 )
 _NAMED = lazy(_PYTHON)
+_OF_SCRIPTS = ("env", "tool")
 _COMMENT = lazy(r"(?m)^[ \t]*#[^\n]*")
 _SOURCES = lazy(r"github\.com/pytorch/pytorch(?:/archive/\S+|\.git\b|(?=[\s\"']|$))")
 _BUILT = lazy(r"\bsetup\.py[ \t]+(?:install|develop|bdist_wheel|build)\b")
 
 
-def old_python(text: str, first: tuple[int, int]) -> str:
-    """How the commands of an image name its Python, where each that is named is older than this one; else ""."""
-    found = [(match, _version(match.groupdict())) for match in _NAMED.finditer(_COMMENT.sub("", text))]
+def old_python(text: str, first: tuple[int, int], *, is_image: bool) -> str:
+    """How the commands of an image or a script name its Python, where each that is named is older than this one; else "". What
+    a script fetches may be for another machine, so that it says nothing there."""
+    matches = (match for match in _NAMED.finditer(_COMMENT.sub("", text)) if is_image or match.lastgroup in _OF_SCRIPTS)
+    found = [(match, _version(match.groupdict())) for match in matches]
     if not found or any(version >= first for _, version in found if version != (3,)):
         return ""
     oldest = [match[0] for match, version in found if version != (3,)]

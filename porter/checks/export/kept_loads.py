@@ -1,0 +1,122 @@
+"""What was loaded and is kept under a name or an attribute: whether it is used where it was loaded, and on which device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.checks.export import loaded_uses
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link, Node, ancestors
+
+_MOVES = frozenset({"to", "cuda", "npu"})
+_LIKE = ("_like",)  # `torch.zeros_like(other)` lies where the other lies
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def chosen(value: Link) -> Link:
+    """Of `load(path) if path else other`: the whole choice."""
+    while (above := value[1]) is not None and above[0].__class__ is ast.IfExp and above[0].test is not value[0]:
+        value = above
+    return value
+
+
+def device(value: Link, file: RuleFile) -> str | None:
+    """The device on which the attribute that is set to a value is made elsewhere in the file, as `self.device`; "" where it
+    is made on one that nothing of the object names, None where nothing says that it lies on a device."""
+    target = _attribute(value)
+    return None if target is None else _made_on(ast.unparse(target), value, file, deeper=True)
+
+
+def _attribute(value: Link) -> Node | None:
+    above = value[1] and value[1][0]
+    if above.__class__ is ast.AnnAssign:
+        targets = [above.target]
+    else:
+        targets = above.targets if above.__class__ is ast.Assign else []
+    return targets[0] if len(targets) == 1 and targets[0].__class__ is ast.Attribute else None
+
+
+def _made_on(name: str, value: Link | None, file: RuleFile, deeper: bool) -> str | None:
+    for made in _values_of(name, file):
+        if made.__class__ is not ast.Call or value is not None and made is value[0]:
+            continue
+        for keyword in made.keywords:
+            if keyword.arg == "device":
+                written = ast.unparse(keyword.value)
+                return written if written.startswith("self.") else ""
+        called = ast.unparse(made.func)
+        if made.func.__class__ is ast.Attribute and made.func.attr in ("cuda", "npu"):
+            return ""
+        if deeper and called.endswith(_LIKE) and made.args:
+            found = _made_on(ast.unparse(made.args[0]), None, file, deeper=False)
+            if found is not None:
+                return found
+    return None
+
+
+def _values_of(name: str, file: RuleFile) -> Iterator[Node]:
+    """What an attribute is set to, in the whole file."""
+    for kind in (ast.Assign, ast.AnnAssign):
+        for node, _ in file.buckets.get(kind, ()):
+            targets = node.targets if kind is ast.Assign else [node.target]
+            if node.value is not None and any(
+                one.__class__ is ast.Attribute and ast.unparse(one) == name for one in targets
+            ):
+                yield node.value
+
+
+def meets_the_device(value: Link, file: RuleFile) -> bool:
+    """Whether a loaded module, which nobody moves, is called with what was moved to a device."""
+    whole = chosen(value)
+    if loaded_uses.fate(whole, file) == "moved":
+        return False
+    uses = [whole, *(use for several in loaded_uses.named(whole, file) for use in several)]
+    target = _attribute(whole)
+    if target is not None:
+        written = ast.unparse(target)
+        links = (link for link in file.buckets.get(ast.Attribute, ()) if link[0].attr == target.attr)
+        uses = [link for link in links if link[0] is not target and ast.unparse(link[0]) == written]
+        if any(getattr(use[1][0], "attr", "") in _MOVES for use in uses):
+            return False
+    return any(_is_called_with_moved(use) for use in uses)
+
+
+def _is_called_with_moved(use: Link) -> bool:
+    call = use[1] and use[1][0]
+    if call.__class__ is not ast.Call or call.func is not use[0]:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if any(_is_moved(one) for one in given):
+        return True
+    names = {node.id for one in given for node in ast.walk(one) if isinstance(node, ast.Name)}
+    function = next((above[0] for above in ancestors(use) if above[0].__class__ in _FUNCTIONS), None)
+    if function is None or not names:
+        return False
+    sets = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    return any(_is_moved(one.value) and names & {getattr(t, "id", "") for t in one.targets} for one in sets)
+
+
+def _is_moved(value: Node) -> bool:
+    """`x.cuda()`, `[x.to(device)]`, `torch.zeros(3, device=device)`; not `x.to(torch.int64)` and `x.to("cpu")`."""
+    for call in (node for node in ast.walk(value) if isinstance(node, ast.Call)):
+        method = getattr(call.func, "attr", "")
+        if method in ("cuda", "npu"):
+            return True
+        places = [*(call.args[:1] if method == "to" else []), *(k.value for k in call.keywords if k.arg == "device")]
+        if any(_is_device(ast.unparse(place)) for place in places):
+            return True
+    return False
+
+
+def _is_device(written: str) -> bool:
+    return written.startswith("torch.device(") or not written.startswith(("torch.", "'cpu'"))
+
+
+def is_of_the_other_branch(call: Link) -> bool:
+    """`load(path, map_location=...) if flag else load(path)`: somebody chose, and an edit would make both branches one."""
+    choice = call[1][0] if call[1] is not None else None
+    if not isinstance(choice, ast.IfExp):
+        return False
+    other = choice.orelse if choice.body is call[0] else choice.body
+    return isinstance(other, ast.Call) and any(keyword.arg == "map_location" for keyword in other.keywords)
