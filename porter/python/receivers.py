@@ -101,8 +101,13 @@ class Receivers:
         if kind is ast.Subscript:
             return self._expression(node.value, link, depth + 1)
         if kind is ast.BinOp:
-            sides = {self._expression(s, link, depth + 1) for s in (node.left, node.right)}
-            return _first(sides)
+            operands = [side for side in (node.left, node.right) if side.__class__ is not ast.Constant]
+            sides = {self._expression(s, link, depth + 1) for s in operands}
+            if self._given is _OF_TENSORS_ALONE:
+                return _first(sides)
+            return _strongest(
+                sides
+            )  # a number of numpy times a tensor is a tensor: `(np.random.beta(a, a) * x).cuda()`
         if kind is ast.IfExp:
             sides = {self._expression(s, link, depth + 1) for s in (node.body, node.orelse)}
             return sides.pop() if len(sides) == 1 else UNKNOWN
