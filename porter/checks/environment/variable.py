@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -66,10 +67,10 @@ class EnvironmentVariable(Rule):
             return Hit(node, "unknown", code="PRT803", values=(("old", literal.name),))
         if row.value != "keep":
             return None  # PRT802 answers name and value together
-        values = (("old", literal.name), ("new", row.to or ""))
-        if row.to is None and row.code == "PRT803" and row.severity == "note" and _is_only_asked(literal):
+        values, gone = (("old", literal.name), ("new", row.to or "")), row.to is None and row.code == "PRT803"
+        if gone and row.severity == "note" and _is_only_asked(literal):
             return Hit(node, "asked", code=row.code, values=values[:1])
-        if row.to is None and row.code == "PRT803" and _is_taken_out(literal):
+        if gone and _is_taken_out(literal):
             return Hit(node, "removed", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
@@ -78,9 +79,8 @@ class EnvironmentVariable(Rule):
             return Hit(node, "listed", values=(*values, ("line", str(literal.listed))), severity=row.severity)
         if is_list(row) and literal.set and not is_ordered(literal.value or ""):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
-        safe = row.fix == "safe" and certain and new is not None
-        weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
-        return Hit(node, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+        told = Hit(node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+        return replace(told, new=new, safe=row.fix == "safe" and certain and new is not None)
 
 
 def _is_deterministic(variable: Link, file: RuleFile) -> bool:
@@ -108,5 +108,5 @@ def _is_taken_out(literal: VariableName) -> bool:
 
 
 def _takes_out(statement: ast.stmt) -> bool:
-    call = getattr(statement, "value", None)
-    return statement.__class__ is ast.Delete or getattr(getattr(call, "func", None), "attr", "") == "pop"
+    called = getattr(getattr(statement, "value", None), "func", None)
+    return statement.__class__ is ast.Delete or getattr(called, "attr", "") == "pop"
