@@ -144,8 +144,15 @@ def _asks(test: Node) -> bool:
 def _unported(file: File) -> list[Link]:
     if not file.source.says(b"get_device_"):
         return []
-    called = [link for link in file.meaning.mentions.of(_ASKING) if getattr(link[1][0], "func", None) is link[0]]
+    called = [link for link in file.meaning.mentions.of(_ASKING) if _is_called(link)]
     return [link for link in called if lacks_field(link) or file.names.resolve(link[0], link) == CAPABILITY]
+
+
+def _is_called(link: Link) -> bool:
+    """Whether a function is called here, also by `map(torch.cuda.get_device_capability, devices)`."""
+    call: Node = link[1][0]
+    mapped = call.__class__ is ast.Call and call_name(call.func) == "map" and call.args[0] is link[0]
+    return mapped or getattr(call, "func", None) is link[0]
 
 
 def _inside(node: Node, yes: bool) -> tuple[list[Node], Node]:
