@@ -41,9 +41,15 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
 
 
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
-    """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`."""
-    compared = _compared(link) if link is not None and _may_stay(file) else None
-    return _left_by_question(file, choice(*compared)) if compared is not None else None
+    """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`. In a style for NPUs alone the two
+    are looked at together: ("opens", what stays)."""
+    compared = _compared(link) if link is not None else None
+    found = choice(*compared) if compared is not None else None
+    if found is None:
+        return None
+    half = _left_by_question(file, found) if _may_stay(file) else None
+    left = _left(file, found) if half is None and file.style.one_world else None
+    return ("opens", left[1]) if left is not None else half
 
 
 @once_for_file
@@ -56,13 +62,6 @@ def staying(file: File) -> tuple[Link, ...]:
 def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
     return _left(file, choice(link)) if link is not None else None
-
-
-def opened_by(file: File, link: Link | None) -> str | None:
-    """What a comparison with a device opens and a person is to look at, in a style for NPUs alone."""
-    compared = _compared(link) if link is not None and file.style.one_world else None
-    left = _left(file, choice(*compared)) if compared is not None else None
-    return left[1] if left is not None else None
 
 
 def _may_stay(file: File) -> bool:

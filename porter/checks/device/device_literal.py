@@ -69,7 +69,8 @@ class DeviceLiteral(Rule):
         for reason, name, ask in STAYING if is_compared else ():
             if answer := ask(file, literal.link):
                 return Hit(original, reason, values=(*values, (name, answer)), code=CODES["compared"])
-        if stays := file.meaning.decides(original) if is_compared else None:
+        stays = file.meaning.decides(original) if is_compared else None
+        if stays and stays[0] != "opens":
             return Hit(original, stays[0], values=(*values, ("what", stays[1])), code=CODES["compared"])
         if kernel and is_name_of_kernels(literal.link):
             return None
@@ -97,8 +98,8 @@ class DeviceLiteral(Rule):
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        if why == "compared" and (opened := file.meaning.opens(original)):
-            why, values = "opens", (*values, ("what", opened))
+        if why == "compared" and stays:
+            why, values = stays[0], (*values, ("what", stays[1]))
         safe = literal.certain and script is None and why != "opens"
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
