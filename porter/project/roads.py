@@ -14,7 +14,8 @@ A project uses torch if a file that is no test always imports it, or if its requ
 function or a `try` may be an optional part that never runs, as in jax. Such an import gives a road to its own file. It makes the
 project one that uses torch only if no file imports a library with a "cuda" of its own. A file that imports such a library
 and not torch gets no road from others, unless it only names NCCL. A file that always imports another framework and never says
-torch gets none from a script with a launcher: it names `main.py`, and there are two of them. Tests give no road to others, as they import everything.
+torch gets none from a script with a launcher: it names `main.py`, and there are two of them. Tests give no road to others, as they
+import everything.
 
 Files of other kinds have a road if the project uses torch, or if they mention torch.
 
@@ -52,9 +53,7 @@ _SPEAKS = lazy(
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 _OTHER_FRAMEWORKS = hints("another-framework")
-_OTHER_WORDS = tuple(sorted(f"import {name}".encode() for name in _OTHER_FRAMEWORKS)) + tuple(
-    sorted(f"from {name}".encode() for name in _OTHER_FRAMEWORKS)
-)
+_OTHER_WORDS = tuple(f"{word} {name}".encode() for name in sorted(_OTHER_FRAMEWORKS) for word in ("import", "from"))
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
