@@ -6,7 +6,7 @@ import ast
 
 from porter.checks.device.base_class import package_below
 from porter.checks.device.cut_to_length import length, shortened
-from porter.checks.device.offered import offered
+from porter.checks.device.offered import enum_behind, offered
 from porter.checks.device.summarised import is_summarised
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -69,7 +69,8 @@ class DeviceLiteral(Rule):
         for reason, name, ask in STAYING if is_compared else ():
             if answer := ask(file, literal.link):
                 return Hit(original, reason, values=(*values, (name, answer)), code=CODES["compared"])
-        if stays := file.meaning.decides(original) if is_compared else None:
+        stays = file.meaning.decides(original) if is_compared else None
+        if stays and stays[0] != "opens":
             return Hit(original, stays[0], values=(*values, ("what", stays[1])), code=CODES["compared"])
         if kernel and is_name_of_kernels(literal.link):
             return None
@@ -95,9 +96,11 @@ class DeviceLiteral(Rule):
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain or of_side(file, literal.link):  # a question that waits for review is edited with it
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
-        if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
+        if why == "uncertain" and (enum := enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        safe = literal.certain and script is None and not why.endswith("uncertain")
+        if why == "compared" and stays:
+            why, values = stays[0], (*values, ("what", stays[1]))
+        safe = literal.certain and script is None and why not in ("opens", "uncertain")
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         if new is not None and (number := length(literal.link)) is not None:
@@ -110,10 +113,3 @@ class DeviceLiteral(Rule):
 def _is_compared_device(link: Link) -> bool:
     """`device == torch.device("cuda")`"""
     return link[1][0].__class__ is ast.Call and link[1][1] is not None and link[1][1][0].__class__ is ast.Compare
-
-
-def _enum_behind(link: Link, file: RuleFile) -> str | None:
-    """The module of a called function, where it has an Enum with such a value: what that means is the Enum's business."""
-    call = link[1][0]
-    name = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-    return file.facts.own.enum_beside(name) if name else None

@@ -63,3 +63,10 @@ def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:
     for match in _VALUE.finditer(data):
         first = start + match.start() + len(match["before"] or b"")
         yield Change(first, first + len(b"cuda"), new)
+
+
+def enum_behind(link: Link, file: RuleFile) -> str | None:
+    """The module of a called function, where it has an Enum with such a value: what that means is the Enum's business."""
+    call = link[1][0]
+    name = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
+    return file.facts.own.enum_beside(name) if name else None

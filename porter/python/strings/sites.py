@@ -62,7 +62,10 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 def _stays(file: File, link: Link) -> bool:
     """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, only puts a model into
     DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way. So it does with a branch that waits for a person."""
-    if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link) or left_by(file, link):
+    if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link):
+        return True
+    left = left_by(file, link)
+    if left is not None and left[0] != "opens":  # what opens a branch is written together with it
         return True
     return link[1] is not None and link[1][0].__class__ is ast.Compare and one_device(file, link) is not None
 
