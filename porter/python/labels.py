@@ -21,7 +21,7 @@ def is_label(file: File, link: Link) -> bool:
     """Whether the string at `link` is only a label."""
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
-        return link[0].value in _written_keys(file)
+        return constant(link[0]) in _written_keys(file)
     for up in ancestors(link):
         if isinstance(up[0], (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = up[0].targets if isinstance(up[0], ast.Assign) else [up[0].target]
