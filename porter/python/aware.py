@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from porter.python.evidence import call_name, constant
 from porter.python.foreign import imported, patches
 from porter.python.heads import heads
 from porter.python.index import Link, Node, ancestors, on_lines, walk
@@ -95,6 +96,8 @@ class Awareness:
                     self._chosen(link)
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
+        if known.answering and b"cuda" in self.source.words:
+            self._answered(file)
         self._starts: list[int] = []  # of the ranges
         self._reach: list[int] = []  # the largest end of all ranges up to this one
         for start, end in sorted(self.ranges):
@@ -135,6 +138,38 @@ class Awareness:
             ):
                 if file.names.resolve(call.args[0], link) == "torch":
                     self.ranges.append(self.source.span(call.args[2]))
+
+    def _answered(self, file: File) -> None:
+        """Adds what compares the answer of a function of the project, which knows NPUs, with "cuda": `if get_device() == "cuda":`
+        with its branch."""
+        known = file.facts.accelerators
+        words = {function for _, function in known.answering}
+        for link in file.buckets[ast.Call]:
+            call, up = link
+            name = call_name(call.func)
+            if name not in words or call.args or call.keywords or not up:
+                continue
+            if not known.answers(file.names.resolve(call.func, link) or name, file.path):
+                continue
+            target = _bound(up[0])
+            if target and len(file.names.bindings(target, link)) == 1:
+                for reader in file.names.readers(target, (up[0].targets[0], up)):
+                    self._compared(reader)
+            self._compared(link)
+
+    def _compared(self, link: Link) -> None:
+        """Adds a comparison with "cuda", what its condition asks only if it holds, and the branch that it opens."""
+        up = link[1]
+        if up and up[0].__class__ is ast.Call and getattr(up[0].func, "id", "") == "str":
+            link, up = up, up[1]
+        if up and up[0].__class__ is ast.Compare and len(up[0].ops) == 1:
+            sides = (up[0].left, *up[0].comparators)
+            if any(str(constant(side)).startswith("cuda") for side in sides):
+                around: Node = up[1][0] if up[1] else None
+                whole = around if isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And) else up[0]
+                self.ranges.append(self.source.span(whole))
+                if up[0].ops[0].__class__ is ast.Eq:
+                    self._chosen(link)
 
     def _find(self, node: Node) -> None:
         """Looks at all blocks of statements below a node that have a line about an NPU."""

@@ -16,6 +16,7 @@ from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
+from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
@@ -162,6 +163,7 @@ def _gather(
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
             lacks_names_on_macs(gathered.texts.values()),
+            answering=device_answers(gathered.texts, parse, kept),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
