@@ -44,9 +44,10 @@ _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))  # the same for _OTHERS
 
 
-def _as_npu(text: bytes) -> bytes:
-    """A text about CUDA as it would be written for NPUs."""
-    return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
+def _as_npu(text: bytes) -> tuple[bytes, bytes]:
+    """A text about CUDA as it would be written for NPUs: with and without the names in capitals, as of `CUDA = ("cuda", "GPU")`."""
+    small = text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
+    return small, small.replace(b"CUDA", b"NPU").replace(b"GPU", b"NPU").replace(b"NCCL", b"HCCL")
 
 
 def _words(node: Node) -> Iterator[str]:
@@ -215,11 +216,11 @@ class Awareness:
 
     def _twins(self, block: list[ast.stmt]) -> None:
         """Adds a statement about CUDA if the block has the same statement about NPUs: `a.is_cuda = ...` and `a.is_npu = ...`,
-        `if x == "cuda":` and `if x == "npu":`."""
+        `if x == "cuda":` and `if x == "npu":`, `CUDA = ("cuda", "nccl")` and `NPU = ("npu", "hccl")`."""
         known = {self._text(s) for s in block if on_lines(s, self._lines)}
         for statement in block if known else ():
             text = self._text(statement)
-            if _as_npu(text) != text and _as_npu(text) in known:
+            if any(twin != text and twin in known for twin in _as_npu(text)):
                 self.ranges.append(self.source.span(statement))
 
     def _chosen(self, link: Link) -> None:
