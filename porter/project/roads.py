@@ -4,9 +4,11 @@
 Python file has a road if it imports torch or a library built on torch (rules/roads.toml), anywhere in the file or by a string, or
 if it starts a launcher of torch or is started by one. If the project uses torch, these files have a road, too:
 
-- a file that imports a file with a road, over any number of files: to run it is to load torch;
+- a file that imports a file with a road, over any number of files, or a package that hands one out when it is asked for: to run
+  it is to load torch;
 - a file that such a file imports directly: it may hold the options of a trainer;
-- the file of a constant that one of these files uses as a device or a backend.
+- the file of a constant that one of these files uses as a device or a backend;
+- a file with nothing but settings, where the programs around it are for torch (settings_modules.py).
 
 A file that starts another one by its name counts as one that imports it.
 
@@ -36,9 +38,11 @@ from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
+from porter.project.settings_modules import settings_for_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
@@ -49,12 +53,15 @@ _SPEAKS = lazy(
 )
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
+_FRAMEWORKS = hints("another-framework")
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
 _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
 # a file with one of these words may start another
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
+# a package with one of these words may load its modules without an import that names them
+_HANDS_OUT = (b"walk_packages", b"iter_modules", b"def __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -98,6 +105,7 @@ class Survey:
         if lost and self.torch:
             foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
             lost -= self._on_the_way(constants) - foreign
+            lost -= settings_for_torch(lost - foreign, self.texts, self.bearers, self._is_other)
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
         torch = self.torch or self._speaks()
         return Roads(tuple(sorted(lost)), torch, bool(self.bearers), self._uses_device(), beside)
@@ -139,6 +147,11 @@ class Survey:
         if not any(name in text for name in _FOREIGN):
             return False
         return any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
+
+    def _is_other(self, path: str) -> bool:
+        """Whether a file computes with another framework, or with a library that has devices of its own."""
+        tops = {statement.module.partition(".")[0] for statement in self.read(path)}
+        return not tops.isdisjoint(OWN_DEVICES) or path not in self.loading and not tops.isdisjoint(_FRAMEWORKS)
 
     def _uses_torch(self) -> bool:
         if any(map(self._always_loads, sorted(self.bearers))):
@@ -192,7 +205,7 @@ class Survey:
         below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
         above: dict[str, set[str]] = {}
         for path, files in below.items():
-            for file in files:
+            for file in files | self._handed_out(path):
                 above.setdefault(file, set()).add(path)
         users: dict[str, set[str]] = {}
         for path, user in constants:
@@ -202,6 +215,11 @@ class Survey:
         up = reached(bearers, lambda path: above.get(path, ()))
         near = up.union(*(below[path] for path in up if not is_test(path)))
         return reached(near, lambda path: users.get(path, ()))
+
+    def _handed_out(self, path: str) -> set[str]:
+        """The files of a package that loads them as it is imported, or when they are asked for."""
+        package = path.endswith("/__init__.py") and any(word in self.texts.get(path, b"") for word in _HANDS_OUT)
+        return {*self.project.below(path.removesuffix("__init__.py"))} - {path} if package else set()
 
     def _started(self, path: str) -> set[str]:
         """The files that a Python file may start by their names."""
