@@ -61,7 +61,7 @@ _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m m
 # a file with one of these words may start another
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 # a package with one of these words may load its modules without an import that names them
-_HANDS_OUT = (b"walk_packages", b"iter_modules", b"def __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
+_HANDS_OUT = (b"walk_packages", b"iter_modules", b"\ndef __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
