@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from porter.python.evidence import call_name, constant
+from porter.python.answered import answered
 from porter.python.foreign import imported, patches
 from porter.python.heads import heads
 from porter.python.index import Link, Node, ancestors, on_lines, walk
@@ -22,7 +22,6 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
-
 
 # names and strings that mean an NPU
 _NPU = lazy(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
@@ -77,11 +76,10 @@ class Awareness:
         known = file.facts.accelerators
         self.source, self._project = file.source, known.also_npu(file.path)
         self._among = file.path in known.rivals  # there is a file for each accelerator, so NPUs need one of their own
-        self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self._offered: set[str] = set()  # attributes of options that offer CUDA and NPUs
         patched, is_shim = patches(file.source)
-        self.ranges += [*imported(file), *patched, *heads(file.source)]
+        self.ranges = [*imported(file), *patched, *heads(file.source), *answered(file)]
         # the style that ports by transfer_to_npu says of each place what is left to do
         shimmed = (file.path in known.shims or file.path in known.under_shims) and not file.target.shims
         self.whole = is_shim or shimmed or file.path in known.npu_twins
@@ -97,8 +95,6 @@ class Awareness:
                     self._chosen(link)
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
-        if known.answering and b"cuda" in self.source.words:
-            self._answered(file)
         self._starts: list[int] = []  # of the ranges
         self._reach: list[int] = []  # the largest end of all ranges up to this one
         for start, end in sorted(self.ranges):
@@ -139,38 +135,6 @@ class Awareness:
             ):
                 if file.names.resolve(call.args[0], link) == "torch":
                     self.ranges.append(self.source.span(call.args[2]))
-
-    def _answered(self, file: File) -> None:
-        """Adds what compares the answer of a function of the project, which knows NPUs, with "cuda": `if get_device() == "cuda":`
-        with its branch."""
-        known = file.facts.accelerators
-        words = {function for _, function in known.answering}
-        for link in file.buckets[ast.Call]:
-            call, up = link
-            name = call_name(call.func)
-            if name not in words or call.args or call.keywords or not up:
-                continue
-            if not known.answers(file.names.resolve(call.func, link) or name, file.path):
-                continue
-            target = _bound(up[0])
-            if target and len(file.names.bindings(target, link)) == 1:
-                for reader in file.names.readers(target, (up[0].targets[0], up)):
-                    self._compared(reader)
-            self._compared(link)
-
-    def _compared(self, link: Link) -> None:
-        """Adds a comparison with "cuda", what its condition asks only if it holds, and the branch that it opens."""
-        up = link[1]
-        if up and up[0].__class__ is ast.Call and getattr(up[0].func, "id", "") == "str":
-            link, up = up, up[1]
-        if up and up[0].__class__ is ast.Compare and len(up[0].ops) == 1:
-            sides = (up[0].left, *up[0].comparators)
-            if any(str(constant(side)).startswith("cuda") for side in sides):
-                around: Node = up[1][0] if up[1] else None
-                whole = around if isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And) else up[0]
-                self.ranges.append(self.source.span(whole))
-                if up[0].ops[0].__class__ is ast.Eq:
-                    self._chosen(link)
 
     def _find(self, node: Node) -> None:
         """Looks at all blocks of statements below a node that have a line about an NPU."""
@@ -220,7 +184,7 @@ class Awareness:
         known = {self._text(s) for s in block if on_lines(s, self._lines)}
         for statement in block if known else ():
             text = self._text(statement)
-            if any(twin != text and twin in known for twin in _as_npu(text)):
+            if any(twin in known for twin in _as_npu(text) if twin != text):
                 self.ranges.append(self.source.span(statement))
 
     def _chosen(self, link: Link) -> None:
