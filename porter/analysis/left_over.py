@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python import held_torch
-from porter.python.evidence import RUNNERS, call_name, like, logged
+from porter.python.evidence import RUNNERS, call_name, constant, like, logged
 from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
@@ -86,7 +86,7 @@ def _is_flag(link: Link) -> bool:
         return False
     user = up[0]
     if user.__class__ is ast.Assign:
-        return above in user.targets and getattr(user.value, "attr", "") == key.value
+        return above in user.targets and getattr(user.value, "attr", "") == constant(key)
     asked, around = above, iter([up, *ancestors(up)])
     asker = next(around)[0]
     while asker.__class__ is ast.BoolOp:
@@ -111,7 +111,7 @@ def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
         return False
     comparisons = (node for node in walk(owner_of(function) or function[0]) if node.__class__ is ast.Compare)
     told = (node for node in comparisons if node.lineno in told_lines)
-    return any({name, link[0].value} <= {*map(_spelled, (node.left, *node.comparators))} for node in told)
+    return any({name, constant(link[0])} <= {*map(_spelled, (node.left, *node.comparators))} for node in told)
 
 
 def _is_handed_on(file: File, link: Link, told_lines: set[int]) -> bool:
@@ -124,7 +124,9 @@ def _is_handed_on(file: File, link: Link, told_lines: set[int]) -> bool:
     handed = [node.value for node in walk(function[0]) if node.__class__ is ast.keyword and node.arg == name]
     told = (compared[0] for compared in file.buckets.get(ast.Compare, ()) if compared[0].lineno in told_lines)
     sides = ({*map(_spelled, (node.left, *node.comparators))} for node in told)
-    return bool(uses) and all(use in handed for use in uses) and any({name, link[0].value} <= side for side in sides)
+    return (
+        bool(uses) and all(use in handed for use in uses) and any({name, constant(link[0])} <= side for side in sides)
+    )
 
 
 def _default_of(link: Link) -> object:

@@ -1,7 +1,8 @@
 """Finds edits that would change only half of a condition, such as `d == "cuda" and not torch.cuda.is_available()`.
 
 If the name of a device in a condition stays, the rest of the condition is not edited either. Otherwise one half would mean
-an NPU and the other a GPU, and the next run would take the condition for code that supports both.
+an NPU and the other a GPU, and the next run would take the condition for code that supports both. It is the same with a
+question for a GPU that stays because of what stands beside it.
 """
 
 from __future__ import annotations
@@ -21,20 +22,32 @@ if TYPE_CHECKING:
     from porter.python.source import Source
     from porter.python.units import Piece
 
+# a question for a GPU that stays: (code, reason)
+_BESIDE = frozenset({("PRT101", "capability"), ("PRT101", "version")})
+
 
 def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
     """(rule, place) of the edits that were applied in a condition in which the name of a device stays as it is."""
-    left = [f for f in outcomes if not f.applied and (f.hit.code or f.rule.code) in SHARED]
-    made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if left else ()
+    left = [f for f in outcomes if not f.applied]
+    stays = sorted(piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code) in SHARED)
+    beside = [piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code, f.hit.why) in _BESIDE]
+    some = bool(stays or beside)
+    made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if some else ()
     if not made:
         return set()
-    stays = sorted(piece.span(f.hit.at)[0] for f in left)
     halves: list[tuple[int, int]] = []  # spans of outermost conditions, in order
-    for start, end in sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1])):
+    spans = sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1]))
+    for start, end in spans:
         if not (halves and start < halves[-1][1]) and bisect_left(stays, start) < bisect_left(stays, end):
             halves.append((start, end))
+    innermost = (next((s for s in reversed(spans) if s[0] <= place < s[1]), None) for place in beside)
+    parts = [part for part in innermost if part is not None]
     return {
-        edit for edit in made if (index := bisect_left(halves, (edit[1][0] + 1,))) and edit[1][0] < halves[index - 1][1]
+        edit
+        for edit in made
+        if (index := bisect_left(halves, (edit[1][0] + 1,)))
+        and edit[1][0] < halves[index - 1][1]
+        or any(start <= edit[1][0] < end for start, end in parts)
     }
 
 

@@ -37,7 +37,8 @@ ORDER = (
 )
 APART = frozenset({"excluded", "unnamed"})  # such a place would be edited if its file were named on the command line
 PARTS = frozenset({"newer", "statement", "cell"})  # messages of PRT002 after which the rest of the file is analysed
-UNREAD = frozenset({"template", "malformed"})  # those about a file that no program of this project reads as it is
+# those about a file that no program of this project reads as it is; and where one rule failed, all places are known
+UNREAD = frozenset({"template", "malformed", "rule"})
 _NAMED = 8  # files that a suggested command lists; with more it is too long to read
 
 Node = tuple[str, str]  # (file, holder)

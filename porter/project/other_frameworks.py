@@ -1,12 +1,16 @@
-"""Scripts whose programs compute with TensorFlow alone, in a project that has others for torch."""
+"""Files that compute with another framework than torch, in a project that has others for torch, and scripts that start such alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from posixpath import join, normpath
 
+from porter.project.imports import Import
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
+FRAMEWORKS = hints("another-framework")
+_WORDS = tuple(f"{word} {name}".encode() for name in sorted(FRAMEWORKS) for word in ("import", "from"))
 _STARTED = lazy(rb"(?m)^(?![ \t]*#)[^#\n]*?\bpython[\d.]*[ \t]+(?:-[a-zA-Z]+[ \t]+)*([\w./-]+)")
 _TENSORFLOW = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+tensorflow\b")
 
@@ -32,3 +36,12 @@ def _place(script: str, name: str, known: frozenset[str]) -> str:
 
 def _is_tensorflow(text: bytes | None) -> bool:
     return text is not None and b"torch" not in text and _TENSORFLOW.search(text) is not None
+
+
+def computes_otherwise(text: bytes) -> bool:
+    """Whether a file may import another framework, and never says torch."""
+    return b"torch" not in text and any(word in text for word in _WORDS)
+
+
+def always_imports_another(statements: Iterable[Import]) -> bool:
+    return any(s.outermost and s.module.partition(".")[0] in FRAMEWORKS for s in statements)

@@ -4,9 +4,11 @@
 Python file has a road if it imports torch or a library built on torch (rules/roads.toml), anywhere in the file or by a string, or
 if it starts a launcher of torch or is started by one. If the project uses torch, these files have a road, too:
 
-- a file that imports a file with a road, over any number of files: to run it is to load torch;
+- a file that imports a file with a road, over any number of files, or a package that hands one out when it is asked for: to run
+  it is to load torch;
 - a file that such a file imports directly: it may hold the options of a trainer;
-- the file of a constant that one of these files uses as a device or a backend.
+- the file of a constant that one of these files uses as a device or a backend;
+- a file with nothing but settings, where the programs around it are for torch (settings_modules.py).
 
 A file that starts another one by its name counts as one that imports it.
 
@@ -36,12 +38,13 @@ from porter.files.read import beginning
 from porter.files.witness import is_file
 from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
+from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, computes_otherwise
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
+from porter.project.settings_modules import settings_for_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
-from porter.rulebook.table import hints
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
@@ -52,14 +55,14 @@ _SPEAKS = lazy(
 )
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
-_OTHER_FRAMEWORKS = hints("another-framework")
-_OTHER_WORDS = tuple(f"{word} {name}".encode() for name in sorted(_OTHER_FRAMEWORKS) for word in ("import", "from"))
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
 _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
 # a file with one of these words may start another
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
+# a package with one of these words may load its modules without an import that names them
+_HANDS_OUT = (b"walk_packages", b"iter_modules", b"\ndef __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -100,13 +103,14 @@ class Survey:
         lost = set(self.asked) - self.loading  # files without a road of their own
         others: set[str] = set()
         if self.torch:
-            others = {path for path in lost if self._computes_otherwise(path)}
+            others = {p for p in lost if computes_otherwise(self.texts[p]) and always_imports_another(self.read(p))}
             lost = others | {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
             if lost:
                 on_the_way, by_import = self._on_the_way(constants)
                 foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
                 others -= by_import
                 lost -= on_the_way - foreign - others
+                lost -= settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
         torch = self.torch or self._speaks()
         device = self._uses_device()
@@ -145,17 +149,13 @@ class Survey:
         return {module for module in modules if self.project.nearest(path, module)}
 
     def _is_foreign(self, path: str) -> bool:
-        text = self.texts[path]
-        if not any(name in text for name in _FOREIGN):
-            return False
-        return any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
+        said = any(name in self.texts[path] for name in _FOREIGN)
+        return said and any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
 
-    def _computes_otherwise(self, path: str) -> bool:
-        """Whether a file always imports another framework, as Paddle, and never says torch."""
-        text = self.texts[path]
-        if b"torch" in text or not any(name in text for name in _OTHER_WORDS):
-            return False
-        return any(s.outermost and s.module.partition(".")[0] in _OTHER_FRAMEWORKS for s in self.read(path))
+    def _is_other(self, path: str) -> bool:
+        """Whether a file computes with another framework, or with a library that has devices of its own."""
+        tops = {statement.module.partition(".")[0] for statement in self.read(path)}
+        return not tops.isdisjoint(OWN_DEVICES) or path not in self.loading and not tops.isdisjoint(FRAMEWORKS)
 
     def _uses_torch(self) -> bool:
         if any(map(self._always_loads, sorted(self.bearers))):
@@ -209,7 +209,7 @@ class Survey:
         below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
         above: dict[str, set[str]] = {}
         for path, files in below.items():
-            for file in files:
+            for file in files | self._handed_out(path):
                 above.setdefault(file, set()).add(path)
         users: dict[str, set[str]] = {}
         for path, user in constants:
@@ -223,6 +223,11 @@ class Survey:
         by_import = neighbours(bearers)
         near = by_import | neighbours(self._launched())
         return reached(near, lambda path: users.get(path, ())), by_import
+
+    def _handed_out(self, path: str) -> set[str]:
+        """The files of a package that loads them as it is imported, or when they are asked for."""
+        package = path.endswith("/__init__.py") and any(word in self.texts.get(path, b"") for word in _HANDS_OUT)
+        return {*self.project.below(path.removesuffix("__init__.py"))} - {path} if package else set()
 
     def _started(self, path: str) -> set[str]:
         """The files that a Python file may start by their names."""

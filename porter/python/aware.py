@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from porter.python.answered import answered
 from porter.python.foreign import imported, patches
 from porter.python.heads import heads
 from porter.python.index import Link, Node, ancestors, on_lines, walk
@@ -21,7 +22,6 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
-
 
 # names and strings that mean an NPU
 _NPU = lazy(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
@@ -43,9 +43,10 @@ _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))  # the same for _OTHERS
 
 
-def _as_npu(text: bytes) -> bytes:
-    """A text about CUDA as it would be written for NPUs."""
-    return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
+def _as_npu(text: bytes) -> tuple[bytes, bytes]:
+    """A text about CUDA as it would be written for NPUs: with and without the names in capitals, as of `CUDA = ("cuda", "GPU")`."""
+    small = text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
+    return small, small.replace(b"CUDA", b"NPU").replace(b"GPU", b"NPU").replace(b"NCCL", b"HCCL")
 
 
 def _words(node: Node) -> Iterator[str]:
@@ -75,11 +76,10 @@ class Awareness:
         known = file.facts.accelerators
         self.source, self._project = file.source, known.also_npu(file.path)
         self._among = file.path in known.rivals  # there is a file for each accelerator, so NPUs need one of their own
-        self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self._offered: set[str] = set()  # attributes of options that offer CUDA and NPUs
         patched, is_shim = patches(file.source)
-        self.ranges += [*imported(file), *patched, *heads(file.source)]
+        self.ranges = [*imported(file), *patched, *heads(file.source), *answered(file)]
         # the style that ports by transfer_to_npu says of each place what is left to do
         shimmed = (file.path in known.shims or file.path in known.under_shims) and not file.target.shims
         self.whole = is_shim or shimmed or file.path in known.npu_twins
@@ -180,11 +180,11 @@ class Awareness:
 
     def _twins(self, block: list[ast.stmt]) -> None:
         """Adds a statement about CUDA if the block has the same statement about NPUs: `a.is_cuda = ...` and `a.is_npu = ...`,
-        `if x == "cuda":` and `if x == "npu":`."""
+        `if x == "cuda":` and `if x == "npu":`, `CUDA = ("cuda", "nccl")` and `NPU = ("npu", "hccl")`."""
         known = {self._text(s) for s in block if on_lines(s, self._lines)}
         for statement in block if known else ():
             text = self._text(statement)
-            if _as_npu(text) != text and _as_npu(text) in known:
+            if any(twin in known for twin in _as_npu(text) if twin != text):
                 self.ranges.append(self.source.span(statement))
 
     def _chosen(self, link: Link) -> None:

@@ -13,6 +13,7 @@ from porter.python.demands import demanded, demands, launches
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
+from porter.python.held_questions import says_without
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.library_branches import used_after
 from porter.python.own_kernels import is_own
@@ -97,7 +98,7 @@ def kernel(file: File, link: Link | None) -> str | None:
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
-            if any(map(_is_without, above.values)):
+            if any(map(says_without, above.values)):
                 return None
             asked = (word for value, word in _conditions_of(above, file, up) if value is not child)
             for word in (word for word in asked if not attends(file, word, up)):
@@ -115,12 +116,6 @@ def kernel(file: File, link: Link | None) -> str | None:
             return _of_statement(file, above, up) or compared
         child = above
     return None
-
-
-def _is_without(part: Node) -> bool:
-    """Whether a part of a condition says that there is no GPU: `not torch.cuda.is_available()`."""
-    asked: Node = part.operand if part.__class__ is ast.UnaryOp and part.op.__class__ is ast.Not else None
-    return asked.__class__ is ast.Call and call_name(asked.func) == "is_available"
 
 
 def _of_statement(file: File, statement: Node, link: Link) -> str | None:

@@ -12,13 +12,16 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 CAPABILITY, PROPERTIES = "torch.cuda.get_device_capability", "torch.cuda.get_device_properties"
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})  # types that catch what such a call raises
+_VERSIONS = frozenset(
+    {("version", "cuda"), ("nccl", "version"), ("cudnn", "version")}
+)  # the last two words of their names
 _QUESTIONS = frozenset({"is_available", "device_count"})  # functions that ask for a GPU
 
 
 def capability(link: Link | None) -> str | None:
     """What a question for a GPU is asked together with. "field": the name is `get_device_properties` and one of _NO_FIELD is
     read, as in `get_device_properties(0).major`. "capability": its condition also asks for the compute capability. "version":
-    its condition also compares the version of CUDA."""
+    its condition also compares the version of CUDA, of cuDNN or of NCCL."""
     if link is None or link[1] is None:
         return None
     call, child = link[1][0], link[0]
@@ -106,11 +109,14 @@ def _asking_for_gpu(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 
 
 def _compares_version(node: Node) -> bool:
-    """Whether a condition compares the version of CUDA: `torch.version.cuda < "12.8"`. On an NPU it is None, so < raises."""
+    """Whether a condition compares the version of CUDA, or of a library of it: `torch.version.cuda < "12.8"`,
+    `torch.cuda.nccl.version() >= (2, 10)`. On an NPU it is None, so < raises, or already the question does."""
     return any(
         inner.__class__ is ast.Compare
         and not isinstance(inner.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq))
-        and any(getattr(n, "attr", "") == "cuda" and getattr(n.value, "attr", "") == "version" for n in walk(inner))
+        and any(
+            (getattr(getattr(n, "value", None), "attr", ""), getattr(n, "attr", "")) in _VERSIONS for n in walk(inner)
+        )
         for inner in walk(node)
     )
 

@@ -14,7 +14,8 @@ import ast
 from collections.abc import Mapping
 
 from porter.finding import Held
-from porter.python.index import Link, ancestors
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors
 from porter.python.source import Source
 
 QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})  # functions that ask for a GPU
@@ -32,3 +33,9 @@ def waits_for(link: Link | None, held: Mapping[int, Held], source: Source) -> He
                 return found
         child = above
     return None
+
+
+def says_without(part: Node) -> bool:
+    """Whether a part of a condition says that there is no GPU: `not torch.cuda.is_available()`."""
+    asked: Node = part.operand if part.__class__ is ast.UnaryOp and part.op.__class__ is ast.Not else None
+    return asked.__class__ is ast.Call and call_name(asked.func) == "is_available"

@@ -22,7 +22,7 @@ def is_label(file: File, link: Link) -> bool:
     """Whether the string at `link` is only a label."""
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
-        return link[0].value in _written_keys(file)
+        return constant(link[0]) in _written_keys(file)
     if str(constant(link[0])).lower() == "nccl" and is_its_own_word(file.names, link):
         return True
     for up in ancestors(link):

@@ -16,6 +16,7 @@ from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
 from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
+from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
@@ -29,6 +30,7 @@ from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_tensorflow
 from porter.project.own_methods import classes, first_own_next
 from porter.project.package_users import lists_of
+from porter.project.passed_options import options_passed
 from porter.project.program_options import by_module, launcher, takes
 from porter.project.restored import restored
 from porter.project.roads import Survey
@@ -58,16 +60,6 @@ _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
 )
-# an option and its value. The length of the name is limited: otherwise a text of many dashes takes very long
-_PASSED = lazy(
-    rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
-)
-# `backend=nccl` in a script, and `--backend $backend`
-_HELD = lazy(
-    rb"^[ \t]*(?:(?:export|local|declare|readonly)[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?[ \t]*(?:[;#\r\n]|\Z)",
-    re.MULTILINE,
-)
-_HANDED = lazy(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")  # paths of tests and examples
@@ -172,6 +164,7 @@ def _gather(
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
             lacks_names_on_macs(gathered.texts.values()),
+            answering=device_answers(gathered.texts, parse, kept),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
@@ -209,13 +202,7 @@ class _Gathered:
 
     def take(self, path: str, data: bytes) -> None:
         if b"cuda" in data or b"nccl" in data:
-            for flag, value in _PASSED.findall(data):
-                self.passed.add((flag.decode(), value.decode(), path))
-            held: dict[bytes, set[bytes]] = {}
-            for name, value in _HELD.findall(data) if kind_of(path) == SHELL else ():
-                held.setdefault(name, set()).add(value)
-            for flag, name in _HANDED.findall(data) if held else ():
-                self.passed.update((flag.decode(), value.decode(), path) for value in held.get(name, ()))
+            self.passed.update((flag, value, path) for flag, value in options_passed(path, data, self.parse))
         if path.endswith(".py"):
             self._python(path, data)
             self.sources[path] = data

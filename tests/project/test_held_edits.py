@@ -6,6 +6,8 @@ from pathlib import Path
 
 from command_line import Porter, write
 
+from porter.checks.device.cuda_method import CudaMethod
+
 PROGRAM = """import torch
 
 
@@ -33,3 +35,13 @@ def test_a_comparison_that_leads_to_data_parallel_alone(tmp_path: Path, monkeypa
 
 def test_a_comparison_that_a_person_leaves(tmp_path: Path, monkeypatch) -> None:
     assert '"npu"' not in ported(tmp_path, monkeypatch, "model = model.half()", "  # porter: ignore[PRT122] kept")
+
+
+def test_a_file_in_which_a_rule_fails(tmp_path: Path, monkeypatch) -> None:
+    """All of its places are known, and none has the value: it holds nothing back."""
+    failing = 'import torch\n\ndevice = None\n\n\ndef load(data):\n    """Takes the device "cuda"."""\n    return data.cuda()\n'
+    program = 'import torch\n\nimport data\n\nargs.device = "cuda"\ndata.device = args.device\nif data.device == "cuda":\n    torch.cuda.synchronize()\n'
+    write(tmp_path, {"porter.toml": "", "main.py": program, "data.py": failing})
+    monkeypatch.setattr(CudaMethod, "visit", lambda *_: 1 / 0)
+    Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
+    assert (tmp_path / "main.py").read_text().count('"npu"') == 2

@@ -224,6 +224,68 @@ def test_what_a_package_hands_on(tmp_path):
     assert found == {"pkg/config.py"}
 
 
+LAZY = """import importlib
+
+_WHERE = {"Model": "pkg.auto.model"}
+
+
+def __getattr__(name):
+    return getattr(importlib.import_module(_WHERE[name]), name)
+"""
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        LAZY,
+        "import importlib, pkgutil\n\nfor part in pkgutil.walk_packages(__path__, 'pkg.'):\n    importlib.import_module(part.name)\n",
+        "import lazy_loader as lazy\n\n__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)\n",
+    ],
+    ids=["asked", "walked", "attached"],
+)
+def test_what_a_package_hands_out_when_it_is_asked(tmp_path, opening):
+    files = {
+        "pkg/__init__.py": opening,
+        "pkg/auto/__init__.py": "",
+        "pkg/auto/model.py": TORCH,
+        "pkg/words.py": USES,
+        "show.py": "from pkg import Model\n" + USES,
+        "apart.py": USES,
+    }
+    assert near(tmp_path, files) == {"show.py"}
+    assert near(tmp_path / "plain", {**files, "pkg/__init__.py": "import json\n"}) == set()
+
+
+SETTINGS = "work = './work'\ndist_params = dict(backend='nccl')\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"det/configs/a.py": SETTINGS, "det/train.py": TORCH}, {"det/configs/a.py"}),
+        (
+            {"det/configs/a/b.py": '"""One."""\nfrom .base import *\n' + SETTINGS, "det/train.py": TORCH},
+            {"det/configs/a/b.py"},
+        ),
+        ({"configs/a.py": SETTINGS, "src/train.py": TORCH}, {"configs/a.py"}),
+        # somebody else's
+        ({"jax/configs/a.py": SETTINGS, "jax/run.py": "import jax\n", "det/train.py": TORCH}, set()),
+        ({"flow/configs/a.py": SETTINGS, "flow/run.py": "import oneflow\n", "det/train.py": TORCH}, set()),
+        ({"configs/a.py": SETTINGS, "both.py": "import torch, jax\n", "det/train.py": TORCH}, set()),
+        # a program, or the data of a test
+        ({"det/a.py": SETTINGS + "print(work)\n", "det/train.py": TORCH}, set()),
+        ({"det/a.py": SETTINGS + "def f():\n    return work\n", "det/train.py": TORCH}, set()),
+        ({"tests/a.py": SETTINGS, "det/train.py": TORCH}, set()),
+    ],
+)
+def test_settings_in_python_that_a_program_reads_by_their_path(tmp_path, files, expected):
+    assert near(tmp_path, files) == expected
+
+
+def test_settings_without_a_program_for_torch(tmp_path):
+    assert near(tmp_path, {"configs/a.py": SETTINGS, "run.py": "import json\n"}) == set()
+
+
 def test_relative_imports_and_the_nearest_namesake(tmp_path):
     found = near(
         tmp_path,

@@ -77,7 +77,7 @@ class CudaNames(Rule):
         if decided and (decided[0] != "together" or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
-        if capability == "version" or capability == "capability" and not file.style.one_world:
+        if capability in ("version", "capability"):
             return Hit(original, capability, values=(("name", name),), code=move.code)
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)

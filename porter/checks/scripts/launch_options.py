@@ -13,6 +13,8 @@ from porter.python.evidence import like
 from porter.python.strings.holders import field
 from porter.regex import lazy
 from porter.text.document import Document
+from porter.text.shells.comparisons import Word as Compared
+from porter.text.shells.comparisons import comparisons
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
@@ -33,10 +35,6 @@ _KEY = r"(?<!\S)[\"']?\+{0,2}([A-Za-z_][\w.]{0,200})=([\"']?)"
 _OVERRIDE = lazy(_KEY + rf"(?:\$\{{\w+:?[-=])?({_CUDA}|nccl)\}}?\2[\"']?(?!\S)")
 _OVERRIDDEN = lazy(_KEY + r"\$(?:\{(\w+)\}|(\w+))\2[\"']?(?!\S)")
 _OWN = lazy(r"\$\{(\w+)")  # of `backend=${backend:-nccl}`
-_COMPARED = lazy(
-    r"\bcase\s+[\"']?\$\{?(\w+)|\$\{?(\w+)[^\s\"']{0,100}[\"']?\s*(?:[!=]=|=~|=\s)"
-    r"|(?:[!=]=|\s=\s)[ \t]*[\"']?\$\{?(\w+)"
-)
 _RUNS = lazy(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
 _OURS = lazy(r"(?i)device|backend|accelerator|placement|map.?location")
 _ELSEWHERE = lazy(r"^/|site-packages")
@@ -94,7 +92,8 @@ def _variables(
     reads = Counter(name.name for name in script.names if name.role == "read")
     sets = [(name.name, name.value.text.lstrip("\"'")) for name in script.names if name.role == "set" and name.value]
     reads.subtract(name for name, value in sets if (own := _OWN.match(value)) and own[1] == name)
-    compared = {match[1] or match[2] or match[3] for match in _COMPARED.finditer(script.text)}
+    compared = comparisons(script.text)
+    held = Counter(name for name, value in sets if _HELD.match(value))
     known: dict[tuple[str, str], tuple[str, list[str]]] = {}  # the first flag for a name's kind, and those that take it
     for name in script.names:
         match_of_value = _HELD.match(name.value.text) if name.role == "set" and name.value else None
@@ -113,19 +112,28 @@ def _variables(
         if not flag:
             continue
         new, offset = _ported(document, match_of_value[1]), name.value.start + match_of_value.start(1)
-        why = "compared" if name.name in compared else "variable" if takes else "variable_unknown"
-        everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name]
+        words = compared.get(name.name, [])
+        beside = _beside(words, match_of_value[1]) if held[name.name] == 1 or not words else None
+        why = "compared" if beside is None else "variable" if takes else "variable_unknown"
+        everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name] - len(words or ())
         everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
         yield Hit(
             (name.start, name.value.end),
             why,
             code="PRT825",
             values=named(flag=flag, old=match_of_value[1], new=new, variable=name.name),
-            edits=() if why == "compared" else ((offset, offset + len(match_of_value[1]), new),),
+            edits=() if beside is None else tuple((at, at + len(match_of_value[1]), new) for at in (offset, *beside)),
             safe=safe and everywhere and style == "rename",
             holder=field(flag),
             role="passed" if flag[0] == "-" else "setting",
         )
+
+
+def _beside(words: list[Compared] | None, old: str) -> list[int] | None:
+    """Where the value stands in the comparisons of its variable; None where these are for a person."""
+    if words is None or any(word.text != old and _HELD.match(word.text) for word in words):
+        return None
+    return [word.start for word in words if word.text == old]
 
 
 def _last(key: str) -> str:
