@@ -40,9 +40,12 @@ def _named(part: Node) -> str | None:
     return next((str(value) for node in walk(part) if (value := constant(node)) in _PROVIDERS), None)
 
 
-def chooses_a_text(link: Link | None) -> bool:
-    """`"onnxruntime-gpu" if torch.cuda.is_available() else "onnxruntime"`: what is named without a GPU is there, too."""
+def why_it_stays(link: Link | None) -> str:
+    """The message for a question that another library's use of CUDA hangs on. `"onnxruntime-gpu" if torch.cuda.is_available() else
+    "onnxruntime"`: what is named without a GPU is there, too."""
     while link is not None and link[0].__class__ in (ast.Name, ast.Attribute, ast.Call):
         link = link[1]
     sides = (link[0].body, link[0].orelse) if link is not None and link[0].__class__ is ast.IfExp else ()
-    return bool(sides) and all(isinstance(text := constant(side), str) and not _DEVICE.match(text) for side in sides)
+    texts = [constant(side) for side in sides]
+    named = bool(texts) and all(isinstance(text, str) and not _DEVICE.match(text) for text in texts)
+    return "chosen-package" if named else "asked-elsewhere"

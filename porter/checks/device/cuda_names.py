@@ -17,7 +17,7 @@ from porter.native.gpu_tests import needed
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_choices import one_device
-from porter.python.provider_choices import chooses_a_text
+from porter.python.provider_choices import why_it_stays
 from porter.rulebook.table import Move, Tables
 
 
@@ -69,8 +69,9 @@ class CudaNames(Rule):
         if is_summarised(file, file.link(original)):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
-            why = "chosen-package" if chooses_a_text(file.link(original)) else "asked-elsewhere"
-            return Hit(original, why, values=(("name", name), ("library", asker)), code=move.code)
+            return Hit(
+                original, why_it_stays(file.link(original)), values=(("name", name), ("library", asker)), code=move.code
+            )
         if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None
