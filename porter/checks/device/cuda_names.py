@@ -64,15 +64,14 @@ class CudaNames(Rule):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
-        if end := needed(file, file.link(original)):
+        link = file.link(original)
+        if end := needed(file, link):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
-        if is_summarised(file, file.link(original)):
+        if is_summarised(file, link):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
-            return Hit(
-                original, why_it_stays(file.link(original)), values=(("name", name), ("library", asker)), code=move.code
-            )
-        if move.code == TypedTensor.code and (parallel := one_device(file, file.link(original))):
+            return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
+        if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS else None
         if decided and (decided[0] != "together" or is_left(decided[1], file)):
@@ -85,11 +84,10 @@ class CudaNames(Rule):
         node = spelled(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
-        what = (("what", decided[1]),) if decided else ()
-        why = capability or (decided[0] if decided else move.why)
-        safe = move.fix == "safe" and not (capability or decided or self._misplaced(name, original, file))
-        safe = safe and not self._waits(original, file)
-        return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
+        why, what = (decided[0], (("what", decided[1]),)) if decided else (move.why, ())
+        waits = decided or self._misplaced(name, original, file) or self._waits(original, file)
+        safe, values = move.fix == "safe" and not waits, (*values, *what)
+        return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
         """Whether it is an argument of a call of torch.cuda that stays: half a port of one expression is for review."""
