@@ -13,8 +13,7 @@ from porter.python.evidence import like
 from porter.python.strings.holders import field
 from porter.regex import lazy
 from porter.text.document import Document
-from porter.text.shells.comparisons import Word as Compared
-from porter.text.shells.comparisons import comparisons
+from porter.text.shells.comparisons import beside, comparisons
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
@@ -113,8 +112,8 @@ def _variables(
             continue
         new, offset = _ported(document, match_of_value[1]), name.value.start + match_of_value.start(1)
         words = compared.get(name.name, [])
-        beside = _beside(words, match_of_value[1]) if held[name.name] == 1 or not words else None
-        why = "compared" if beside is None else "variable" if takes else "variable_unknown"
+        places = beside(words, match_of_value[1], _HELD) if held[name.name] == 1 or not words else None
+        why = "compared" if places is None else "variable" if takes else "variable_unknown"
         everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name] - len(words or ())
         everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
         yield Hit(
@@ -122,18 +121,11 @@ def _variables(
             why,
             code="PRT825",
             values=named(flag=flag, old=match_of_value[1], new=new, variable=name.name),
-            edits=() if beside is None else tuple((at, at + len(match_of_value[1]), new) for at in (offset, *beside)),
+            edits=() if places is None else tuple((at, at + len(match_of_value[1]), new) for at in (offset, *places)),
             safe=safe and everywhere and style == "rename",
             holder=field(flag),
             role="passed" if flag[0] == "-" else "setting",
         )
-
-
-def _beside(words: list[Compared] | None, old: str) -> list[int] | None:
-    """Where the value stands in the comparisons of its variable; None where these are for a person."""
-    if words is None or any(word.text != old and _HELD.match(word.text) for word in words):
-        return None
-    return [word.start for word in words if word.text == old]
 
 
 def _last(key: str) -> str:

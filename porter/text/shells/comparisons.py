@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from porter.regex import lazy
@@ -42,3 +43,10 @@ def comparisons(text: str) -> dict[str, list[Word] | None]:
 def _all(text: str, words: list[Word], count: int) -> list[Word] | None:
     in_comment = any("#" in text[text.rfind("\n", 0, word.start) + 1 : word.start] for word in words)
     return words if len(words) == count and not in_comment else None
+
+
+def beside(words: list[Word] | None, old: str, held: re.Pattern[str]) -> list[int] | None:
+    """Where the value `old` of a variable stands in its comparisons; None where these are for a person. `held`: a value of its kind."""
+    if words is None or any(word.text != old and held.match(word.text) for word in words):
+        return None
+    return [word.start for word in words if word.text == old]
