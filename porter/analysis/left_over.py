@@ -79,6 +79,14 @@ def _is_word(link: Link) -> bool:
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS or _is_flag(link)
 
 
+def _names_no_text(link: Link) -> bool:
+    """Whether a string is the key of a number, or of True: the environment takes texts alone, so that it is an option."""
+    above = link[1][0]
+    values = dict(zip(above.keys, above.values)) if above.__class__ is ast.Dict else {}
+    value = values.get(link[0])
+    return value.__class__ is ast.Constant and not isinstance(value.value, str)
+
+
 def _is_flag(link: Link) -> bool:
     """`"cuda"` of `if opt["cuda"]:` and of `opt["cuda"] = args.cuda`."""
     key, (above, up) = link[0], link[1]
@@ -194,7 +202,12 @@ def _texts(file: File) -> Iterator[Link]:
         row = file.rules.tables.variables.get(link[0].value)
         beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
         told = file.facts.variables.elsewhere(link[0].value, file.path) == ""  # the finding of another file is for all
-        if not beside and not told and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
+        if (
+            not beside
+            and not told
+            and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr)
+            and not _names_no_text(link)
+        ):
             yield link
     lines = lines_with(file.source, *_COMMANDS)
     for link in strings(file.tree, lines, _COMMAND) if lines else ():
