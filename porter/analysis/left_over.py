@@ -11,7 +11,7 @@ from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python import held_torch
 from porter.python.evidence import RUNNERS, call_name, like, logged
-from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, owner_of, strings, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
@@ -83,7 +83,7 @@ def _names_no_text(link: Link) -> bool:
     """Whether a string is the key of a number, or of True: the environment takes texts alone, so that it is an option."""
     above = link[1][0]
     values = dict(zip(above.keys, above.values)) if above.__class__ is ast.Dict else {}
-    value = values.get(link[0])
+    value: Node = values.get(link[0])
     return value.__class__ is ast.Constant and not isinstance(value.value, str)
 
 
