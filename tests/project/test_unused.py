@@ -610,3 +610,15 @@ def test_a_group_whose_callers_choose_the_device(tmp_path: Path, monkeypatch, af
     assert ("PRT204" in {f["code"] for f in found["findings"]}) == told
     aside = [row["values"]["chosen"] for row in found["left_alone"] if row["code"] == "PRT204"]
     assert aside == ["train.py"] * (not told)
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [("docker/install_apex.sh", True), ("dev/packaging/apex_conda/build.sh", True), ("docker/install_all.sh", False)],
+)
+def test_scripts_that_build_apex(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
+    """A port has none."""
+    write(tmp_path, {"porter.toml": "", path: "nvcc --version\npython setup.py install --cuda_ext\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT820", path) in told) is not stays
+    assert (("PRT820", path) in [place for place, _ in alone]) is stays
