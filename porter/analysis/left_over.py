@@ -11,7 +11,7 @@ from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python import held_torch
 from porter.python.evidence import RUNNERS, call_name, constant, like, logged
-from porter.python.index import FUNCTIONS, Link, ancestors, lines_of, owner_of, strings, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
@@ -77,6 +77,14 @@ def _is_word(link: Link) -> bool:
     if above.__class__ is ast.keyword and above.arg == "dest":  # of `add_argument`
         return True
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS or _is_flag(link)
+
+
+def _names_no_text(link: Link) -> bool:
+    """Whether a string is the key of a number, or of True: the environment takes texts alone, so that it is an option."""
+    above = link[1][0]
+    values = dict(zip(above.keys, above.values)) if above.__class__ is ast.Dict else {}
+    value: Node = values.get(link[0])
+    return value.__class__ is ast.Constant and not isinstance(value.value, str)
 
 
 def _is_flag(link: Link) -> bool:
@@ -196,7 +204,12 @@ def _texts(file: File) -> Iterator[Link]:
         row = file.rules.tables.variables.get(link[0].value)
         beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
         told = file.facts.variables.elsewhere(link[0].value, file.path) == ""  # the finding of another file is for all
-        if not beside and not told and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
+        if (
+            not beside
+            and not told
+            and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr)
+            and not _names_no_text(link)
+        ):
             yield link
     lines = lines_with(file.source, *_COMMANDS)
     for link in strings(file.tree, lines, _COMMAND) if lines else ():

@@ -38,6 +38,7 @@ from porter.project.unused import Uses
 from porter.project.unused_parts import UnusedParts, owner
 from porter.python.kept import Rows
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
@@ -54,6 +55,10 @@ _SPARSE = lazy(
 # a drop rate above 0
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
+)
+_PINNING = ("PRT633", "pinning")  # it gains where batches are copied without waiting
+_OVERLAPS = lazy(  # the packages copy so by themselves
+    rf"{any_of('copies-without-waiting')}|\b(?:accelerate|fastai|mmcv|mmengine|timm)\b".encode()
 )
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
 
@@ -147,6 +152,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     if of_sparse := [f for f in told if (f.code, f.why) == _SPARSE_ADAM and not uses.somewhere(_SPARSE)]:
         reasons |= {f: [("never", "sparse=True")] for f in of_sparse}
+    if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
+        reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 

@@ -17,8 +17,12 @@ _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI s
 # scripts that set up a machine of Google Colab, which has no NPU
 _OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")
 
-# scripts that build the wheels of a release for GPUs
-_OF_RELEASES = lazy(r"(?i)(?:^|/)(?:packaging|releases?|wheels?)/(?:[^/]+/)*[^/]+\.(?:sh|bash)$")
+# scripts that build the wheels of a release for GPUs, or apex
+_OF_RELEASES = lazy(
+    r"(?i)(?:^|/)(?:packaging|releases?|wheels?)/(?:[^/]+/)*[^/]+\.(?:sh|bash)$"
+    r"|(?:^|/)(?:packaging/(?:[^/]+/)*)?apex(?:[_-](?:conda|pip|wheels?))?/(?:[^/]+/)*(?:build\.py|meta\.ya?ml)$"
+    r"|(?:^|/)(?:install|build)[_-]apex\.(?:sh|bash)$"
+)
 
 
 def set_aside(results: Iterable[FileResult], may_stay: Callable[[str, str], bool]) -> list[FileResult]:

@@ -48,12 +48,16 @@ def _of_torch(file: File, func: Node, own: set[str], link: Link) -> bool:
         return True
     if func.__class__ is not ast.Attribute:
         return False
+    method = func.attr
     first: Node = func.value
     while first.__class__ in (ast.Attribute, ast.Subscript, ast.Call):
+        if first.__class__ is ast.Call:  # `torch.arange(n)[:, None].repeat(1, d)`: of what torch gives
+            func = first.func
         first = first.func if first.__class__ is ast.Call else first.value
     if first.__class__ is not ast.Name:
         return False
     if first.id in file.names.imports:
         full = file.names.resolve(func, link) or ""
-        return full.startswith("torch.") and not full.startswith(_BUILT)
-    return first.id in own and func.attr not in _METHODS
+        plain = full.startswith("torch.") and not full.startswith(_BUILT)
+        return plain and (func.attr == method or method not in _METHODS)
+    return first.id in own and method not in _METHODS

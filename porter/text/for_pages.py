@@ -16,12 +16,13 @@ _PAGES = lazy(
 
 
 def set_aside(document: Document, hits: Iterable[Hit]) -> Iterator[Hit]:
-    """The hits of a list; of one for pages, the line of torch stays as it is, whatever its version."""
+    """The hits of a list; of one for pages, the line of torch stays as it is, whatever its version, and those of packages for
+    GPUs."""
     path, told = document.path, set()
     builds_pages = _PAGES.search(path) and path not in document.session.facts.lists.installed
     for hit in hits:
-        if not builds_pages or hit.code != "PRT840":
+        if not builds_pages or hit.code == "PRT841":
             yield hit
         elif hit.at not in told:
             told.add(hit.at)
-            yield replace(hit, why="pages", edits=())
+            yield replace(hit, code="PRT840", why="pages", edits=(), severity=None)

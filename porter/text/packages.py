@@ -197,8 +197,9 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         values = named(name=want.name, old=want.spec, first=older)
         yield Hit((want.start, want.end), "older", code="PRT840", values=values)
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
-        why = "range-older" if older else "range"
-        yield Hit((want.start, want.end), why, code="PRT840", values=values)
+        other = next((known for known in reversed(_versions()) if allows(want.spec, known)), "")
+        why = "range-older" if older else "range-known" if other else "range"
+        yield Hit((want.start, want.end), why, code="PRT840", values=(*values, *named(other=other)))
         has_torch_npu = has_torch_npu or want.kind != "conda"  # the two would never be installed together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")
@@ -291,7 +292,11 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
 
 
 @lru_cache(maxsize=1)
-def _known() -> str:
+def _versions() -> tuple[str, ...]:
     from porter.catalog.read.load import versions
 
-    return ", ".join(dict.fromkeys(map(base, versions())))
+    return tuple(dict.fromkeys(map(base, versions())))
+
+
+def _known() -> str:
+    return ", ".join(_versions())

@@ -24,8 +24,10 @@ def registered(owner: ast.ClassDef) -> frozenset[str]:
 
 
 def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
-    """Whether a node is a buffer: `self.steps` in a class that registers it."""
+    """Whether a node is a buffer, or a number of one: `self.steps`, `self.settings[0]` in a class that registers it."""
     owner = scene.owner(link)
+    if node.__class__ is ast.Subscript and type(constant(node.slice)) is int:
+        node = node.value
     return (
         owner is not None
         and node.__class__ is ast.Attribute

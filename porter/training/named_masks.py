@@ -27,7 +27,9 @@ _POSITIONS = frozenset(
 def is_named(node: Node, scene: Scene, link: Link) -> bool:
     """Whether an index is called a mask, and nothing in its function says that it holds positions."""
     if node.__class__ is ast.Tuple:
-        return any(is_named(part, scene, link) for part in node.elts)
+        # beside a position for each row, there is a position for each row
+        rows = any(_is_a_row_each(part, scene, link) for part in node.elts)
+        return not rows and any(is_named(part, scene, link) for part in node.elts)
     while True:
         if node.__class__ is ast.Call and getattr(node.func, "attr", "") in _VIEWS:
             node = node.func.value
@@ -44,6 +46,22 @@ def is_named(node: Node, scene: Scene, link: Link) -> bool:
     if node.__class__ is not ast.Name or not _MASKS.search(node.id):
         return False
     return not any(_gives_positions(value) for value in values_of(scene.names, node, link))
+
+
+def _is_a_row_each(part: Node, scene: Scene, link: Link) -> bool:
+    """Whether an index counts rows: `torch.arange(n)`, `torch.arange(n)[:, None]`, or a name that is set to one."""
+    values = values_of(scene.names, part, link) if part.__class__ is ast.Name else [part]
+    return any(_counts_rows(value) for value in values)
+
+
+def _counts_rows(value: Node) -> bool:
+    while True:
+        if value.__class__ is ast.Subscript:
+            value = value.value
+        elif value.__class__ is ast.Call and value.func.__class__ is ast.Attribute and value.func.attr in _VIEWS:
+            value = value.func.value
+        else:
+            return value.__class__ is ast.Call and call_name(value.func) in ("arange", "range")
 
 
 def _gives_positions(value: Node) -> bool:

@@ -538,6 +538,30 @@ def test_sparse_adam_where_no_gradient_is_sparse(
     )
 
 
+PINNED = """import torch
+from torch.utils.data import DataLoader
+
+from steps import step
+
+for rows in DataLoader(list(range(9)), shuffle=True, num_workers=4):
+    step(torch.nn.Linear(1, 1).cuda(), rows).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("copies", "works"), [("x.to(device)", False), ("x.to(device, non_blocking=True)", True), ("prepare(x)", False)]
+)
+def test_pinned_memory_where_every_copy_waits(tmp_path: Path, monkeypatch, copies: str, works: bool) -> None:
+    """What copies the batches may stand in another file."""
+    steps = f"def step(model, x, device='cuda'):\n    return model({copies}).sum()\n"
+    write(tmp_path, {"porter.toml": "", "train.py": PINNED.replace(".cuda()", ""), "steps.py": steps})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT633", "train.py") in told) is works
+    assert [why.get("off") for place, why in alone if place == ("PRT633", "train.py")] == (
+        [] if works else ["non_blocking=True"]
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "stays"), [("scripts/setup_colab.sh", True), ("colab.sh", True), ("scripts/setup_collab.sh", False)]
 )
@@ -586,3 +610,15 @@ def test_a_group_whose_callers_choose_the_device(tmp_path: Path, monkeypatch, af
     assert ("PRT204" in {f["code"] for f in found["findings"]}) == told
     aside = [row["values"]["chosen"] for row in found["left_alone"] if row["code"] == "PRT204"]
     assert aside == ["train.py"] * (not told)
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [("docker/install_apex.sh", True), ("dev/packaging/apex_conda/build.sh", True), ("docker/install_all.sh", False)],
+)
+def test_scripts_that_build_apex(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
+    """A port has none."""
+    write(tmp_path, {"porter.toml": "", path: "nvcc --version\npython setup.py install --cuda_ext\n"})
+    told, alone = both(Porter(monkeypatch, tmp_path), ".")
+    assert (("PRT820", path) in told) is not stays
+    assert (("PRT820", path) in [place for place, _ in alone]) is stays

@@ -6,6 +6,7 @@ import ast
 from functools import partial
 from typing import Any
 
+from porter.checks.distributed import environment_values
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import constant
@@ -37,7 +38,7 @@ class EnvironmentTooLate(Rule):
         if literal.role == "command" or _is_of_a_child(literal.link, file):
             return None
         touched = file.tensors.touched_before(literal.link)
-        if touched is None:
+        if touched is None or touched.endswith(".device_count") and environment_values.names_all(literal.link, file):
             return None
         return Hit(original, _why(literal.name, touched), values=(("name", touched),))
 
@@ -72,6 +73,8 @@ def _is_of_a_child(link: Link, file: RuleFile) -> bool:
             return True
         target = _mapping(above)
         if target is not None:
+            if (in_copy := environment_values.is_in_copy(target, (target, up), file)) is not None:
+                return in_copy
             uses = file.names.readers(target.id, (target, up))
             return file.names.once("PRT214 handed", uses, partial(_are_handed, uses))
     return False

@@ -105,4 +105,6 @@ def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, ro
         why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"
         severity = row.severity if file.statement in file.tree.body else "note"
         return Hit(original, why, values=(("name", name),), severity=severity)
+    if role == "optional" and only_asked_for(file, name):
+        return Hit(original, "guarded", values=(("name", name),), severity="note", effort="minutes")
     return None

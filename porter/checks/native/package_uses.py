@@ -45,13 +45,13 @@ def reached(file: RuleFile, part: str) -> bool:
 
 
 def only_asked_for(file: RuleFile, package: str) -> bool:
-    """Whether a file imports the package and no part of it, and at most reads which version is there."""
+    """Whether a file imports the package and no part of it, and at most reads which version is there, and where."""
     imports = imports_of(file, package)
     whole = all(
         isinstance(n, ast.Import) and not any(a.name.startswith(f"{package}.") for a in n.names) for n, _ in imports
     )
     used = (full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}."))
-    return bool(imports) and whole and all(full == f"{package}.__version__" for full in used)
+    return bool(imports) and whole and all(full.startswith(f"{package}.__") for full in used)
 
 
 def uses_as_they_are(file: RuleFile, package: str, method: str) -> bool:

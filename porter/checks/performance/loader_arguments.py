@@ -9,6 +9,7 @@ from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.training import loaders, on_the_host, transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
@@ -23,7 +24,7 @@ MEMORY = lazy(
 ASIDE = lazy(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = lazy(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 _COPIES = lazy(rb"\.(?:cuda|npu|to)\(")
-_OVERLAPS = lazy(rb"non_blocking|ightning")  # Lightning copies so by itself
+_OVERLAPS = lazy(any_of("copies-without-waiting").encode())
 COUNTS = lazy(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = lazy(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
@@ -77,7 +78,7 @@ def _of_pinning(given: dict[str, str], file: RuleFile) -> str:
     if _hands_on(given.get("collate_fn", "")):
         return "objects"
     blocks = file.source.says(_COPIES) and not file.source.says(_OVERLAPS)
-    return "blocking" if blocks else "missing"
+    return "blocking" if blocks else "pinning"
 
 
 def _wastes_workers(scene: Any, place: Any) -> bool:

@@ -22,6 +22,8 @@ FIXED = lazy(
     rb"|\.view\(\s*-1,\s*\w*(?:context|block|seq)_?\w*(?:len|size)\w*\)"
     rb"|[\"']input_ids[\"'](?:\s*\])?\s*[:=][^\n]*\.(?:view|reshape)\(\s*-1\s*,\s*[a-z_]\w*\s*\)"
     rb"|\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,"
+    rb"|(?<!\w)TextDataset\([^()]*\bblock_size\b"  # of transformers, or one like it: `LineByLineTextDataset` cuts nothing
+    rb"|=\s*\(\s*(\w+)\s*\+\s*1\s*\)\s*\*\s*\(?\s*(?:self\.)?\w*(?:chunk|block|context|seq)\w*_(?:size|len)"
 )
 TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"

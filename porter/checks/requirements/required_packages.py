@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from porter.engine.rule import Hit, TextRule
 from porter.regex import lazy
@@ -11,6 +12,7 @@ from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
 _PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*={2,3}\d[\w.+!-]*(?!\S)")
+_SPEC = lazy(r"(?:[=!~]=|[<>]=?)[ \t]*\d[^\"']*$")
 _OPTION = lazy(r"[ \t]-")
 _LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 
@@ -41,8 +43,12 @@ class RequiredPackages(TextRule):
             if requirement is None:
                 found += _several(document, line)
                 continue
-            if document.text[requirement.end : line.end].lstrip().startswith(":"):
+            rest = document.text[requirement.end : line.end].strip()
+            if rest.startswith(":"):
                 continue  # prose, which pip cannot read: `PyTorch: 1.7`
+            if rest and rest[0] not in "-=":
+                found.append(_malformed(requirement, rest))
+                continue
             indent = document.indent(line.start)
             head, tail = (
                 f"{document.newline}{indent}torch-npu==",
@@ -52,6 +58,12 @@ class RequiredPackages(TextRule):
             more = (line.last, head, tail) if not line.text.endswith("\\") else None
             found.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
         yield from packages.hits(document, [w for w in found if w is not None])
+
+
+def _malformed(requirement: packages.Wanted, rest: str) -> packages.Wanted:
+    """`torch">=1.7,<=1.9"`, which pip does not take: it asks for these versions all the same, and nothing is written beside it."""
+    spec = rest.strip("\"'") if rest[0] in "\"'" and not requirement.spec else requirement.spec
+    return replace(requirement, spec=spec if _SPEC.match(spec) else "", locked=True)
 
 
 def _several(document: Document, line: Line) -> list[packages.Wanted | None]:

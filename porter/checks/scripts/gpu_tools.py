@@ -11,6 +11,7 @@ from porter.text.shells.programs import SET_ENV, TOOLS, heads
 from porter.text.shells.script import Script
 
 _CUDA_PATH = lazy(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]*")
+_ASKING = ("--version", "-V")
 _LISTS = frozenset({"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"})
 
 
@@ -23,7 +24,9 @@ class GpuTools(TextRule):
             for index in heads(command):
                 word = command.words[index]
                 if word.name in TOOLS:
-                    yield Hit((word.start, word.end), TOOLS[word.name], values=named(tool=word.name))
+                    why = TOOLS[word.name]
+                    asks = why == "compiler" and any(w.text in _ASKING for w in command.words[index + 1 : index + 2])
+                    yield Hit((word.start, word.end), "version" if asks else why, values=named(tool=word.name))
         yield from _paths(script)
 
 

@@ -1,4 +1,4 @@
-"""What a README tells people to run: cards chosen by CUDA's variable, builds for CUDA, tools and Python for GPUs."""
+"""What a README tells people to run: cards chosen by CUDA's variable, builds and packages for CUDA, tools and Python for GPUs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from porter.rulebook.table import Tables, any_of
 from porter.text.document import Document
 
 _WORDS = {
-    "cards": "page-cards", "install": "page-install", "container": "page-container", "cluster": "page-cluster", "tool": "page-tool",
-    "python": "page-python",
+    "cards": "page-cards", "install": "page-install", "package": "page-package", "container": "page-container",
+    "cluster": "page-cluster", "tool": "page-tool", "python": "page-python",
 }  # fmt: skip
 _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
 )  # tells what was, or of other things
+_PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
 
 class PageWords(TextRule):
@@ -27,6 +28,7 @@ class PageWords(TextRule):
 
     def __init__(self, tables: Tables):
         self._words = {why: re.compile(any_of(kind)) for why, kind in _WORDS.items()}
+        self._cuda_alone = re.compile(any_of("for-cuda-alone"))
 
     def look(self, document: Document, text: str) -> Iterator[Hit]:
         name, data = document.path.rpartition("/")[2], document.data
@@ -39,4 +41,20 @@ class PageWords(TextRule):
             if why == "python" and session.target.shims:
                 continue  # works as it is, in a program that imports the shim
             for match in words.finditer(text):
-                yield Hit(match.span(), why, values=((TOGETHER, why),))
+                if why == "python" and self._cuda_alone.search(_commented(text, match.start())):
+                    continue
+                name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
+                named = (("name", name),) if why == "package" else ()
+                yield Hit(match.span(), why, values=(*named, (TOGETHER, why + name if named else why)))
+
+
+def _commented(text: str, at: int) -> str:
+    """The line of comment that a place stands in, with those above it; nothing where the line is no comment."""
+    end = text.find("\n", at)
+    end = top = end if end >= 0 else len(text)
+    while top > 0:
+        start = text.rfind("\n", 0, top) + 1
+        if not text[start:top].lstrip().startswith("#"):
+            break
+        top = start - 1
+    return text[top + 1 : end]

@@ -32,6 +32,8 @@ QUIET = hints("says-a-text")  # they look for the name as a text, or show it
 _SHOWN = 8  # names in a message
 _SAYS, _CHOOSES = frozenset({"echo", "printf"}), frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
+_SHELLS = (".sh", ".bash", ".slurm", ".sbatch")  # other scripts hand on all that they set, or are read for it
+_ALL_EXPORTED = lazy(r"\bset[ \t]+-\w*a|\ballexport\b")
 _LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
 
 
@@ -66,9 +68,12 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
+    own = document.path.endswith(_SHELLS) and not _ALL_EXPORTED.search(script.text)
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
+        if own and (row is None or row.to is None) and all(map(_stays_inside, places)):
+            continue  # no program sees it, on GPUs as well
         if row is None:
             first = next((p for p in places if p.exported or p.role == "set"), None)
             if first:
@@ -99,6 +104,11 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             hits = _renamed(name, row, places, safe and not inside)
             yield from _beside(script, hits, row, places) if document.session.target.style == "portable" else hits
     yield from _unknown(unknown)
+
+
+def _stays_inside(place: Place) -> bool:
+    """Whether a line sets a variable for the script alone: `NAME=1`, and no `export`."""
+    return place.role == "set" and not place.exported and not place.prefix
 
 
 def _unknown(places: list[tuple[Place, str]]) -> Iterator[Hit]:

@@ -18,13 +18,14 @@ from porter.engine.style_of import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
 from porter.regex import lazy
-from porter.rulebook.table import Option, Setting, Tables, Variable
+from porter.rulebook.table import Option, Setting, Tables, Variable, hints
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 
 _WORDS = lazy(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
 _FLAG = lazy(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
+_OF_TORCH = hints("torchs-own-attention")
 _NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
 
 
@@ -119,8 +120,8 @@ class _Look:
             rows = sorted([*rows, *self.wild], key=lambda item: item[0])
         for _, row, pattern in rows:
             match = pattern.fullmatch(entry.value)
-            if match and row.code == "PRT405" and key.rpartition(".")[2] in self.own.falls_back:
-                return None  # its reader takes torch's own attention where the package is not there
+            if match and row.code == "PRT405" and self._takes_torchs(entry, key):
+                return None
             if match and self._fits(row, entry, key):
                 return of_simulator(self.own, self.settings, row, entry) or self._hit(row, entry, match)
         return None
@@ -156,6 +157,13 @@ class _Look:
             if entry.name in _NAMED and str(entry.value).partition(".")[0] in CUDA_LIBRARIES:
                 by_owner.setdefault(entry.owner, []).append(entry)
         return by_owner
+
+    def _takes_torchs(self, entry: Entry, key: str) -> bool:
+        """Whether the reader of an option takes torch's own attention, always or where the package flash_attn is not there."""
+        if key.rpartition(".")[2] in self.own.falls_back:
+            return True
+        near = self.settings.among(entry.owner)
+        return any(e.name in _NAMED and e.value.partition(".")[0] in _OF_TORCH for e in near)
 
     def _set(self, owner: int, key: str) -> list[Entry]:
         """The entries of a mapping, of this key, that a rule speaks of."""

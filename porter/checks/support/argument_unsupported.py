@@ -41,8 +41,20 @@ class ArgumentUnsupported(Rule):
         if given is None or file.text(given.value) in covered:
             return None
         text = file.text(given.value)
+        if argument == "scale_factor" and _becomes_a_size(original):
+            return None
         if argument in _SWITCHES and text not in ("True", "False"):
             return None  # computed: nobody knows
         spelled = argument if argument == "scale_factor" else f"{argument}={text}"
         values = (("argument", spelled), ("name", name.rpartition(".")[2]))
         return Hit(given, argument.replace("_", "-"), values=values)
+
+
+def _becomes_a_size(call: cst.Call) -> bool:
+    """Whether torch makes a size of the factor, and hands that to the kernel: `recompute_scale_factor=True`."""
+    return any(
+        a.keyword is not None
+        and a.keyword.value == "recompute_scale_factor"
+        and getattr(a.value, "value", "") == "True"
+        for a in call.args
+    )
