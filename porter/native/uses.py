@@ -168,4 +168,6 @@ def imported(node: Node, modules: Collection[str]) -> str | None:
         words = [node.module or "", *(alias.name for alias in node.names)]
     if words[0].partition(".")[0] == "torch":
         return None
-    return next((last for word in words if (last := word.rpartition(".")[2]) in modules), None)
+    last_words = [word.rpartition(".")[2] for word in words]
+    whole: list[str] = words if node.__class__ is ast.Import else [] if node.level else words[:1]
+    return next((word for word in (*last_words, *(name.partition(".")[0] for name in whole)) if word in modules), None)

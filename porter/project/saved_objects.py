@@ -43,6 +43,9 @@ _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
     re.MULTILINE,
 )
+# an attribute that is a generator of numpy; a method that gives back an attribute
+_GENERATOR = lazy(rb"\bself\.(\w+)[ \t]*=[ \t]*(?:np|numpy)\.random\.(?:RandomState|default_rng|Generator)\(")
+_GETTER = lazy(rb"(?m)^[ \t]+def[ \t]+(\w+)\(self\)[^\n:]*:[ \t]*\n[ \t]+return[ \t]+self\.(\w+)[ \t]*(?:#[^\n]*)?$")
 # a function that gives back a dictionary with parts of a configuration
 _PARTS = lazy(
     rb"^def[ \t]+(\w+)\((\w+)[ \t]*:[ \t]*DictConfig\b[^\n]*\n((?:(?:[ \t][^\n]*)?\n){0,20}?[ \t]+return[ \t]+\{[^}]*\})",
@@ -101,8 +104,12 @@ def saved_objects(
 
 
 def _states(texts: Mapping[str, bytes]) -> frozenset[str]:
-    """Functions that give back objects: the state of numpy's generator, parts of a configuration that have parts themselves."""
+    """Functions that give back objects: the state of numpy's generator, or that itself, parts of a configuration that have parts
+    themselves."""
     found = {name for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)}
+    for data in texts.values():
+        generators = set(_GENERATOR.findall(data)) if b".random." in data else set[bytes]()
+        found |= {name for name, held in _GETTER.findall(data) if held in generators} if generators else set()
     for data in texts.values():
         for name, settings, body in _PARTS.findall(data) if b"DictConfig" in data else ():
             parts = re.findall(rb"[\"']:[ \t]*(%s\.\w+)[ \t]*[,}\n]" % settings, body)

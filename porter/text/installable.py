@@ -188,3 +188,11 @@ def _last_with_wheels(spec: str, firsts: Wheels) -> tuple[int, ...] | None:
 def _last_of(spec: str) -> tuple[int, int] | None:
     minors = (minor for minor in range(_NEWEST, 0, -1) if allows(spec, f"3.{minor}.0") or allows(spec, f"3.{minor}.99"))
     return next(((3, minor) for minor in minors), None)
+
+
+def python_left_out(old: str, torch: Sequence[int]) -> Mapping[str, str] | None:
+    """What a message names of the Pythons of a package, `>=3.6,<3.9`, where none of them runs the target's torch."""
+    last = _last_of(old) if old[:1] in tuple("=<>~!^") else None
+    if last is None or last >= first_python(torch):
+        return None
+    return {"old": old, "new": _dotted(first_python(torch)), "torch": _dotted(torch)}

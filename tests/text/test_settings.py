@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.engine.facts import Accelerators, Facts, Lists, OwnCode
+from porter.engine.facts import Accelerators, Facts, Lists, OwnCode, Roads
 from porter.engine.session import Session
 from porter.files.kinds import kind_of
 from porter.finding import FileResult, apply
@@ -853,3 +853,25 @@ def test_sizes_of_published_weights_are_nobodys_to_change(folder: str) -> None:
     text = '{"vocab_size": 30522, "hidden_size": 768}'
     assert codes("models/bert/bert_config.json", text) == ["PRT640 review"]
     assert codes(f"{folder}/bert_config.json", text) == []
+
+
+BOUNDS = {
+    "pyproject.toml": '[project]\nrequires-python = "{}"\n',
+    "a/pyproject.toml": '[tool.poetry.dependencies]\npython = "{}"\n',
+    "setup.cfg": "[options]\npython_requires = {}\n",
+    "setup.py": 'from setuptools import setup\n\nsetup(python_requires="{}")\n',
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_pythons_of_a_package_leave_the_one_of_torch_out(name):
+    session = open_session(facts=Facts(roads=Roads(loads=True)))
+    for bound in (">=3.6.0, <3.9", "~=3.8.0", "==3.8.*", "<3.8"):
+        text = BOUNDS[name].format(bound)
+        assert codes(name, text, session) == ["PRT840 manual"], bound
+        assert codes(name, text) == [], "a project without torch"
+        assert kind_of(name) == "python" or concerns(kind_of(name), text.encode())
+    for bound in (">=3.6", ">=3.7,<3.12", "<4", "*", "~=3.7", ">=2.7,<3"):
+        assert codes(name, BOUNDS[name].format(bound), session) == [], bound
+    assert codes("a/pyproject.toml", BOUNDS["a/pyproject.toml"].format("~3.8"), session) == ["PRT840 manual"]
+    assert codes("a/pyproject.toml", BOUNDS["a/pyproject.toml"].format("^3.7"), session) == []

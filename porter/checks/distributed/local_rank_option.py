@@ -25,13 +25,18 @@ def _is_known(file: RuleFile) -> bool:
     """Both spellings are taken already, the rank comes from the environment, or from the program itself."""
     says = file.source.says
     started = file.facts.launch.by_module
-    own = says(_SPAWNS) and says(_OVERWRITES) and file.path.rpartition("/")[2] not in started
+    own = says(_SPAWNS) and says(_OVERWRITES) and not _started(file)
     if own or says(NEW.encode()):
         return True
     # what the launcher hands over has to be known, whatever the rank is taken from; options of others may be those of any program
-    if started and (not says(b"__main__") or file.path.rpartition("/")[2] in started):
+    if started and (not says(b"__main__") or _started(file)):
         return False
     return says(b"LOCAL_RANK") and not says(_SETS) and any(map(_follows, file.source.utf8.split(b"\n")))
+
+
+def _started(file: RuleFile) -> bool:
+    """Whether a script or page of the project starts the file with torch.distributed.launch."""
+    return file.path.rpartition("/")[2] in file.facts.launch.by_module
 
 
 def _follows(line: bytes) -> bool:
@@ -48,7 +53,12 @@ class LocalRankOption(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if not isinstance(original.func, cst.Attribute) or original.func.attr.value != "add_argument":
             return None
-        if file.path.endswith(".ipynb") or _is_known(file) or "LOCAL_RANK" in file.text(original):
+        if (
+            file.path.endswith(".ipynb")
+            or _is_known(file)
+            or "LOCAL_RANK" in file.text(original)
+            and not _started(file)
+        ):
             return None  # what is known already, or no launcher starts
         link = file.scene.link(original)
         if link is not None and in_branch(link):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from porter.checks.export.loaded_objects import is_other_branch
 from porter.checks.export.loaded_uses import named, part
 from porter.engine.checkpoints import Saved
 from porter.engine.rule_file import RuleFile
@@ -24,18 +25,28 @@ _LIGHTNING = frozenset({"pytorch_lightning", "lightning"})
 def keys(call: Link, file: RuleFile) -> frozenset[str]:
     """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`. What the function
     around it gives back is read by its callers in the file."""
+    return _needed(*_read(call, file))
+
+
+def _needed(read: set[str], tried: set[str], handled: set[str]) -> frozenset[str]:
+    return frozenset(read - tried - handled or read)
+
+
+def _read(call: Link, file: RuleFile) -> tuple[set[str], set[str], set[str]]:
+    """All keys that are read; which of them the dictionary may lack, and which are read where it lacks others."""
     value, key = part(call)
     if key:
-        return frozenset({key})
+        return {key}, set(), set()
     uses = _uses(value, file)
     uses += [use for given in _given_back(call, uses, file) for use in _uses(part(given)[0], file)]
     read = {part(use)[1] or _first_of_several(use, file) for use in uses}
     read.update(field for use in uses for field in _fields(use, file))
-    return frozenset(read - _optional(uses, call) - {""} or read - {""})
+    return read - {""}, *_optional(uses, call)
 
 
 def _uses(value: Link, file: RuleFile) -> list[Link]:
     uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
+    uses = [use for use in uses if not is_other_branch(value, use)]  # there the name is another checkpoint
     return [*uses, value, *_of_attribute(value, file)]
 
 
@@ -48,9 +59,9 @@ def _given_back(call: Link, uses: list[Link], file: RuleFile) -> list[Link]:
     return [link[1] for link in spelled if getattr(link[1][0], "func", None) is link[0]]
 
 
-def _optional(uses: list[Link], call: Link) -> set[str]:
-    """Keys that a dictionary may lack: `try: x = loaded["a"]`, `except KeyError: x = loaded["b"]`. A `try` around the load tells
-    nothing of its keys."""
+def _optional(uses: list[Link], call: Link) -> tuple[set[str], set[str]]:
+    """Keys that a dictionary may lack: `try: x = loaded["a"]`, `except KeyError: x = loaded["b"]`, those that are tried and those
+    that are read instead. A `try` around the load tells nothing of its keys."""
     needed: set[str] = set()
     spelled: dict[Node, tuple[set[str], set[str]]] = {}  # by `try`: in it, and where it fails
     around = {*parents(call)}
@@ -62,7 +73,8 @@ def _optional(uses: list[Link], call: Link) -> set[str]:
                 is_tried = True
             is_handled = node.__class__ is ast.ExceptHandler
         needed |= set() if is_tried else {key}
-    return {key for tried, handled in spelled.values() for key in tried ^ handled} - needed
+    may_lack = {key for tried, handled in spelled.values() for key in tried - handled} - needed
+    return may_lack, {key for tried, handled in spelled.values() for key in handled - tried} - needed
 
 
 def _asks(tried: Node) -> bool:
@@ -179,6 +191,16 @@ def _is_from_outside(call: Link) -> bool:
     return any(argument.arg == path.id for argument in (*function.args.args, *function.args.kwonlyargs))
 
 
+def _is_resumed(call: Link, file: RuleFile) -> bool:
+    """`checkpoint = torch.load(args.resume)`, and nothing reads it: what is resumed was saved by the program all the same."""
+    path: Node = call[0].args[0] if call[0].args else None
+    above = call[1] and call[1][0]
+    if path.__class__ is not ast.Attribute or path.attr != "resume" or above.__class__ is not ast.Assign:
+        return False
+    names = named(call, file)
+    return len(above.targets) == len(names) == 1 and not any(use[0].ctx.__class__ is ast.Load for use in names[0])
+
+
 def is_on_host(call: Link, file: RuleFile) -> bool:
     """Whether the program moves to the CPU all that it saves under the keys that are read, or all, where no key is."""
     known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
@@ -190,8 +212,16 @@ def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
     """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
     if _is_from_outside(call):
         return None
-    if (saved := saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)) is not None:
+    read, tried, handled = _read(call, file)
+    if (saved := saved_with(file.facts.checkpoints.saved, _needed(read, tried, handled), file.path)) is not None:
         return saved
+    # what the file itself saves has the keys, too, that it may find missing in the checkpoints of others
+    whole = saved_with(file.facts.checkpoints.saved, frozenset(read - handled), file.path) if tried else None
+    if whole is not None and whole.path == file.path:
+        return whole
+    if _is_resumed(call, file):
+        held = [row for row in file.facts.checkpoints.saved if file.path.startswith(row.program)]
+        return held[0] if held and all(row.held for row in held) else None
     function = _named_by_callers(call, file)
     if function is None:
         return None

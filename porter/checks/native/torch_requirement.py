@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
@@ -23,6 +23,7 @@ class TorchRequirement(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
         from porter.text import packages
 
+        yield from _pythons(original, file)
         # one letter for one byte: edits count in bytes
         text = file.source.utf8.decode("latin-1")
         document: Any = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
@@ -44,6 +45,18 @@ class TorchRequirement(Rule):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight: dict[str, Any] = {"severity": hit.severity or None, "effort": hit.effort or None}
             yield Hit(nodes[hit.at[0]], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
+
+
+def _pythons(call: cst.Call, file: RuleFile) -> Iterator[Hit]:
+    """`python_requires=">=3.6,<3.9"` of a project that computes with torch."""
+    from porter.text.installable import python_left_out
+
+    for argument in call.args if file.facts.roads.loads and not file.tested else ():
+        if argument.keyword is not None and argument.keyword.value == "python_requires":
+            given: Any = argument.value
+            written = given.raw_value.strip() if isinstance(given, cst.SimpleString) else ""
+            if values := python_left_out(written, file.target.torch):
+                yield Hit(given, "python-bound", values=named(**values))
 
 
 def _extra(call: cst.Call, file: RuleFile, text: str) -> tuple[int, str, str] | None:

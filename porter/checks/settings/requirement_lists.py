@@ -11,6 +11,7 @@ from porter.project import windows_freeze
 from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
+from porter.text.installable import python_left_out
 from porter.text.packages import EXACT, Wanted, wanted
 from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
@@ -20,6 +21,8 @@ _CONDA = lazy(r"(?:[\w./-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  #
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _PYTHONS = (("requires", "python_version"), ("requires", "python_full_version"))
+# what a package says of the Pythons that it is for
+_BOUNDS = (("project", "requires-python"), ("tool", "poetry", "dependencies", "python"), ("options", "python_requires"))
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
 
 
@@ -51,6 +54,9 @@ class RequirementLists(TextRule):
                 settings.edited.add(numbers[hit.at[0]])
             yield hit
         for number, entry in enumerate(settings.entries):
+            if entry.path in _BOUNDS and document.session.facts.roads.loads and not packages.for_npus(document.path):
+                if bound := python_left_out(entry.value.strip(), document.session.target.torch):
+                    yield Hit((entry.start, entry.end), "python-bound", code="PRT840", values=named(**bound))
             if entry.exact and "://" in entry.value:
                 for hit in packages.indexes(document, entry.start, entry.end):
                     settings.edited.update([number] if hit.edits else [])
