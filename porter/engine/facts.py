@@ -221,7 +221,7 @@ class Roads:
     device: bool = True  # whether any of its programs may use a device
     outside: tuple[tuple[str, str], ...] = ()  # (program, folder beside the project that it imports from)
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
-    host: tuple[str, ...] = ()  # its programs that use none, where others may
+    host: tuple[str, ...] = ()  # its programs that use none, where others may, and files of another framework
     borrowed: tuple[str, ...] = ()  # names with an underscore that a file imports: `from ops import _blur`
 
 

@@ -43,7 +43,11 @@ def absent(
             folders.setdefault(_beside(path, match[1]), ())
     for path in (*_READMES, *(path for path in files if kind_of(path) == SHELL)):
         for match in _INSTALLED.finditer(beginning(root / path, LIMIT) or b""):
-            folders.setdefault(match[1].decode("utf-8", "replace"), ())
+            folder = match[1].decode("utf-8", "replace")
+            if _is_empty(
+                root, folder.partition("/")[2]
+            ):  # one may clone the project first: `pip install Project/ext/ops`
+                folders.setdefault(folder, ())
     folders = {folder: names for folder, names in folders.items() if _is_empty(root, folder)}
     return sorted(set(_imported(folders, texts, project))) if folders else []
 

@@ -13,7 +13,8 @@ A file that starts another one by its name counts as one that imports it.
 A project uses torch if a file that is no test always imports it, or if its requirements ask for it. An import inside of a
 function or a `try` may be an optional part that never runs, as in jax. Such an import gives a road to its own file. It makes the
 project one that uses torch only if no file imports a library with a "cuda" of its own. A file that imports such a library
-and not torch gets no road from others, unless it only names NCCL. Tests give no road to others, as they import everything.
+and not torch gets no road from others, unless it only names NCCL. A file that always imports another framework and never says
+torch gets none from a script with a launcher: it names `main.py`, and there are two of them. Tests give no road to others, as they import everything.
 
 Files of other kinds have a road if the project uses torch, or if they mention torch.
 
@@ -39,6 +40,7 @@ from porter.project.said_devices import speaks_of_devices
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
@@ -49,6 +51,10 @@ _SPEAKS = lazy(
 )
 _FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
+_OTHER_FRAMEWORKS = hints("another-framework")
+_OTHER_WORDS = tuple(sorted(f"import {name}".encode() for name in _OTHER_FRAMEWORKS)) + tuple(
+    sorted(f"from {name}".encode() for name in _OTHER_FRAMEWORKS)
+)
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
@@ -93,14 +99,19 @@ class Survey:
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """The roads. `constants`: (path, user) of each constant that the file `user` has from the file `path`."""
         lost = set(self.asked) - self.loading  # files without a road of their own
+        others: set[str] = set()
         if self.torch:
-            lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
-        if lost and self.torch:
-            foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
-            lost -= self._on_the_way(constants) - foreign
+            others = {path for path in lost if self._computes_otherwise(path)}
+            lost = others | {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
+            if lost:
+                on_the_way, by_import = self._on_the_way(constants)
+                foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
+                others -= by_import
+                lost -= on_the_way - foreign - others
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
         torch = self.torch or self._speaks()
-        return Roads(tuple(sorted(lost)), torch, bool(self.bearers), self._uses_device(), beside)
+        device = self._uses_device()
+        return Roads(tuple(sorted(lost)), torch, bool(self.bearers), device, beside, host=tuple(sorted(others)))
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""
@@ -139,6 +150,13 @@ class Survey:
         if not any(name in text for name in _FOREIGN):
             return False
         return any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
+
+    def _computes_otherwise(self, path: str) -> bool:
+        """Whether a file always imports another framework, as Paddle, and never says torch."""
+        text = self.texts[path]
+        if b"torch" in text or not any(name in text for name in _OTHER_WORDS):
+            return False
+        return any(s.outermost and s.module.partition(".")[0] in _OTHER_FRAMEWORKS for s in self.read(path))
 
     def _uses_torch(self) -> bool:
         if any(map(self._always_loads, sorted(self.bearers))):
@@ -185,8 +203,8 @@ class Survey:
 
     # ---- neighbours
 
-    def _on_the_way(self, constants: Iterable[tuple[str, str]]) -> set[str]:
-        """The files that get a road from others."""
+    def _on_the_way(self, constants: Iterable[tuple[str, str]]) -> tuple[set[str], set[str]]:
+        """The files that get a road from others, and those of them that get it by imports alone."""
         for _ in self.notebooks():
             pass
         below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
@@ -197,11 +215,15 @@ class Survey:
         users: dict[str, set[str]] = {}
         for path, user in constants:
             users.setdefault(user, set()).add(path)
+
+        def neighbours(bearers: set[str]) -> set[str]:
+            up = reached(bearers, lambda path: above.get(path, ()))
+            return up.union(*(below[path] for path in up if not is_test(path)))
+
         bearers = self.bearers | {path for path in self._read if path.endswith(".ipynb")}
-        bearers |= self._launched()
-        up = reached(bearers, lambda path: above.get(path, ()))
-        near = up.union(*(below[path] for path in up if not is_test(path)))
-        return reached(near, lambda path: users.get(path, ()))
+        by_import = neighbours(bearers)
+        near = by_import | neighbours(self._launched())
+        return reached(near, lambda path: users.get(path, ())), by_import
 
     def _started(self, path: str) -> set[str]:
         """The files that a Python file may start by their names."""

@@ -16,6 +16,7 @@ from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
+from porter.python.quantized import quantized
 from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
@@ -107,7 +108,8 @@ def kernel(file: File, link: Link | None) -> str | None:
                 parts = [above.body, above.orelse]
             else:  # a branch that raises still does so after the port, so its `else` does not count
                 parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
-            return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up) or compared
+            named = _kernel(file, parts, up) or quantized(parts) or _kernel_after(file, above, up)
+            return named or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
             return _of_statement(file, above, up) or compared
         child = above

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant
 from porter.python.held_questions import QUESTIONS
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
 from porter.regex import lazy
@@ -26,6 +26,10 @@ _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
 _WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
 _ASKING = frozenset({CAPABILITY, PROPERTIES})
+# what captures a graph, and the name of a function of the project that does
+_CAPTURES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
+_GRAPHED = lazy(r"(?i)graphed_?callable|cuda_?graph")
+_GRAPHS = lazy(rb"(?i)cuda_?graph|cuda\.graph|graphed")
 _YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
@@ -52,6 +56,13 @@ def staying(file: File) -> tuple[Link, ...]:
 def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
     return _left(file, choice(link)) if link is not None else None
+
+
+def opened_by(file: File, link: Link | None) -> str | None:
+    """What a comparison with a device opens and a person is to look at, in a style for NPUs alone."""
+    compared = _compared(link) if link is not None and file.style.one_world else None
+    left = _left(file, choice(*compared)) if compared is not None else None
+    return left[1] if left is not None else None
 
 
 def _may_stay(file: File) -> bool:
@@ -84,7 +95,7 @@ def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None
         return None
     moves, layout = _inside(found[0][0], found[1])
     left = next((node for node in moves if file.facts.own.cuda and _is_left(node, file)), None)
-    left = left or _raising(file, *found) or (None if file.style.one_world else layout)
+    left = left or _raising(file, *found) or _capturing(file, *found) or (None if file.style.one_world else layout)
     return ("half", ast.unparse(left)) if left is not None else None
 
 
@@ -94,6 +105,24 @@ def _raising(file: File, opened: Link, yes: bool) -> Node:
         if is_reached(link, opened, yes):
             return link[1][0]
     return None
+
+
+def _capturing(file: File, opened: Link, yes: bool) -> Node:
+    """The call of a function of the file that captures a graph of CUDA, which is edited after review alone."""
+    names = _captured(file)
+    calls = (node for node in _nodes(opened[0], yes) if node.__class__ is ast.Call) if names else ()
+    return next((call.func for call in calls if call_name(call.func) in names), None)
+
+
+@once_for_file
+def _captured(file: File) -> frozenset[str]:
+    """The functions of a file that capture a graph, themselves or with one of the project: `make_graphed_callable(f, args)`."""
+    if not file.source.says(_GRAPHS):
+        return frozenset()
+    named = (link for link in file.buckets[ast.Call] if _GRAPHED.search(call_name(link[0].func)))
+    places = [*file.meaning.mentions.of(_CAPTURES), *named]
+    around = (next((a[0] for a in ancestors(link) if a[0].__class__ in FUNCTIONS[:2]), None) for link in places)
+    return frozenset(function.name for function in around if function is not None)
 
 
 def is_kept_away(file: File, link: Link) -> bool:
@@ -115,8 +144,15 @@ def _asks(test: Node) -> bool:
 def _unported(file: File) -> list[Link]:
     if not file.source.says(b"get_device_"):
         return []
-    called = [link for link in file.meaning.mentions.of(_ASKING) if getattr(link[1][0], "func", None) is link[0]]
+    called = [link for link in file.meaning.mentions.of(_ASKING) if _is_called(link)]
     return [link for link in called if lacks_field(link) or file.names.resolve(link[0], link) == CAPABILITY]
+
+
+def _is_called(link: Link) -> bool:
+    """Whether a function is called here, also by `map(torch.cuda.get_device_capability, devices)`."""
+    call: Node = link[1][0]
+    mapped = call.__class__ is ast.Call and call_name(call.func) == "map" and call.args[0] is link[0]
+    return mapped or getattr(call, "func", None) is link[0]
 
 
 def _inside(node: Node, yes: bool) -> tuple[list[Node], Node]:

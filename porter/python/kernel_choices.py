@@ -20,6 +20,7 @@ from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
 
@@ -88,7 +89,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.IfExp and child is above.test:
             if accelerator := lightning_choices.of_choice(file, up):
                 return lightning_choices.kind(up, accelerator), accelerator
-            names = (_kernel(file, part, up) for part in (above.body, above.orelse))
+            names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
@@ -280,7 +281,7 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kernel = next(kernels_called(file, statement, link), None)
         else:
-            kernel = _kernel(file, getattr(statement, "value", None), link)
+            kernel = _kernel(file, getattr(statement, "value", None), link) or quantized([statement])
         if kernel:
             return kernel
     return None

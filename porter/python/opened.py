@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 
 
@@ -18,6 +19,10 @@ def choice(asked: Link, yes: bool = True) -> tuple[Link, bool] | None:
         elif above.__class__ is ast.BoolOp:
             if isinstance(above.op, ast.And) is not yes:  # a part of it does not decide alone
                 return None
+        elif yes and above.__class__ is ast.GeneratorExp and child is above.elt:
+            pass
+        elif yes and child.__class__ is ast.GeneratorExp and call_name(getattr(above, "func", None)) in ("all", "any"):
+            pass  # `all(x.is_cuda for x in inputs)`
         else:
             return (up, yes) if above.__class__ in (ast.If, ast.IfExp) and child is above.test else None
         child = above

@@ -101,8 +101,10 @@ class Receivers:
         if kind is ast.Subscript:
             return self._expression(node.value, link, depth + 1)
         if kind is ast.BinOp:
-            sides = {self._expression(s, link, depth + 1) for s in (node.left, node.right)}
-            return _first(sides)
+            # a number of numpy times a tensor is a tensor: `(np.random.beta(a, a) * x).cuda()`
+            operands = [side for side in (node.left, node.right) if side.__class__ is not ast.Constant]
+            sides = {self._expression(side, link, depth + 1) for side in operands}
+            return _first(sides) if self._given is _OF_TENSORS_ALONE else _strongest(sides)
         if kind is ast.IfExp:
             sides = {self._expression(s, link, depth + 1) for s in (node.body, node.orelse)}
             return sides.pop() if len(sides) == 1 else UNKNOWN
@@ -125,9 +127,7 @@ class Receivers:
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
             if func.attr == "numpy" and self._given is _OF_TENSORS_ALONE:
-                return (
-                    OTHER  # `boxes.cpu().numpy()` is an array; who asks for waits goes on from it: `.numpy().tolist()`
-                )
+                return OTHER  # an array; who asks for waits goes on from it: `boxes.cpu().numpy().tolist()`
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base  # a method of an array gives no tensor
             shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has such methods, too

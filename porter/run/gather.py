@@ -132,7 +132,8 @@ def _gather(
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
     started = by_module(gathered.texts, scripts, files, read)
     roads = survey.roads((path, user) for path, _, _, user in constants)
-    roads = replace(roads, host=host_programs(survey, parse, kept)) if roads.device and not loose else roads
+    if roads.device and not loose:
+        roads = replace(roads, host=tuple(sorted({*roads.host, *host_programs(survey, parse, kept)})))
     beside = {package for several in _packages_beside(files).values() for package in several}
     with_steps = {path: text for path, text in gathered.texts.items() if path not in roads.host}
     own = OwnCode(

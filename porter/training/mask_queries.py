@@ -34,7 +34,7 @@ def asks(scene: Scene, link: Link) -> str | None:
         node = selection.slice
         if node.__class__ in (ast.Constant, ast.Slice) or not scene.matters(link):
             return None
-        if not masks.is_mask(node, scene, link) or scene.file.receivers.kind((selection.value, link)) == "other":
+        if not masks.is_mask(node, scene, link) or scene.file.receivers.is_array((selection.value, link)):
             return None
     elif name == "mean" or selection.__class__ is not ast.Call or not _searches(selection, scene, link):
         return None

@@ -210,7 +210,7 @@ def picks(scene: Scene, link: Link) -> bool:
     if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
         return False  # the finding about the assignment covers it
     return (
-        scene.file.receivers.kind((node.value, link)) != "other"
+        not scene.file.receivers.is_array((node.value, link))
         and _first_use(scene, link)
         and not _lies_on_host(scene, link)
     )

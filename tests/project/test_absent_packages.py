@@ -75,6 +75,15 @@ def test_the_folder_that_something_installs_from(tmp_path, name, text, found):
     assert [tuple(p) for p in packages] == ([("fast_ops", "ext/fast-ops", False)] if found else [])
 
 
+@pytest.mark.parametrize(("there", "found"), [("ext/fast-ops", False), ("ext/other", True)])
+def test_a_folder_below_the_clone_of_the_project(tmp_path, there, found):
+    (tmp_path / there).mkdir(parents=True)
+    (tmp_path / there / "setup.py").write_text("")
+    (tmp_path / "build.sh").write_text("git clone https://x.org/Project.git\npip install Project/ext/fast-ops -v\n")
+    packages = known(tmp_path, "import fast_ops", ["build.sh"])
+    assert packages == ([("fast_ops", "Project/ext/fast-ops", False)] if found else [])
+
+
 @pytest.mark.parametrize(
     ("path", "text", "found"),
     [

@@ -268,6 +268,31 @@ def test_a_file_of_another_framework_gets_no_road_from_others(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import paddle\n", set()),
+        ("from tensorflow import keras\n", set()),
+        ("import paddle\nimport net\n", {"main.py"}),  # it runs torch, too
+        ("import paddle  # as torch\n", {"main.py"}),
+        ("try:\n    import paddle\nexcept ImportError:\n    pass\n", {"main.py"}),
+        ("import mxnet_of_theirs\n", {"main.py"}),
+    ],
+)
+def test_a_launcher_gives_no_road_to_a_program_of_another_framework(tmp_path, text, found):
+    files = {"main.py": text + 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', "run.sh": "torchrun main.py\n"}
+    assert near(tmp_path, {**files, "net.py": TORCH}) == found
+
+
+def test_a_file_of_another_framework_is_no_program_of_the_device(tmp_path):
+    """Nothing in it is asked to spare an NPU its waits."""
+    step = "def train(net, x):\n    loss = net(x)\n    loss.backward()\n    return loss.item()\n"
+    files = {"net.py": TORCH + "y = x.cuda()\n", "of_paddle.py": "import paddle\n" + step, "plain.py": step}
+    assert gather(project(tmp_path, files), sorted(files)).roads.host == ("of_paddle.py",)
+    both = {**files, "of_paddle.py": files["of_paddle.py"] + "import net\n"}
+    assert gather(project(tmp_path / "both", both), sorted(both)).roads.host == ()
+
+
 def test_a_program_that_starts_another_one(tmp_path):
     start = 'import subprocess\n\nsubprocess.run(["python", "train.py", "--device", "cuda"])\n' + USES
     assert near(tmp_path, {"start.py": start, "train.py": TORCH, "apart.py": start.replace("train", "plot")}) == {

@@ -97,7 +97,9 @@ class DeviceLiteral(Rule):
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        safe = literal.certain and script is None and not why.endswith("uncertain")
+        if why == "compared" and (opened := file.meaning.opens(original)):
+            why, values = "opens", (*values, ("what", opened))
+        safe = literal.certain and script is None and why not in ("opens", "uncertain")
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         if new is not None and (number := length(literal.link)) is not None:

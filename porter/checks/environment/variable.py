@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from porter.checks.environment.variable_edits import beside, in_command, renamed_in
+from porter.checks.environment.variable_edits import beside, in_command, of_another, renamed_in
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
@@ -36,6 +37,8 @@ class EnvironmentVariable(Rule):
         if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
+        if row is not None and row.to and not literal.set and (library := of_another(literal.link, file)):
+            return Hit(original, "of-another", values=(("old", literal.name), ("library", library)))
         if row is not None and row.to:
             taken = is_taken(row, literal.value)  # else the variable is better left out
             renamed = partial(in_command, name=literal.name) if literal.role == "command" else renamed_in
@@ -64,10 +67,10 @@ class EnvironmentVariable(Rule):
             return Hit(node, "unknown", code="PRT803", values=(("old", literal.name),))
         if row.value != "keep":
             return None  # PRT802 answers name and value together
-        values = (("old", literal.name), ("new", row.to or ""))
-        if row.to is None and row.code == "PRT803" and row.severity == "note" and _is_only_asked(literal):
+        values, gone = (("old", literal.name), ("new", row.to or "")), row.to is None and row.code == "PRT803"
+        if gone and row.severity == "note" and _is_only_asked(literal):
             return Hit(node, "asked", code=row.code, values=values[:1])
-        if row.to is None and row.code == "PRT803" and _is_taken_out(literal):
+        if gone and _is_taken_out(literal):
             return Hit(node, "removed", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
@@ -76,9 +79,8 @@ class EnvironmentVariable(Rule):
             return Hit(node, "listed", values=(*values, ("line", str(literal.listed))), severity=row.severity)
         if is_list(row) and literal.set and not is_ordered(literal.value or ""):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
-        safe = row.fix == "safe" and certain and new is not None
-        weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
-        return Hit(node, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+        told = Hit(node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+        return replace(told, new=new, safe=row.fix == "safe" and certain and new is not None)
 
 
 def _is_deterministic(variable: Link, file: RuleFile) -> bool:
@@ -106,5 +108,5 @@ def _is_taken_out(literal: VariableName) -> bool:
 
 
 def _takes_out(statement: ast.stmt) -> bool:
-    call = getattr(statement, "value", None)
-    return statement.__class__ is ast.Delete or getattr(getattr(call, "func", None), "attr", "") == "pop"
+    called = getattr(getattr(statement, "value", None), "func", None)
+    return statement.__class__ is ast.Delete or getattr(called, "attr", "") == "pop"

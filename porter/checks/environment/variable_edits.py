@@ -9,10 +9,12 @@ from typing import Any
 
 from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
-from porter.python.index import walk
+from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.rulebook.table import hints
 
+_FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
 
 
@@ -51,3 +53,15 @@ def in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
     return node.with_changes(
         parts=[ported(part) if isinstance(part, cst.FormattedStringText) else part for part in node.parts]
     )
+
+
+def of_another(link: Link, file: RuleFile) -> str:
+    """The framework that the function around imports, or another method of its class, where neither says torch."""
+    around = [above[0] for above in ancestors(link) if above[0].__class__ in (*FUNCTIONS, ast.ClassDef)]
+    if not around or file.source.says(b"torch", around[-1]):
+        return ""
+    for node in walk(around[-1]):
+        names = [a.name for a in node.names] if node.__class__ is ast.Import else [getattr(node, "module", None) or ""]
+        if root := next((root for name in names if (root := name.partition(".")[0]) in _FRAMEWORKS), ""):
+            return root
+    return ""

@@ -39,6 +39,8 @@ class RequiredPackages(TextRule):
             if requirement is None:
                 found += _several(document, line)
                 continue
+            if document.text[requirement.end : line.end].lstrip().startswith(":"):
+                continue  # prose, which pip cannot read: `PyTorch: 1.7`
             indent = document.indent(line.start)
             head, tail = (
                 f"{document.newline}{indent}torch-npu==",
