@@ -44,6 +44,7 @@ _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such a
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
+_PLAIN = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)  # statements without branches of their own
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
 
 
@@ -247,7 +248,7 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n) or is_own(file, n))
         elif call.__class__ is ast.Call:
-            if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link) or _demands(file, call.func):
+            if _is_kernel_called(file, call.func, link) or _demands(file, call.func) or _leads(file, call.func):
                 yield ".".join(reversed(words_of(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             named = _KERNEL.search(word) and not _NO_KERNEL.search(word)
@@ -286,6 +287,44 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
             is_kernel(file, call.func, definition) for call in walk(definition[0]) if call.__class__ is ast.Call
         )
     return bool(known[name])
+
+
+def _is_kernel_called(file: File, node: Node, link: Link) -> bool:
+    return is_kernel(file, node, link) or _ends_in_kernel(file, node, link)
+
+
+def _leads(file: File, node: Node) -> bool:
+    """Whether a name is a function of the file that calls a kernel whatever it is given, and asks for no device itself."""
+    functions = file.names.scopes.functions.get(node.id, ()) if node.__class__ is ast.Name else ()
+    known = file.answers["functions with kernels"]
+    if functions and node.id not in known:
+        known[node.id] = False  # as long as it is looked for, for functions that call each other
+        known[node.id] = all(not _asks(link[0]) and _runs(file, link[0].body, link) for link in functions)
+    return bool(functions) and bool(known[node.id])
+
+
+def _asks(function: Node) -> bool:
+    """Whether a function chooses its way by the device."""
+    nodes = [node for statement in function.body for node in walk(statement)]
+    if any(node.__class__ is ast.Compare and any(map(device_like, (node.left, *node.comparators))) for node in nodes):
+        return True
+    return any(getattr(node, "attr", "") in ("is_cuda", "is_available") for node in nodes)
+
+
+def _runs(file: File, block: list[Node], link: Link) -> bool:
+    """Whether one of the statements calls a kernel, on both sides of a branch."""
+    for statement in block:
+        if statement.__class__ is ast.If:
+            if _runs(file, statement.body, link) and _runs(file, statement.orelse, link):
+                return True
+        elif statement.__class__ in (ast.With, ast.For):
+            if _runs(file, statement.body, link):
+                return True
+        elif statement.__class__ in _PLAIN:
+            calls = (node.func for node in walk(statement) if node.__class__ is ast.Call)
+            if any(_is_kernel_called(file, func, link) or _leads(file, func) for func in calls):
+                return True
+    return False
 
 
 def _demands(file: File, node: Node) -> bool:
