@@ -14,6 +14,7 @@ from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_l
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.leads_to_kernels import is_without, leads
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.quantized import quantized
@@ -44,7 +45,6 @@ _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such a
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
-_PLAIN = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)  # statements without branches of their own
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
 
 
@@ -97,7 +97,7 @@ def kernel(file: File, link: Link | None) -> str | None:
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
-            if any(map(_is_without, above.values)):
+            if any(map(is_without, above.values)):
                 return None
             asked = (word for value, word in _conditions_of(above, file, up) if value is not child)
             for word in (word for word in asked if not attends(file, word, up)):
@@ -115,12 +115,6 @@ def kernel(file: File, link: Link | None) -> str | None:
             return _of_statement(file, above, up) or compared
         child = above
     return None
-
-
-def _is_without(part: Node) -> bool:
-    """Whether a part of a condition says that there is no GPU: `not torch.cuda.is_available()`."""
-    asked: Node = part.operand if part.__class__ is ast.UnaryOp and part.op.__class__ is ast.Not else None
-    return asked.__class__ is ast.Call and call_name(asked.func) == "is_available"
 
 
 def _of_statement(file: File, statement: Node, link: Link) -> str | None:
@@ -248,7 +242,11 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n) or is_own(file, n))
         elif call.__class__ is ast.Call:
-            if _is_kernel_called(file, call.func, link) or _demands(file, call.func) or _leads(file, call.func):
+            if (
+                _is_kernel_called(file, call.func, link)
+                or _demands(file, call.func)
+                or leads(file, call.func, _is_kernel_called)
+            ):
                 yield ".".join(reversed(words_of(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             named = _KERNEL.search(word) and not _NO_KERNEL.search(word)
@@ -291,40 +289,6 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
 
 def _is_kernel_called(file: File, node: Node, link: Link) -> bool:
     return is_kernel(file, node, link) or _ends_in_kernel(file, node, link)
-
-
-def _leads(file: File, node: Node) -> bool:
-    """Whether a name is a function of the file that calls a kernel whatever it is given, and asks for no device itself."""
-    functions = file.names.scopes.functions.get(node.id, ()) if node.__class__ is ast.Name else ()
-    known = file.answers["functions with kernels"]
-    if functions and node.id not in known:
-        known[node.id] = False  # as long as it is looked for, for functions that call each other
-        known[node.id] = all(not _asks(link[0]) and _runs(file, link[0].body, link) for link in functions)
-    return bool(functions) and bool(known[node.id])
-
-
-def _asks(function: Node) -> bool:
-    """Whether a function chooses its way by the device."""
-    nodes = [node for statement in function.body for node in walk(statement)]
-    if any(node.__class__ is ast.Compare and any(map(device_like, (node.left, *node.comparators))) for node in nodes):
-        return True
-    return any(getattr(node, "attr", "") in ("is_cuda", "is_available") for node in nodes)
-
-
-def _runs(file: File, block: list[Node], link: Link) -> bool:
-    """Whether one of the statements calls a kernel, on both sides of a branch."""
-    for statement in block:
-        if statement.__class__ is ast.If:
-            if _runs(file, statement.body, link) and _runs(file, statement.orelse, link):
-                return True
-        elif statement.__class__ in (ast.With, ast.For):
-            if _runs(file, statement.body, link):
-                return True
-        elif statement.__class__ in _PLAIN:
-            calls = (node.func for node in walk(statement) if node.__class__ is ast.Call)
-            if any(_is_kernel_called(file, func, link) or _leads(file, func) for func in calls):
-                return True
-    return False
 
 
 def _demands(file: File, node: Node) -> bool:
