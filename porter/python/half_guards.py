@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
@@ -17,6 +17,7 @@ from porter.python.receivers import OWN, UNKNOWN
 from porter.regex import lazy
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 FORMATS = frozenset(
@@ -58,10 +59,10 @@ def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     return _left(file, choice(link)) if link is not None else None
 
 
-def opened_by(file: File, link: Link | None) -> str | None:
+def opened_by(file: File | RuleFile, link: Link | None) -> str | None:
     """What a comparison with a device opens and a person is to look at, in a style for NPUs alone."""
     compared = _compared(link) if link is not None and file.style.one_world else None
-    left = _left(file, choice(*compared)) if compared is not None else None
+    left = _left(cast("File", file), choice(*compared)) if compared is not None else None
     return left[1] if left is not None else None
 
 

@@ -130,11 +130,6 @@ class Meaning:
         link = self._file.chain(node)
         return kernel_choices.decided(self._file, link) or half_guards.left_inside(self._file, link)
 
-    def opens(self, node: Node) -> str | None:
-        """What a comparison with this string opens, and a person is to look at: the two are one decision."""
-        literal = self._file.literal(node)
-        return half_guards.opened_by(self._file, literal.link) if literal is not None else None
-
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: see capabilities.capability. For torch.cuda.get_device_capability
         itself: "shielded", if its call does no harm on an NPU."""

@@ -15,6 +15,7 @@ from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
 from porter.python.cases import guarded as guarded_case
+from porter.python.half_guards import opened_by
 from porter.python.handed_on import given_to
 from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison, of_side
@@ -97,7 +98,7 @@ class DeviceLiteral(Rule):
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
-        if why == "compared" and (opened := file.meaning.opens(original)):
+        if why == "compared" and (opened := opened_by(file, literal.link)):
             why, values = "opens", (*values, ("what", opened))
         safe = literal.certain and script is None and why not in ("opens", "uncertain")
         code = self.code if new is None else code
