@@ -19,11 +19,16 @@ _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 
 def twins_among(files: Sequence[str]) -> Iterable[str]:
-    """Files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py, run.sh and run_npu.sh."""
+    """Files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py, run.sh and run_npu.sh, and all images of
+    docker-cuda where docker-npu has one."""
     paths = frozenset(files)
+    images = frozenset(path.rpartition("/")[0] for path in files if kind_of(path) == DOCKERFILE)
     for path in paths:
         if any(path.replace(old, new) in paths for old, new in _TWINS if old in path):
             yield path
+        elif (folder := path.rpartition("/")[0]) in images and kind_of(path) == DOCKERFILE:
+            if any(folder.replace(old, new) in images for old, new in _TWINS if old in folder):
+                yield path
         elif kind_of(path) == SHELL and not paths.isdisjoint(_for_npus(path)):
             yield path
 

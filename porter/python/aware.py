@@ -16,6 +16,7 @@ from porter.python.answered import answered
 from porter.python.foreign import imported, patches
 from porter.python.heads import heads
 from porter.python.index import Link, Node, ancestors, on_lines, walk
+from porter.python.ladders import choices, for_each, ladder, renamed_gpus
 from porter.python.searches import Sought, lines_with
 from porter.python.walks import children
 from porter.regex import lazy
@@ -93,6 +94,8 @@ class Awareness:
             for link in file.buckets[ast.Attribute] if self._offered else ():
                 if link[0].attr in self._offered:
                     self._chosen(link)
+        if self._ladders and b"gpu" in self.source.utf8:
+            self.ranges += map(self.source.span, renamed_gpus(file.tree))
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
         self._starts: list[int] = []  # of the ranges
@@ -160,13 +163,15 @@ class Awareness:
             if near and statement.__class__ is ast.If:
                 self._replaced(block, position)
             if statement.__class__ is ast.If and not (elif_of and len(block) == 1):
-                ladder = list(_ladder(statement))
-                closed = all(_leaves(body) for test, body in ladder if test is not None)
-                if not closed or ladder[-1][0] is None:
-                    self._ladder([*branches, *ladder] if branches and closed else ladder)
+                steps = list(ladder(statement))
+                closed = all(_leaves(body) for test, body in steps if test is not None)
+                if not closed or steps[-1][0] is None:
+                    if branches and not closed:  # it is none of theirs
+                        self._ladder(branches)
+                    self._ladder([*branches, *steps] if branches and closed else steps)
                     branches = []
                 else:  # `if a: return x`, followed by the next `if`: that is a ladder, too
-                    branches += ladder
+                    branches += steps
             else:
                 if branches:
                     self._ladder([*branches, (None, [statement])] if isinstance(statement, ast.Return) else branches)
@@ -181,6 +186,7 @@ class Awareness:
     def _twins(self, block: list[ast.stmt]) -> None:
         """Adds a statement about CUDA if the block has the same statement about NPUs: `a.is_cuda = ...` and `a.is_npu = ...`,
         `if x == "cuda":` and `if x == "npu":`, `CUDA = ("cuda", "nccl")` and `NPU = ("npu", "hccl")`."""
+        self.ranges += map(self.source.span, for_each(block))
         known = {self._text(s) for s in block if on_lines(s, self._lines)}
         for statement in block if known else ():
             text = self._text(statement)
@@ -259,9 +265,9 @@ class Awareness:
                     if _mentions(node, _CUDA):
                         self.ranges.append(self.source.span(node))
             elif node.__class__ is ast.IfExp and node.orelse.__class__ is not ast.Constant:
-                ladder = list(_choices(node))
-                if any(_mentions(t, self._devices) for t, _ in ladder if t is not None):
-                    if any(_mentions(v, _CUDA) for t, v in ladder if t is None or not _mentions(t, self._devices)):
+                parts_of = list(choices(node))
+                if any(_mentions(t, self._devices) for t, _ in parts_of if t is not None):
+                    if any(_mentions(v, _CUDA) for t, v in parts_of if t is None or not _mentions(t, self._devices)):
                         self.ranges.append(self.source.span(node))
 
 
@@ -279,22 +285,3 @@ def _bound(statement: ast.stmt) -> str:
     """The name that an assignment binds, if it binds only one; else ""."""
     targets = statement.targets if isinstance(statement, ast.Assign) else ()
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
-
-
-def _ladder(node: ast.If) -> Iterator[tuple[ast.expr | None, list[ast.stmt]]]:
-    """(test, body) of `if`, each `elif`, and (None, body) of `else`."""
-    while True:
-        yield node.test, node.body
-        if len(node.orelse) != 1 or not isinstance(inner := node.orelse[0], ast.If):
-            break
-        node = inner
-    if node.orelse:
-        yield None, node.orelse
-
-
-def _choices(node: Node) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    """(test, value) of each part of `a if test else b if ...`; the last has no test."""
-    while node.__class__ is ast.IfExp:
-        yield node.test, node.body
-        node = node.orelse
-    yield None, node

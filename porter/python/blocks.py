@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from porter.engine.rule_file import Node
+from porter.engine.rule_file import Link, Node
+from porter.python.walks import children
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 BODIES = ("body", "orelse", "finalbody")
 _Answer = TypeVar("_Answer")
@@ -80,3 +85,19 @@ def above(owner: Node, child: Node, finds: Callable[[ast.stmt], object], key: ob
         )
     first, answer = known[key, field]
     return answer if first < index else None
+
+
+def fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
+    """The nodes below `part`, in the order of `walk`, without statements in which this question has found nothing before. An
+    `elif` holds all that follow it, so that they would be searched again and again."""
+    barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
+    statements, todo = [], deque([part])
+    while todo:
+        node = todo.popleft()
+        if isinstance(node, ast.stmt):
+            if node in barren:
+                continue
+            statements.append(node)
+        todo.extend(children(node))
+        yield node
+    barren.update(statements)  # reached only if nothing was found: a caller that finds something stops before

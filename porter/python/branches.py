@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import BODIES, once, place
+from porter.python.blocks import BODIES, fresh, once, place
 from porter.python.demands import demanded, demands, launches
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.held_questions import says_without
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.quantized import quantized
-from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
@@ -160,22 +159,6 @@ def _kernel_after(file: File, node: Node, link: Link) -> str | None:
     return name
 
 
-def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
-    """The nodes below `part`, in the order of `walk`, without statements in which this question has found nothing before. An
-    `elif` holds all that follow it, so that they would be searched again and again."""
-    barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
-    statements, todo = [], deque([part])
-    while todo:
-        node = todo.popleft()
-        if isinstance(node, ast.stmt):
-            if node in barren:
-                continue
-            statements.append(node)
-        todo.extend(children(node))
-        yield node
-    barren.update(statements)  # reached only if nothing was found: a caller that finds something stops before
-
-
 @once
 def _conditions_of(test: ast.BoolOp, file: File, link: Link) -> tuple[tuple[ast.expr, str], ...]:
     """The parts of a condition that ask for something besides CUDA, and what each asks for."""
@@ -219,7 +202,7 @@ def _above(link: Link) -> Iterator[Link]:
 def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
     for part in parts:
         for node in part if part.__class__ is list else [part]:
-            for inner in _fresh(file, "library", node, link):
+            for inner in fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
                     package = library_on_cuda(file.names.resolve(inner.func, link))
@@ -238,12 +221,16 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
 
 def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
     """The names of CUDA kernels that a part of the tree imports or calls."""
-    for call in _fresh(file, "kernel", part, link):
+    for call in fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n) or is_own(file, n))
         elif call.__class__ is ast.Call:
-            if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link) or _demands(file, call.func):
+            if (
+                _is_kernel_called(file, call.func, link)
+                or _demands(file, call.func)
+                or leads(file, call.func, _is_kernel_called)
+            ):
                 yield ".".join(reversed(words_of(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             named = _KERNEL.search(word) and not _NO_KERNEL.search(word)
@@ -282,6 +269,10 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
         calls = (node for node in nodes if node.__class__ is ast.Call)
         known[name] = any(is_kernel(file, call.func, definition or link) or launches(file, call) for call in calls)
     return bool(known[name])
+
+
+def _is_kernel_called(file: File, node: Node, link: Link) -> bool:
+    return is_kernel(file, node, link) or _ends_in_kernel(file, node, link)
 
 
 def _demands(file: File, node: Node) -> bool:

@@ -27,7 +27,7 @@ from porter.project.mac_names import lacks_names_on_macs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
-from porter.project.other_frameworks import of_tensorflow
+from porter.project.other_frameworks import of_others
 from porter.project.own_methods import classes, first_own_next
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
@@ -143,12 +143,13 @@ def _gather(
     )
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
+    is_foreign = of_others(files, read)
+    choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
+    foreign = tuple(path for path in choosing if is_foreign(path, scripts[path]))
     facts = Facts(
-        launch=Launch(
-            launcher(scripts, of_tensorflow(files, read)), passed, takes(passed, gathered.texts, parse, kept), started
-        ),
+        launch=Launch(launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started),
         own=own,
-        variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
+        variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts), foreign),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
         once=once._replace(
             single_rows=single_rows(gathered.sources, parse), own_next=first_own_next(gathered.sources, parse)

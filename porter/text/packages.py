@@ -184,7 +184,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
     target = document.session.target
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     older = first_versions.older_torch(document, want)
-    values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known(), first=older)
+    values = named(old=want.spec, new=plain, npu=target.torch_npu, known=", ".join(_versions()), first=older)
     if want.version and release(written, _WIDTH) != target.torch:
         # pytorch is the name of an empty package at PyPI
         edits = () if want.locked or want.kind == "conda" or want.name == "pytorch" else ((*want.version, plain),)
@@ -296,7 +296,3 @@ def _versions() -> tuple[str, ...]:
     from porter.catalog.read.load import versions
 
     return tuple(dict.fromkeys(map(base, versions())))
-
-
-def _known() -> str:
-    return ", ".join(_versions())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porter.project.other_frameworks import of_tensorflow
+from porter.project.other_frameworks import of_others
 from porter.project.program_options import by_module, launcher
 
 STARTS = b"torchrun main.py\n"
@@ -27,7 +27,7 @@ STARTS = b"torchrun main.py\n"
     ],
 )
 def test_what_starts_a_test_is_not_the_training(paths: list[str], expected: str) -> None:
-    assert launcher(dict.fromkeys(paths, STARTS), of_tensorflow([], lambda path: None)) == expected
+    assert launcher(dict.fromkeys(paths, STARTS), of_others([], lambda path: None)) == expected
 
 
 TENSORFLOW = b"import tensorflow as tf\n"
@@ -46,7 +46,7 @@ TENSORFLOW = b"import tensorflow as tf\n"
 def test_what_starts_tensorflow_is_not_the_training(program: bytes, script: bytes, expected: str) -> None:
     programs = {"tf/train.py": program, "with_torch/train.py": b"import torch\n"}
     scripts = {"tf/train.sh": script, "with_torch/run.sh": b"python train.py\n"}
-    assert launcher(scripts, of_tensorflow(programs, programs.get)) == expected
+    assert launcher(scripts, of_others(programs, programs.get)) == expected
 
 
 COMMAND = b"python -m torch.distributed.launch --nproc_per_node 8 %s train/main.py --workers 8\n"

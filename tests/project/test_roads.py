@@ -104,7 +104,7 @@ def test_jax_with_tests_that_import_torch_stays(tmp_path):
 @pytest.mark.parametrize(
     "files",
     [
-        {"run.sh": "export CUDA_VISIBLE_DEVICES=0\npython train.py\n", "train.py": JAX},
+        {"run.sh": "export CUDA_VISIBLE_DEVICES=0\npython start.py\n", "train.py": JAX},
         {"Dockerfile": "FROM nvidia/cuda:12.1.0-devel-ubuntu22.04\nENV CUDA_VISIBLE_DEVICES=0\n", "train.py": JAX},
         {"c.yaml": "env:\n  CUDA_VISIBLE_DEVICES: '0'\ndevice: cuda\n", "train.py": "import tensorflow\n"},
         {"n.ipynb": '{"cells": [{"cell_type": "code", "source": ["d = f(device=\\"cuda\\")"]}], "nbformat": 4}'},

@@ -290,12 +290,12 @@ def test_a_line_without_end_costs_no_time():
     """Data in a script's clothes: every search over it is linear."""
     import time
 
-    from porter.project.other_frameworks import of_tensorflow
+    from porter.project.other_frameworks import of_others
     from porter.project.program_options import launcher
 
     started = time.process_time()
     for line in (b"python a " * 20_000, b"train " * 30_000, b"'" * 50_000 + b" cuda", b"$(" * 3_000 + b"cuda"):
-        launcher({"a.sh": line}, of_tensorflow([], lambda path: None))
+        launcher({"a.sh": line}, of_others([], lambda path: None))
         for name in ("a.sh", "Makefile", "Dockerfile"):
             analyse(name, {"a.sh": b"", "Makefile": b"a:\n\t", "Dockerfile": b"RUN "}[name] + line, ABOUT)
     assert time.process_time() - started < 10

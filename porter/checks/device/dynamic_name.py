@@ -7,10 +7,25 @@ from typing import Any
 from porter.engine.nodes import chain, quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
+from porter.python.held_questions import QUESTIONS
+from porter.regex import lazy
 from porter.rulebook.table import Tables
 
 PATCHES = ("patch", "setattr")
 LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
+
+
+# what code asks or does that chooses between devices by hand; statistics of memory are ported wherever they stand
+_ASKED = frozenset({*QUESTIONS, "torch.cuda.empty_cache"})
+_FAKED = lazy(rb"(?:patch|setattr)\s*\(\s*[\"']torch\.cuda\.")
+
+
+@once_for_file
+def stands_in(file: RuleFile) -> bool:
+    """Whether a test puts something in the place of names of torch.cuda, in a project that chooses between GPUs and NPUs itself:
+    what it tests may ask for CUDA by that name after the port, too."""
+    return file.facts.accelerators.also_npu(file.path) and file.source.says(_FAKED)
 
 
 class DynamicName(Rule):
@@ -88,6 +103,8 @@ class DynamicName(Rule):
         new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
         if move and not move.tail or not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
+        if name in _ASKED and stands_in(file):
+            return Hit(original, "stands-in", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, why="patched")
 
     @staticmethod

@@ -8,12 +8,15 @@ from typing import Any
 
 from porter.engine.nodes import dotted
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
-from porter.engine.rule_file import Node, RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name
 from porter.python.half_guards import FORMATS
-from porter.python.index import chain_of
+from porter.python.index import FUNCTIONS, ancestors, chain_of, walk
 
 CONTIGUOUS = "contiguous_format"
+_REFUSING = frozenset(
+    {"assertFalse", "assertRaises", "assertRaisesRegex", "raises"}
+)  # what a test expects of one of two
 
 
 class ChannelsLast(Rule):
@@ -38,6 +41,8 @@ class ChannelsLast(Rule):
         callee = call_name(link[0].func)
         if callee == "is_contiguous":  # as it stands the answer is no, which is right
             return Hit(original, "asked", values=values)
+        if place == "memory_format" and _is_contrasted(link):
+            return Hit(original, "contrasted", values=values)
         if place == "memory_format" or callee in ("to", "contiguous", "clone", "type"):
             return Hit(original, "argument", new=new, safe=True, values=values)
         return Hit(original, "handed-on", new=new, values=values)
@@ -79,3 +84,20 @@ def _switched_off(test: ast.expr, file: RuleFile) -> str:
     says = file.source.says
     off = bool(name) and says(re.compile(sets + b"False")) and not says(re.compile(sets + b"True"))
     return name if off else ""
+
+
+def _is_contrasted(call: Link) -> bool:
+    """Whether a test makes the same tensor in the other layout, too, and expects another answer for it."""
+    around = next((up[0] for up in ancestors(call) if up[0].__class__ in FUNCTIONS[:2]), None)
+    if around is None or not around.name.startswith("test"):
+        return False
+    calls = [node for statement in around.body for node in walk(statement) if node.__class__ is ast.Call]
+    if not any(call_name(node.func) in _REFUSING for node in calls):
+        return False
+    plain = [_without_layout(node) for node in calls if not any(k.arg == "memory_format" for k in node.keywords)]
+    return _without_layout(call[0]) in plain
+
+
+def _without_layout(call: Node) -> tuple[str, ...]:
+    parts = (call.func, *call.args, *(k for k in call.keywords if k.arg != "memory_format"))
+    return tuple(map(ast.dump, parts))

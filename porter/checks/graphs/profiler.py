@@ -23,6 +23,8 @@ class Profiler(Rule):
             return None  # XPU, HPU: of the class that stays
         device = file.target.device.upper()
         new = f"{package(file)}.{name.removeprefix(f'{OLD}.').replace('CUDA', device)}"
+        if any(api == f"{OLD}.ProfilerActivity.{device}" for api in file.apis):
+            return Hit(original, "both", values=(("name", name), ("to", package(file)), (TOGETHER, device)))
         values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
         if why == "results":  # what it is there for would be gone
             return None if _is_type(file.link(original)) else Hit(original, why, values=(*values, (TOGETHER, why)))

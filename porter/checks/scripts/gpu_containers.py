@@ -23,6 +23,7 @@ _OTHERS = lazy(  # `lab/caffe:latest`
     rf"(?i)^[\"']?(?=[^/:]+[/:])(?:[\w.:-]+/)*[\w.-]*?(?<![a-z])(?:{any_of('framework-of-an-image')})(?![a-z])[\w.-]*(?::[\w.-]+)?[\"']?$"
 )
 _HELD = lazy(r"--runtime[= ](?P<runtime>nvidia)\b|(?<![\w-])--gpus[= ]all(?![\w.-])")
+_CARDS = lazy(r"\b(?:ASCEND|NVIDIA)_VISIBLE_DEVICES\b")  # the second is renamed where it stands
 _ALL = "--runtime=ascend -e ASCEND_VISIBLE_DEVICES=0-7"
 
 
@@ -142,9 +143,17 @@ def _held(script: Script) -> Iterator[Hit]:
             continue
         start, end = value.start + asks.start(), value.start + asks.end()
         if (runtime := asks.start("runtime")) > 0:
-            yield Hit((start, end), "runtime", edits=((value.start + runtime, end, "ascend"),))
+            quote = script.text[start - 1] if value.text.startswith("(") and script.text[start - 1] in "\"'" else ""
+            yield Hit((start, end), "runtime", edits=((value.start + runtime, end, _runtime(script.text, quote)),))
         else:
             yield Hit((start, end), "gpus", values=(("new", _ALL), ("old", asks[0])), edits=((start, end, _ALL),))
+
+
+def _runtime(text: str, quote: str = "") -> str:
+    """Ascend's runtime, which hands over no card unless a variable names it. `quote`: around the option, in a list."""
+    if _CARDS.search(text):
+        return "ascend"
+    return f"ascend{quote} -e {quote}ASCEND_VISIBLE_DEVICES=0-7"
 
 
 def _given(container: Container) -> Iterator[Hit]:
@@ -154,7 +163,8 @@ def _given(container: Container) -> Iterator[Hit]:
         start, end = first.start, last.end
         if name == "--runtime":
             if value.strip("\"'") == "nvidia":
-                yield Hit((start, end), "runtime", edits=((end - len(value), end, "ascend"),))
+                text = " ".join(word.text for word in container.words)
+                yield Hit((start, end), "runtime", edits=((end - len(value), end, _runtime(text)),))
             continue
         old = first.text if first == last else f"{first.text} {value}"
         cards = re.sub(r"[\"']|device=", "", value)

@@ -19,7 +19,7 @@ from porter.rulebook.table import Tables, Variable, hints
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.spans import span_of
 from porter.text.document import Document
-from porter.text.shells.programs import gpus_alone
+from porter.text.shells.programs import gpus_alone, of_other_frameworks
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
@@ -96,6 +96,10 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 told = named(line=str(document.place(offset)[0]), new=row.to, old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=told)
                 continue
+            is_foreign = document.path in document.session.facts.variables.foreign
+            if row.to in _CHOOSES and (foreign := "TensorFlow or JAX" if is_foreign else _of_others(script, places)):
+                yield Hit((places[0].start, places[0].end), "of-another", values=named(library=foreign, old=name))
+                continue
             choice = next((p for p in places if span_of(p.start, cards)), None) if row.to in _CHOOSES else None
             if choice:
                 yield Hit((choice.start, choice.end), "container", code="PRT801", values=named(new=row.to, old=name))
@@ -136,6 +140,13 @@ def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> 
         if first < len(starts) and (until == len(ends) or starts[first] < ends[until]):
             return place, alone[first]
     return None
+
+
+def _of_others(script: Script, places: list[Place]) -> str:
+    """The program of another framework, where each place gives the variable to one, and to nothing else."""
+    programs = of_other_frameworks(script) if all(place.prefix for place in places) else []
+    kept = [_kept(script, [place], programs) for place in places] if programs else []
+    return next((found[1][1] for found in kept if found), "") if all(kept) else ""
 
 
 def _places(script: Script) -> Iterator[tuple[str, Place]]:

@@ -30,6 +30,7 @@ _RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MUL
 _PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
 _PYTHON_FILE = lazy(r"(?<![^\s;|&])[^\s;|&]+\.py\b")
 _STARTS_TORCH = lazy(r"\b(?:torchrun|accelerate|deepspeed)\b|(?<![\w.])-m[ \t]")
+_OF_OTHERS = lazy(rf"(?<![\w./-])([\w./-]+_(?:{any_of('another-framework')})\.py)\b")
 _NAMES_THEM = lazy(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 
@@ -54,6 +55,11 @@ def gpus_alone(script: Script) -> list[tuple[int, str]]:
         if not _NAMES_THEM.match(script.text, begin):
             programs.append((program.start(), program[1]))
     return sorted(programs)
+
+
+def of_other_frameworks(script: Script) -> list[tuple[int, str]]:
+    """Where the script names a program that says by its name what computes there, and it is not torch: `dqn_jax.py`."""
+    return [(program.start(1), program[1]) for program in _OF_OTHERS.finditer(script.text)]
 
 
 def _prepares(script: Script) -> bool:

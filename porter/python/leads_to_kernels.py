@@ -1,0 +1,51 @@
+"""Functions of a file that end in a CUDA kernel whatever they are given: a guard in front of one is a guard of the kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from porter.python.evidence import device_like
+from porter.python.index import Link, Node, walk
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+Calls = Callable[["File", Node, Link], bool]  # whether a call of this name starts a kernel
+
+_PLAIN = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)  # statements without branches of their own
+
+
+def leads(file: File, node: Node, calls: Calls) -> bool:
+    """Whether a name is a function of the file that calls a kernel on each of its ways, and asks for no device itself."""
+    functions = file.names.scopes.functions.get(node.id, ()) if node.__class__ is ast.Name else ()
+    known = file.answers["functions with kernels"]
+    if functions and node.id not in known:
+        known[node.id] = False  # as long as it is looked for, for functions that call each other
+        known[node.id] = all(not _asks(link[0]) and _runs(file, link[0].body, link, calls) for link in functions)
+    return bool(functions) and bool(known[node.id])
+
+
+def _asks(function: Node) -> bool:
+    """Whether a function chooses its way by the device."""
+    nodes = [node for statement in function.body for node in walk(statement)]
+    if any(node.__class__ is ast.Compare and any(map(device_like, (node.left, *node.comparators))) for node in nodes):
+        return True
+    return any(getattr(node, "attr", "") in ("is_cuda", "is_available") for node in nodes)
+
+
+def _runs(file: File, block: list[Node], link: Link, calls: Calls) -> bool:
+    """Whether one of the statements calls a kernel; of a branch, on both sides."""
+    for statement in block:
+        kind = statement.__class__
+        if kind is ast.If:
+            found = all(_runs(file, side, link, calls) for side in (statement.body, statement.orelse))
+        elif kind in (ast.With, ast.For):
+            found = _runs(file, statement.body, link, calls)
+        else:
+            called = (node.func for node in walk(statement) if node.__class__ is ast.Call) if kind in _PLAIN else ()
+            found = any(calls(file, func, link) or leads(file, func, calls) for func in called)
+        if found:
+            return True
+    return False

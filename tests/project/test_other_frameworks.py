@@ -1,0 +1,19 @@
+"""Scripts of TensorFlow and JAX in a project with others for torch."""
+
+from porter.project.other_frameworks import of_others
+
+FILES = {
+    "vision/eval.py": b"import tensorflow as tf\n",
+    "vision/scripts/eight/eval.sh": b"python3 eval.py\n",
+    "rl/dqn.py": b"import torch\n",
+    "rl/dqn_jax.py": b"import jax\nimport flax.linen as nn\n",
+    "rl/run.sh": b"python dqn_jax.py\n",
+    "rl/both.sh": b"python dqn_jax.py\npython dqn.py\n",
+    "rl/unknown.sh": b"python eval.py\n",
+}
+
+
+def test_all_programs_of_a_script_are_of_another_framework() -> None:
+    is_foreign = of_others(FILES, FILES.get)
+    scripts = [path for path in FILES if path.endswith(".sh")]
+    assert [path for path in scripts if is_foreign(path, FILES[path])] == ["vision/scripts/eight/eval.sh", "rl/run.sh"]
