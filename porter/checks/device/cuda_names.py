@@ -8,13 +8,13 @@ from typing import Any
 from porter.checks.device.author_names import Mention, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
+from porter.checks.device.fakes import left
 from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
-from porter.python.evidence import constant
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_choices import one_device
@@ -37,9 +37,7 @@ class CudaNames(Rule):
         if name == "torch.cuda":
             if file.around.looked_up(original, LOOKUPS):
                 return None  # PRT108 answers the call as a whole
-            if faked := self._faked(original, file):
-                return Hit(original, "left", values=(("name", faked),), code="PRT108")
-            return self._module(original, updated, file)
+            return left(original, self.moves, file) or self._module(original, updated, file)
         if isinstance(original, cst.Name):  # the import says it once for all uses
             return None
         if file.around.is_set(original) or file.facts.own.sets(name):  # the project's own, whoever reads it
@@ -111,16 +109,6 @@ class CudaNames(Rule):
         if name in MAKERS:
             return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
         return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays
-
-    def _faked(self, original: Mention, file: RuleFile) -> str:
-        """The name that `monkeypatch.setattr(torch.cuda, "name", fake)` puts something in the place of, where it stays in the port."""
-        place = file.around.argument(original)
-        call: Any = place[0][0] if place is not None else None
-        if call is None or getattr(call.func, "attr", "") not in ("setattr", "object") or len(call.args) < 2:
-            return ""
-        name = constant(call.args[1])
-        move = self.moves.get(f"torch.cuda.{name}") if isinstance(name, str) else None
-        return move is not None and move.tail is None and not move.stays and f"torch.cuda.{name}" or ""
 
     @staticmethod
     def _module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:

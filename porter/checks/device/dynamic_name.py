@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.device.fakes import ASKED, stands_in
 from porter.engine.nodes import chain, quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import once_for_file
-from porter.python.held_questions import QUESTIONS
-from porter.regex import lazy
 from porter.rulebook.table import Tables
 
 PATCHES = ("patch", "setattr")
 LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
-
-
-# what code asks or does that chooses between devices by hand; statistics of memory are ported wherever they stand
-_ASKED = frozenset({*QUESTIONS, "torch.cuda.empty_cache"})
-_FAKED = lazy(rb"(?:patch|setattr)\s*\(\s*[\"']torch\.cuda\.")
-
-
-@once_for_file
-def stands_in(file: RuleFile) -> bool:
-    """Whether a test puts something in the place of names of torch.cuda, in a project that chooses between GPUs and NPUs itself:
-    what it tests may ask for CUDA by that name after the port, too."""
-    return file.facts.accelerators.also_npu(file.path) and file.source.says(_FAKED)
 
 
 class DynamicName(Rule):
@@ -44,11 +30,8 @@ class DynamicName(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         args = original.args
         if isinstance(original.func, cst.Name) and original.func.value in LOOKUPS:
-            if (
-                len(args) < 2
-                or any(a.star or a.keyword for a in args[:2])
-                or not file.meaning.is_builtin(original.func)
-            ):
+            is_plain = len(args) > 1 and not any(a.star or a.keyword for a in args[:2])
+            if not is_plain or not file.meaning.is_builtin(original.func):
                 return None
             owner = file.name(args[0].value)
             if owner == "torch" and self._text(args[1]) == "cuda":
@@ -103,7 +86,7 @@ class DynamicName(Rule):
         new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
         if move and not move.tail or not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
-        if name in _ASKED and stands_in(file):
+        if name in ASKED and stands_in(file):
             return Hit(original, "stands-in", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, why="patched")
 

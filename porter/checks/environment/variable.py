@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from porter.checks.device.dynamic_name import stands_in
-from porter.checks.environment.variable_edits import beside, in_command, of_another, renamed_in
+from porter.checks.environment.variable_edits import beside, in_command, kept_name, renamed_in
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
@@ -38,10 +37,8 @@ class EnvironmentVariable(Rule):
         if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
-        if row is not None and row.to and not literal.set and (library := of_another(literal.link, file)):
-            return Hit(original, "of-another", values=(("old", literal.name), ("library", library)))
-        if row is not None and row.to and row.code == self.code and stands_in(file):
-            return Hit(original, "stands-in", values=(("old", literal.name), ("new", row.to)), severity="note")
+        if row is not None and row.to and (kept := kept_name(original, literal, row, file)):
+            return kept
         if row is not None and row.to:
             taken = is_taken(row, literal.value)  # else the variable is better left out
             renamed = partial(in_command, name=literal.name) if literal.role == "command" else renamed_in

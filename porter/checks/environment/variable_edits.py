@@ -7,12 +7,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from porter.checks.device.fakes import stands_in
 from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.python.index import FUNCTIONS, ancestors, walk
-from porter.rulebook.table import hints
+from porter.rulebook.table import Variable, hints
 
 _FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
@@ -55,7 +56,16 @@ def in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
     )
 
 
-def of_another(link: Link, file: RuleFile) -> str:
+def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
+    """What is said of a variable that has another name for NPUs, and is not meant for them here."""
+    if not literal.set and (library := _of_another(literal.link, file)):
+        return Hit(node, "of-another", values=(("old", literal.name), ("library", library)))
+    if row.code == "PRT801" and stands_in(file):
+        return Hit(node, "stands-in", values=(("old", literal.name), ("new", row.to or "")), severity="note")
+    return None
+
+
+def _of_another(link: Link, file: RuleFile) -> str:
     """The framework that the function around imports, or another method of its class, where neither says torch."""
     around = [above[0] for above in ancestors(link) if above[0].__class__ in (*FUNCTIONS, ast.ClassDef)]
     if not around or file.source.says(b"torch", around[-1]):

@@ -10,14 +10,14 @@ from porter.engine.nodes import positional
 from porter.engine.rule import TOGETHER, Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.regex import lazy
-from porter.training import fixed_masks, host_masks, mask_queries, masks
+from porter.training import fixed_masks, host_masks, mask_queries
 from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
+from porter.training.kept_selections import what_is_kept
 
-PRUNES = lazy(r"(?i)(?:^|_)prun(?:e|ing)")  # a function that makes what a model holds smaller
 SUPPRESSION = ("nms", "batched_nms")
 COUNTS = lazy(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
 
@@ -60,10 +60,9 @@ class DataDependentShape(BatchRule):
             return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         if link is not None and host_masks.selects_on_host(link[0].slice, scene, link):
             return None
-        if link is not None and _is_updated(scene, link):
-            return None
-        if link is not None and PRUNES.search(file.scene.function_name(link)) and _is_kept_smaller(link):
-            return Hit(original, "pruned", values=(("name", short(file.text(original))), (TOGETHER, "pruned")))
+        if link is not None and (kept := what_is_kept(scene, link)):
+            told = Hit(original, kept, values=(("name", short(file.text(original))), (TOGETHER, kept)))
+            return None if kept == "updated" else told
         if link is not None and fixed_masks.is_even(link):
             return Hit(original, "even", values=(("name", short(file.text(original))), (TOGETHER, "even")))
         certainty = file.tensors.summed(original) if file.names.torch else None
@@ -99,29 +98,6 @@ class DataDependentShape(BatchRule):
         if repeats is None or repeats[1] is None or positional(call, None, ("output_size",)) != (None, None):
             return False
         return bool(COUNTS.search(file.text(repeats[1].value).removesuffix("()")))
-
-
-def _is_updated(scene: Any, link: Link) -> bool:
-    """Whether PRT602 answers the read with the update that it is a part of: `total[mask] += grad[mask, :2].norm(dim=1)`."""
-    statement = next((up for up in ancestors(link) if isinstance(up[0], ast.stmt)), None)
-    if statement is None or statement[0].__class__ is not ast.AugAssign:
-        return False
-    target, read = statement[0].target, link[0].slice
-    first = read.elts[0] if read.__class__ is ast.Tuple and read.elts else read
-    same = target.__class__ is ast.Subscript and ast.dump(target.slice) == ast.dump(first)
-    return same and masks.assigned(scene, statement) is not None
-
-
-def _is_kept_smaller(link: Link) -> bool:
-    """`self.scales = self.scales[mask]`, `state["exp_avg"] = state["exp_avg"][mask]`"""
-    statement: Node = link[1] and link[1][0]
-    if (
-        statement.__class__ is not ast.Assign
-        or len(statement.targets) != 1
-        or statement.targets[0].__class__ is ast.Name
-    ):
-        return False
-    return ast.unparse(statement.targets[0]) == ast.unparse(link[0].value)
 
 
 def hit(
