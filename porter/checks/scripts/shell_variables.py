@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from porter.checks.scripts.gpu_containers import gpu_containers
+from porter.checks.scripts.variable_places import TOKEN, Place, places_of, stays_inside
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
-from porter.rulebook.table import Tables, Variable, hints
+from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.spans import span_of
 from porter.text.document import Document
@@ -23,29 +24,11 @@ from porter.text.shells.programs import gpus_alone, of_other_frameworks
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
-_TOKEN = lazy(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
-_GIVEN = lazy(r"=([\w.,:+-]*)(?![^\s\"';|&)])")
-_NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
-_PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
-_LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
-QUIET = hints("says-a-text")  # they look for the name as a text, or show it
 _SHOWN = 8  # names in a message
-_SAYS, _CHOOSES = frozenset({"echo", "printf"}), frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
+_CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
 _SHELLS = (".sh", ".bash", ".slurm", ".sbatch")  # other scripts hand on all that they set, or are read for it
 _ALL_EXPORTED = lazy(r"\bset[ \t]+-\w*a|\ballexport\b")
-_LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
-
-
-@dataclass(frozen=True)
-class Place:
-    start: int
-    end: int
-    role: str  # set | read | named | text
-    value: Word | None
-    exported: bool
-    prefix: bool = False
-    labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
 class ShellVariables(TextRule):
@@ -62,17 +45,17 @@ class ShellVariables(TextRule):
 def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     rows = document.session.rules.tables.variables
     by_name: dict[str, list[Place]] = {}
-    for name, place in _places(script):
+    for name, place in places_of(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
     alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
-    written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
+    written = {m[0] for start, end in script.heredocs for m in TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
     own = document.path.endswith(_SHELLS) and not _ALL_EXPORTED.search(script.text)
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
-        if own and (row is None or row.to is None) and all(map(_stays_inside, places)):
+        if own and (row is None or row.to is None) and all(map(stays_inside, places)):
             continue  # no program sees it, on GPUs as well
         if row is None:
             first = next((p for p in places if p.exported or p.role == "set"), None)
@@ -110,11 +93,6 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     yield from _unknown(unknown)
 
 
-def _stays_inside(place: Place) -> bool:
-    """Whether a line sets a variable for the script alone: `NAME=1`, and no `export`."""
-    return place.role == "set" and not place.exported and not place.prefix
-
-
 def _unknown(places: list[tuple[Place, str]]) -> Iterator[Hit]:
     """They come in blocks, which stand or go together."""
     if len(places) == 1:
@@ -147,57 +125,6 @@ def _of_others(script: Script, places: list[Place]) -> str:
     programs = of_other_frameworks(script) if all(place.prefix for place in places) else []
     kept = [_kept(script, [place], programs) for place in places] if programs else []
     return next((found[1][1] for found in kept if found), "") if all(kept) else ""
-
-
-def _places(script: Script) -> Iterator[tuple[str, Place]]:
-    labels = dict(_labels(script))
-    for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, labels.get(n.start, ()))
-    for command in script.commands:
-        names = [word.name for word in command.words]
-        if names[0] in QUIET:
-            continue
-        for before, word in zip(("", *names), command.words):
-            if word.text.startswith(("'", '"', "$")) or not (match := _TOKEN.search(word.text)):
-                continue
-            start, end = word.start + match.start(), word.start + match.end()
-            tail = word.text[match.end() :]
-            passed = names[0] in _LAUNCHERS and (before in _PASSED_ON or names[0] in ("env", "sudo"))
-            if tail[:1] == "=" and match.start() == 0 and passed:
-                value = Word(end + 1, word.end, tail[1:])
-                yield match[0], Place(start, end, "set", value, True)
-            elif not tail and match.start() == 0 and (names[0] in _NAMED or before == "-v" or passed):
-                yield match[0], Place(start, end, "named", None, False)
-            else:
-                yield from _mentioned(word.start, word.text)
-    for text in script.texts:
-        if text.command not in QUIET:
-            yield from _mentioned(text.word.start, text.word.text)
-
-
-def _labels(script: Script) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Of the first read of a variable in what is shown, where the same words name it, too, and nobody looks for them."""
-    starts = [name.start for name in script.names]
-    looks = (c for c in script.commands if c.words[0].name in _LOOKS)
-    sought = {m[0] for command in looks for m in _TOKEN.finditer(script.text, command.start, command.end)}
-    for command in script.commands:
-        if command.words[0].name not in _SAYS:
-            continue
-        shown = script.names[bisect_left(starts, command.start) : bisect_left(starts, command.end)]
-        read = {name.name: name.start for name in reversed(shown) if name.role == "read"}
-        shown_names: dict[str, list[int]] = {}
-        for match in _TOKEN.finditer(script.text, command.start, command.end) if read else ():
-            if match[0] in read and match[0] not in sought:
-                shown_names.setdefault(match[0], []).append(match.start())
-        yield from ((read[name], tuple(places)) for name, places in shown_names.items())
-
-
-def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
-    """Names in words and strings that some program reads: `--env NAME=23`, with the value where it stands there."""
-    for match in _TOKEN.finditer(text):
-        given = _GIVEN.match(text, match.end())
-        value = Word(start + given.start(1), start + given.end(1), given[1]) if given else None
-        yield match[0], Place(start + match.start(), start + match.end(), "text", value, False)
 
 
 def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:

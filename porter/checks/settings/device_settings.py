@@ -6,14 +6,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from functools import cached_property, lru_cache
-from typing import TypeAlias
+from functools import cached_property
 
 from porter.checks.native.options import of_setting
 from porter.checks.settings import variables_set
+from porter.checks.settings.rows import rows_of, word
 from porter.checks.settings.simulator_devices import of_simulator
 from porter.engine.rule import Hit, TextRule, named
-from porter.engine.session import RuleSet
 from porter.engine.style_of import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
@@ -27,9 +26,6 @@ _WORDS = lazy(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
 _FLAG = lazy(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
 _OF_TORCH = hints("torchs-own-attention")
 _NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
-
-
-_Row: TypeAlias = tuple[int, Setting, re.Pattern[str]]  # in the order of the table
 
 
 class DeviceSettings(TextRule):
@@ -48,31 +44,12 @@ class DeviceSettings(TextRule):
         return _Look(document, settings).hits() if scope(document, settings) == PROJECT else iter(())
 
 
-def word(key: str) -> str:
-    """A key as the rules spell it."""
-    return key.lower().lstrip("-").replace("-", "_")
-
-
-@lru_cache(maxsize=4)
-def _rows(rules: RuleSet) -> tuple[dict[str, list[_Row]], list[_Row]]:
-    """By key; and those for any key, or for any that is named like a device."""
-    named: dict[str, list[_Row]] = {}
-    wild: list[_Row] = []
-    for number, row in enumerate(rules.tables.settings):
-        numbered_row = (number, row, re.compile(row.value))
-        for key in row.keys:
-            named.setdefault(key, []).append(numbered_row)
-        if not row.keys or "*" in row.keys:
-            wild.append(numbered_row)
-    return named, wild
-
-
 class _Look:
     def __init__(self, document: Document, settings: Settings) -> None:
         session = document.session
         self.document, self.settings, self.target = document, settings, session.target
         self.style = STYLES[session.target.style](session.target, session.has)
-        self.named, self.wild = _rows(session.rules)
+        self.named, self.wild = rows_of(session.rules)
         self.tables = session.rules.tables
         # the file chooses between GPUs and NPUs: nothing is certain
         self.also_npu = session.facts.accelerators.also_npu(document.path)
