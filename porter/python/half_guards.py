@@ -11,6 +11,7 @@ from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
 from porter.python.evidence import call_name, constant
 from porter.python.held_questions import QUESTIONS
+from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
@@ -47,6 +48,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     found = choice(*compared) if compared is not None else None
     if found is None:
         return None
+    if loaded_where_saved(file, *found):  # an NPU loads what a GPU saved on the other side
+        return "loads", PLACE
     half = _left_by_question(file, found) if _may_stay(file) else None
     left = _left(file, found) if half is None and file.style.one_world else None
     return ("opens", left[1]) if left is not None else half

@@ -36,6 +36,15 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
     return _sets_place(file, with_gpu[0], without[0], choice) or _same_load(file, with_gpu[0], without[0], choice)
 
 
+def loaded_where_saved(file: RuleFile, choice: Link, yes: bool) -> bool:
+    """Whether an `if` that compares a device loads on both sides, onto the CPU on the other one alone. `yes`: the side that the
+    answer "yes" takes has no place."""
+    if choice[0].__class__ is not ast.If or not file.source.says(PLACE.encode()):
+        return False
+    sides = (choice[0].body, choice[0].orelse) if yes else (choice[0].orelse, choice[0].body)
+    return all(len(side) == 1 for side in sides) and _same_load(file, sides[0][0], sides[1][0], choice)
+
+
 def is_loaded_otherwise(call: Link) -> bool:
     """`try: load(path)`, `except RuntimeError: load(path, map_location=...)`: where there is no GPU the second one loads it."""
     inner = call
@@ -63,6 +72,8 @@ def is_never_reached(file: RuleFile, load: Link) -> bool:
     child = load[0]
     for up in ancestors(load):
         if up[0].__class__ is ast.If:
+            if any(constant(node) == "cuda" for node in walk(up[0].test)):
+                return loaded_where_saved(file, up, child in up[0].body)
             ways = _ways(file, up)
             return ways is not None and child in ways[0] and loads_on_host(file, up)
         child = up[0]

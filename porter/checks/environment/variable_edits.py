@@ -12,6 +12,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
+from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
 
@@ -25,7 +26,14 @@ def beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> 
     if hit is None or not literal.set or literal.role != "key" or not is_plain:
         return hit
     safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
+    safe = safe and not _is_asked_for(literal)
     return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe)
+
+
+def _is_asked_for(literal: VariableName) -> bool:
+    """`if "CUDA_VISIBLE_DEVICES" not in os.environ:` above it, which asks for one of the two names."""
+    tests = (above.test for above, _ in ancestors(literal.link) if above.__class__ is ast.If)
+    return any(constant(node) == literal.name for test in tests for node in walk(test))
 
 
 def _works(statement: Any) -> bool:
