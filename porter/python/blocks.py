@@ -6,13 +6,10 @@ import ast
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from porter.engine.rule_file import Link, Node
 from porter.python.walks import children
-
-if TYPE_CHECKING:
-    from porter.python.file import File
 
 BODIES = ("body", "orelse", "finalbody")
 _Answer = TypeVar("_Answer")
@@ -87,7 +84,7 @@ def above(owner: Node, child: Node, finds: Callable[[ast.stmt], object], key: ob
     return answer if first < index else None
 
 
-def fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
+def fresh(file: Any, question: str, part: Node, link: Link) -> Iterator[Node]:
     """The nodes below `part`, in the order of `walk`, without statements in which this question has found nothing before. An
     `elif` holds all that follow it, so that they would be searched again and again."""
     barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())

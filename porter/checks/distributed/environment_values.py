@@ -16,7 +16,8 @@ def is_in_copy(target: ast.Name, link: Link, file: RuleFile) -> bool | None:
     names: Any = file.names
     if not any(_is_copy(value, file, link) for value in values_of(names, target, link)):
         return None
-    return not any(_goes_back(use, file) for use in file.names.readers(target.id, link))
+    readers = names.readers(target.id, link)
+    return not names.once("goes back", readers, lambda: any(_goes_back(use, file) for use in readers))
 
 
 def _is_copy(value: Node, file: RuleFile, link: Link) -> bool:

@@ -12,6 +12,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
+from porter.python.blocks import once
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
@@ -78,7 +79,12 @@ def _of_another(link: Link, file: RuleFile) -> str:
     around = [above[0] for above in ancestors(link) if above[0].__class__ in (*FUNCTIONS, ast.ClassDef)]
     if not around or file.source.says(b"torch", around[-1]):
         return ""
-    for node in walk(around[-1]):
+    return _imported_framework(around[-1])
+
+
+@once
+def _imported_framework(owner: ast.AST) -> str:
+    for node in walk(owner):
         names = [a.name for a in node.names] if node.__class__ is ast.Import else [getattr(node, "module", None) or ""]
         if root := next((root for name in names if (root := name.partition(".")[0]) in _FRAMEWORKS), ""):
             return root

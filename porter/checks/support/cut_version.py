@@ -13,11 +13,12 @@ from porter.regex import lazy
 from porter.text.installable import companion
 from porter.versions import release
 
-_COMPARED: dict[type[cst.BaseCompOp], tuple[str, Callable[[Any, Any], bool]]] = {
-    cst.LessThan: ("<", operator.lt),
-    cst.LessThanEqual: ("<=", operator.le),
-    cst.GreaterThan: (">", operator.gt),
-    cst.GreaterThanEqual: (">=", operator.ge),
+# by the name of a class of LibCST, which costs where no file has such a comparison
+_COMPARED: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "LessThan": ("<", operator.lt),
+    "LessThanEqual": ("<=", operator.le),
+    "GreaterThan": (">", operator.gt),
+    "GreaterThanEqual": (">=", operator.ge),
 }
 _CUT = lazy(r"\[[ ]*:[ ]*3[ ]*\]$")
 _NUMBERS = lazy(r"\d{1,3}(?:\.\d{1,3}){1,2}")
@@ -34,7 +35,7 @@ class CutVersion(Rule):
         if len(original.comparisons) != 1 or not matters(file):
             return None
         [target] = original.comparisons
-        asked, way = target.comparator, _COMPARED.get(type(target.operator))
+        asked, way = target.comparator, _COMPARED.get(type(target.operator).__name__)
         version, is_cut, is_number = _read(original.left, file)
         if way is None or version is None or not isinstance(asked, cst.Float if is_number else cst.SimpleString):
             return None

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from porter.python.blocks import once, place
+from porter.python.blocks import place
 from porter.python.evidence import DEVICES, constant, device_like
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.names import Names
@@ -50,13 +50,16 @@ def _askers_of_name(names: Names, name: Node, link: Link) -> Askers | None:
     """Of the one dict that a name is bound to."""
     bound = names.bindings(name.id, link) if name.__class__ is ast.Name else []
     above = bound[0][1] if len(bound) == 1 else None
-    if above is None or (value := getattr(above[0], "value", None)).__class__ is not ast.Dict:
-        return None
-    return _askers(value, names, (value, above))
+    value = getattr(above[0], "value", None) if above is not None else None
+    return _askers(value, names, (value, above)) if isinstance(value, ast.Dict) else None
 
 
-@once
 def _askers(node: ast.Dict, names: Names, link: Link) -> Askers | None:
+    """Kept beside the tree: places kept at a node would hold on to all of it."""
+    return names.once("askers of a dict", node.keys, lambda: _found(node, names, link))
+
+
+def _found(node: ast.Dict, names: Names, link: Link) -> Askers | None:
     index = _index(node)
     if index is None:
         return None

@@ -58,8 +58,8 @@ MUTANTS = [
     Mutant(
         "what a file imports gets none",
         "project/roads.py",
-        "near = up.union(*(below[path] for path in up if not is_test(path)))",
-        "near = set(up)",
+        "return up.union(*(below[path] for path in up if not is_test(path)))",
+        "return set(up)",
         TESTS,
         "command_line",
     ),
