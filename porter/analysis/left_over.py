@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python import held_torch
+from porter.python.blocks import place
 from porter.python.evidence import RUNNERS, call_name, constant, like, logged
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
@@ -82,8 +83,8 @@ def _is_word(link: Link) -> bool:
 def _names_no_text(link: Link) -> bool:
     """Whether a string is the key of a number, or of True: the environment takes texts alone, so that it is an option."""
     above = link[1][0]
-    values = dict(zip(above.keys, above.values)) if above.__class__ is ast.Dict else {}
-    value: Node = values.get(link[0])
+    side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
+    value: Node = above.values[index] if side == "keys" else None
     return value.__class__ is ast.Constant and not isinstance(value.value, str)
 
 

@@ -8,6 +8,7 @@ question for a GPU that stays because of what stands beside it.
 from __future__ import annotations
 
 import ast
+import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -35,20 +36,36 @@ def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple
     made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if some else ()
     if not made:
         return set()
-    halves: list[tuple[int, int]] = []  # spans of outermost conditions, in order
-    spans = sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1]))
-    for start, end in spans:
-        if not (halves and start < halves[-1][1]) and bisect_left(stays, start) < bisect_left(stays, end):
+    conditions = sorted(map(source.span, _conditions(piece.unit.statement)), key=_outer_first)
+    left_in = [(start, end) for start, end in conditions if bisect_left(stays, start) < bisect_left(stays, end)]
+    halves: list[tuple[int, int]] = []  # the outermost of these, in order
+    for start, end in sorted([*left_in, *_innermost(conditions, sorted(beside))], key=_outer_first):
+        if not (halves and start < halves[-1][1]):
             halves.append((start, end))
-    innermost = (next((s for s in reversed(spans) if s[0] <= place < s[1]), None) for place in beside)
-    parts = [part for part in innermost if part is not None]
     return {
-        edit
-        for edit in made
-        if (index := bisect_left(halves, (edit[1][0] + 1,)))
-        and edit[1][0] < halves[index - 1][1]
-        or any(start <= edit[1][0] < end for start, end in parts)
+        edit for edit in made if (index := bisect_left(halves, (edit[1][0] + 1,))) and edit[1][0] < halves[index - 1][1]
     }
+
+
+def _outer_first(span: tuple[int, int]) -> tuple[int, int]:
+    return span[0], -span[1]
+
+
+def _innermost(conditions: list[tuple[int, int]], places: list[int]) -> Iterator[tuple[int, int]]:
+    """The innermost condition around each place. They lie in each other, or apart."""
+    around: list[tuple[int, int]] = []
+    following = iter((*conditions, (sys.maxsize, sys.maxsize)))
+    begins = next(following)
+    for place in places:
+        while begins[0] <= place:
+            while around and around[-1][1] <= begins[0]:
+                around.pop()
+            around.append(begins)
+            begins = next(following)
+        while around and around[-1][1] <= place:
+            around.pop()
+        if around:
+            yield around[-1]
 
 
 def _conditions(statement: ast.stmt) -> Iterator[Node]:

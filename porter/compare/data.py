@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -82,7 +83,7 @@ def _parting(one: Rank, other: Rank, shift: int, found: Data) -> int | None:
     for path in mine.hashes.keys() & theirs.hashes.keys():
         means = mine.means[path], theirs.means[path].moved(shift)
         # of inputs around zero, a mean may be next to nothing, and its rounding is not
-        floor = max((abs(mean) for side in means for mean in side.values), default=0.0)
+        floor = max((abs(mean) for mean in means[0].values if math.isfinite(mean)), default=0.0)
         for step, a, b in pairs(mine.hashes[path], theirs.hashes[path].moved(shift)):
             if a == b or (first is not None and step > first):
                 continue

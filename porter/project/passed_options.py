@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from porter.files.kinds import PYTHON, SHELL, kind_of
@@ -47,7 +47,8 @@ class _Ran:
     program only says how somebody calls it."""
 
     def __init__(self, tree: ast.Module, data: bytes):
-        self._data = data
+        self._end = len(data)
+        self._quotes = [match.start() for match in re.finditer(b"`", data)]
         self._lines = [0]
         for line in data.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
@@ -63,10 +64,11 @@ class _Ran:
 
     def has(self, offset: int) -> bool:
         """Whether an option begins in such a string, and not in backquotes, which quote a command for people."""
-        index = bisect_right(self._spans, (offset, len(self._data))) - 1
+        index = bisect_right(self._spans, (offset, self._end)) - 1
         if index < 0 or offset >= self._spans[index][1]:
             return False
-        return self._data.count(b"`", self._spans[index][0], offset) % 2 == 0
+        before = bisect_left(self._quotes, offset) - bisect_left(self._quotes, self._spans[index][0])
+        return before % 2 == 0
 
     def _offset(self, line: int, column: int) -> int:
         return self._lines[line - 1] + column

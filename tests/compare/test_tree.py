@@ -260,6 +260,17 @@ def test_the_last_bits_of_an_input_are_no_other_data(tmp_path, third):
     assert verdict.outcome == "none" and "data.rounded" in keys(verdict)
 
 
+@pytest.mark.parametrize("odd", [float("inf"), 1e9])
+def test_one_strange_batch_of_the_candidate_does_not_make_all_others_alike(tmp_path, odd):
+    one, other = records(), records(data="other")
+    for made in (one, other):
+        for record in made:
+            if record["kind"] == "batch":
+                mean = odd if made is other and record["step"] == 5 else 0.25 + (made is other) * 0.01
+                record["inputs"][0] |= {"dtype": "float32", "mean": mean}
+    assert judged(tmp_path, one, other).stage == "data"
+
+
 def test_data_that_part_after_the_losses_are_not_the_cause(tmp_path):
     one, other = records(), records([LOSSES[0] * 1.01, *LOSSES[1:]])
     for record in other:

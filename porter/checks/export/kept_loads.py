@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from porter.checks.export import loaded_uses
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 _MOVES = frozenset({"to", "cuda", "npu"})
 _LIKE = ("_like",)  # `torch.zeros_like(other)` lies where the other lies
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def chosen(value: Link) -> Link:
@@ -57,12 +56,12 @@ def _made_on(name: str, value: Link | None, file: RuleFile, deeper: bool) -> str
 
 def _values_of(name: str, file: RuleFile) -> Iterator[Node]:
     """What an attribute is set to, in the whole file."""
+    last = name.rpartition(".")[2]
     for kind in (ast.Assign, ast.AnnAssign):
         for node, _ in file.buckets.get(kind, ()):
             targets = node.targets if kind is ast.Assign else [node.target]
-            if node.value is not None and any(
-                one.__class__ is ast.Attribute and ast.unparse(one) == name for one in targets
-            ):
+            chains = (one for one in targets if one.__class__ is ast.Attribute and one.attr == last)
+            if node.value is not None and any(ast.unparse(one) == name for one in chains):
                 yield node.value
 
 
@@ -90,7 +89,7 @@ def _is_called_with_moved(use: Link) -> bool:
     if any(_is_moved(one) for one in given):
         return True
     names = {node.id for one in given for node in ast.walk(one) if isinstance(node, ast.Name)}
-    function = next((above[0] for above in ancestors(use) if above[0].__class__ in _FUNCTIONS), None)
+    function = next((above[0] for above in ancestors(use) if above[0].__class__ in FUNCTIONS[:2]), None)
     if function is None or not names:
         return False
     sets = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]

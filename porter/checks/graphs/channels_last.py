@@ -9,14 +9,14 @@ from typing import Any
 from porter.engine.nodes import dotted
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.half_guards import FORMATS
 from porter.python.index import FUNCTIONS, ancestors, chain_of, walk
 
 CONTIGUOUS = "contiguous_format"
-_REFUSING = frozenset(
-    {"assertFalse", "assertRaises", "assertRaisesRegex", "raises"}
-)  # what a test expects of one of two
+# what a test expects of one of two
+_REFUSING = frozenset({"assertFalse", "assertRaises", "assertRaisesRegex", "raises"})
 
 
 class ChannelsLast(Rule):
@@ -89,13 +89,17 @@ def _switched_off(test: ast.expr, file: RuleFile) -> str:
 def _is_contrasted(call: Link) -> bool:
     """Whether a test makes the same tensor in the other layout, too, and expects another answer for it."""
     around = next((up[0] for up in ancestors(call) if up[0].__class__ in FUNCTIONS[:2]), None)
-    if around is None or not around.name.startswith("test"):
-        return False
-    calls = [node for statement in around.body for node in walk(statement) if node.__class__ is ast.Call]
+    return around is not None and around.name.startswith("test") and _without_layout(call[0]) in _plain(around)
+
+
+@once
+def _plain(test: Node) -> frozenset[tuple[str, ...]]:
+    """The calls without a layout of a test that expects something to be refused."""
+    calls = [node for statement in test.body for node in walk(statement) if node.__class__ is ast.Call]
     if not any(call_name(node.func) in _REFUSING for node in calls):
-        return False
-    plain = [_without_layout(node) for node in calls if not any(k.arg == "memory_format" for k in node.keywords)]
-    return _without_layout(call[0]) in plain
+        return frozenset()
+    plain = (node for node in calls if not any(k.arg == "memory_format" for k in node.keywords))
+    return frozenset(map(_without_layout, plain))
 
 
 def _without_layout(call: Node) -> tuple[str, ...]:

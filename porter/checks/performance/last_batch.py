@@ -9,6 +9,7 @@ from porter.checks.performance.loader_arguments import LOADERS, arguments, feeds
 from porter.engine.nodes import with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.regex import lazy
 
@@ -45,5 +46,10 @@ def _is_chosen_beside(call: cst.Call, file: RuleFile) -> bool:
     """Whether the function around hands `drop_last=args.drop_last` to something else: then an option of the user decides."""
     link = file.scene.link(call)
     function = next((above[0] for above in ancestors(link) if above[0].__class__ in FUNCTIONS), None) if link else None
-    keywords = (node for node in walk(function) if node.__class__ is ast.keyword) if function is not None else ()
+    return function is not None and _hands_on(function)
+
+
+@once
+def _hands_on(function: ast.AST) -> bool:
+    keywords = (node for node in walk(function) if node.__class__ is ast.keyword)
     return any(k.arg == "drop_last" and k.value.__class__ is not ast.Constant for k in keywords)

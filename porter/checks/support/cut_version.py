@@ -45,11 +45,12 @@ class CutVersion(Rule):
             return None
         if name == "torch.__version__" and not is_cut:
             return None  # torch's own compares as versions do
-        full = full if name == "torch.__version__" else companion("torchvision", full)
+        if not (full := full if name == "torch.__version__" else companion("torchvision", full)):
+            return None
         limit, compare = release(written), way[1]
         text = ".".join(map(str, full))[: 3 if is_cut else None]
         seen = compare(float(text), float(written)) if is_number else compare(text, written)
-        if not full or seen == compare(full[:2] if is_cut else full, limit):
+        if seen == compare(full[:2] if is_cut else full, limit):
             return None
         package = name.partition(".")[0]
         values = (("name", package), ("version", ".".join(map(str, full))), ("old", text), ("limit", written))

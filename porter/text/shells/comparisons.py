@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from porter.regex import lazy
 
+_MARK = lazy(r"[#\n]")
 # `case $x`, `$x = y`, `y == $x`: the name
 _COMPARED = lazy(
     r"\bcase\s+[\"']?\$\{?(\w+)|\$\{?(\w+)[^\s\"']{0,100}[\"']?\s*(?:[!=]=|=~|=\s)"
@@ -37,12 +39,20 @@ def comparisons(text: str) -> dict[str, list[Word] | None]:
             words.setdefault(match[1] or match[2], []).append(Word(match.start(4), match[4]))
         for match in _TURNED.finditer(text):
             words.setdefault(match[3] or match[4], []).append(Word(match.start(2), match[2]))
-    return {name: _all(text, words.get(name, []), count) for name, count in counts.items()}
+    marks = [match.start() for match in _MARK.finditer(text)] if words else []
+    known: dict[str, list[Word] | None] = {}
+    for name, count in counts.items():
+        beside = words.get(name, [])
+        known[name] = (
+            None if len(beside) != count or any(_is_in_comment(text, w.start, marks) for w in beside) else beside
+        )
+    return known
 
 
-def _all(text: str, words: list[Word], count: int) -> list[Word] | None:
-    in_comment = any("#" in text[text.rfind("\n", 0, word.start) + 1 : word.start] for word in words)
-    return words if len(words) == count and not in_comment else None
+def _is_in_comment(text: str, at: int, marks: list[int]) -> bool:
+    """`marks`: where lines begin, and where a `#` stands."""
+    before = bisect_left(marks, at) - 1
+    return before >= 0 and text[marks[before]] == "#"
 
 
 def beside(words: list[Word] | None, old: str, held: re.Pattern[str]) -> list[int] | None:
