@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from porter.files.kinds import DOCKERFILE, REQUIREMENTS, SHELL, YAML, kind_of
+from porter.project.copies import copied_library
 from porter.regex import lazy
 
 # words for GPUs in a name and for NPUs; words in the name of a script for NPUs
@@ -64,9 +65,11 @@ def for_cpus(files: Sequence[str]) -> Iterable[str]:
 
 def npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
     """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
-    both; of a collection, the part."""
+    both; of a collection, the part. A copy of a library inside of a project speaks for itself alone. `asks`: the files
+    that ask, and whether they define the question."""
     folders: dict[str, list[bool]] = {}
     for path, defines in asks.items():
         whole = "/" not in path or any(name in files for name in PROJECT)
-        folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
+        folder = copied_library(path) or ("" if whole else path.partition("/")[0] + "/")
+        folders.setdefault(folder, []).append(defines)
     return tuple(sorted(folder for folder, definitions in folders.items() if any(definitions) or len(definitions) > 2))

@@ -35,13 +35,14 @@ _WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # they load torc
 
 
 @lru_cache(maxsize=1)
-def _libraries() -> frozenset[str]:
+def torch_libraries() -> frozenset[str]:
+    """The names of libraries that load torch, of rules/roads.toml."""
     return frozenset(load().roads)
 
 
 def may_load(text: bytes) -> bool:
     """Whether `loads` may say yes. It takes a tenth of the time."""
-    return any(word in text for word in _HINTS) or not _libraries().isdisjoint(_roots(text))
+    return any(word in text for word in _HINTS) or not torch_libraries().isdisjoint(_roots(text))
 
 
 def loads(text: bytes, statements: Iterable[Import], own_modules: Collection[str] = ()) -> bool:
@@ -57,7 +58,7 @@ def names_torch(statement: Import, own_modules: Collection[str] = ()) -> bool:
     words = statement.module.split(".")
     if statement.module in own_modules or not _WRAPPERS.isdisjoint(words):
         return False
-    if any(name == "torch" for name, _ in statement.names) or words[0] in _libraries():
+    if any(name == "torch" for name, _ in statement.names) or words[0] in torch_libraries():
         return True
     return any("torch" in word.lower() for word in words)
 

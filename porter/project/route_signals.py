@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from porter.files.paths import SIDE
+from porter.project.copies import copied_library
 from porter.project.entry_scripts import Scripts, own_folders, own_modules
 from porter.project.import_lines import Import, imports
 from porter.project.imports import lines_of_cells
@@ -114,7 +115,7 @@ def _present(
         for module in statement.modules:
             offsets.setdefault(module.partition(".")[0], statement.offset)
     for name, signal in signals.items():
-        if path not in signal.get("only", (path,)):
+        if path not in signal.get("only", (path,)) or not signal.get("copies", True) and copied_library(path):
             continue
         if "import" in signal:
             found = [offsets[package] for package in signal["import"] if package in offsets]

@@ -33,9 +33,10 @@ _OTHERS = lazy(
 # how a string begins that names such a device
 _TEXTS, _OTHER_TEXTS = ("npu", "hccl"), ("npu", "hccl", "xpu", "mlu", "hpu", "musa", "sdaa")
 _CUDA = lazy(r"(?i)cuda|nccl|gpu")
-# questions for the device that a machine has
+# questions for the device that a machine has; a name that is only imported asks nothing
 _ASKS = lazy(
-    rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
+    rb"is_(?:torch_)?npu_(?:is_)?available(?![ \t]*(?:,|\)?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)))"
+    rb"|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
 _ASKS_ONE_OF = (b"npu_", b"accelerator", b"device_module")  # every match of _ASKS has one of them: edit both
 _LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time

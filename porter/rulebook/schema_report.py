@@ -41,6 +41,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "imports": name,
                 "only": list_of(text),
                 "sources": pattern,
+                "copies": _truth,
             },
         ),
         "route": (

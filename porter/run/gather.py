@@ -63,7 +63,7 @@ _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")  # paths of tests and examples
-_ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
+_ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=)|\()?", re.MULTILINE)
 _BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # no packages
 _CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # a package or module of the project that is called so
 _LARGEST = 2_000_000  # a script with more bytes is data
@@ -215,7 +215,10 @@ class _Gathered:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
         if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
-            self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
+            if (
+                len(questions) > 1 or questions[0][1] or questions[0][0].endswith((b"(", b"="))
+            ):  # else it imports the name alone
+                self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if is_named(data) and b" and " in data and (tree := self.parse(data)) is not None:
             self.array_switches.update((path, *switch) for switch in switches(tree))
         if b"cuda" in data or b"nccl" in data:

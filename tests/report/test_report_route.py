@@ -240,3 +240,17 @@ def test_numbers_of_another_style_than_the_route_s_are_called_so(tmp_path, monke
     assert (said in screen and "porter analyze . --style portable" in screen) is told
     assert (said in porter(*asked, "--format", "markdown").text) is told
     assert (said in porter(*asked, "--format", "html").text) is told
+
+
+def test_copies_of_libraries_do_not_make_a_project_know_npus(report, tmp_path, monkeypatch):
+    asks = TORCH + "if is_npu_available():\n    torch.npu.empty_cache()\n"
+    copies = {"kit/trl/core.py": asks, "kit/trl/import_utils.py": "def is_npu_available():\n    return False\n"}
+    imported = {
+        "kit/trainer.py": TORCH + "from transformers.utils import is_torch_npu_available\ntorch.ones(2).cuda()\n"
+    }
+    doc = report({**copies, **imported})
+    assert doc["route"]["name"] == "rename"
+    assert [f["status"] for f in doc["findings"] if f["path"] == "kit/trainer.py" and f["edit"]] == ["auto"]
+    own = {"kit/core.py": asks, "kit/env.py": copies["kit/trl/import_utils.py"]}
+    (tmp_path / "own").mkdir()
+    assert analysed(monkeypatch, tmp_path / "own", own)["route"]["name"] == "ready"

@@ -15,6 +15,8 @@ _WORDS = {
     "cards": "page-cards", "install": "page-install", "package": "page-package", "container": "page-container",
     "cluster": "page-cluster", "tool": "page-tool", "python": "page-python",
 }  # fmt: skip
+# every match has one of them, and none is longer than its line: rules/hints.toml, kinds that begin with page-
+_ONE_OF = ("CUDA_", "cuda", "gpu", "nvidia", "NVIDIA/", "nccl", "/cu", "+cu")
 _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
@@ -37,15 +39,34 @@ class PageWords(TextRule):
             return
         if not leads(document.path, data, session.facts.roads):
             return
+        lines = list(_lines(text))
         for why, words in self._words.items():
             if why == "python" and session.target.shims:
                 continue  # works as it is, in a program that imports the shim
-            for match in words.finditer(text):
+            for match in (match for start, end in lines for match in words.finditer(text, start, end)):
                 if why == "python" and self._cuda_alone.search(_commented(text, match.start())):
                     continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
                 named = (("name", name),) if why == "package" else ()
                 yield Hit(match.span(), why, values=(*named, (TOGETHER, why + name if named else why)))
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """The lines in which a match can stand. Pages are long, and few of their lines speak of GPUs."""
+    places = {place for word in _ONE_OF for place in _places(text, word)}
+    last = -1
+    for place in sorted(places):
+        if place > last:
+            last = text.find("\n", place)
+            last = last if last >= 0 else len(text)
+            yield text.rfind("\n", 0, place) + 1, last
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)
 
 
 def _commented(text: str, at: int) -> str:
