@@ -14,7 +14,7 @@ from porter.engine.nodes import imported
 from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
-from porter.finding import DECIDED, SHARED, Change, apply, trimmed
+from porter.finding import DECIDED, SHARED, Change, Held, apply, trimmed
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.quotes import fitting
@@ -204,14 +204,26 @@ class _Walk:
         code, held = hit.code or rule.code, None
         if self.held and code in DECIDED:
             held = self.held.get(self.piece.span(hit.at)[0])
-        if self.held and not held and code not in SHARED and dict(hit.values).get("name") in QUESTIONS:
+        asks = dict(hit.values).get("name") in QUESTIONS
+        if self.held and not held and code not in SHARED and (asks or hit.safe):
             held = waits_for(self.file.link(hit.at), self.held, self.file.source)
+            if held is not None and not asks:
+                return self._under(hit, held)
         if held is None:
             return hit
         values = (*hit.values, *held.values())
         if held.status == "review":
             return replace(hit, safe=False, values=values)
         return replace(hit, new=None, after=(), more=(), safe=False, values=values)
+
+    def _under(self, hit: Hit, held: Held) -> Hit:
+        """The hit in a branch that a held comparison opens. It waits for review with it; in a branch that no port opens, the edit
+        does no harm."""
+        return (
+            replace(hit, safe=False, values=(*hit.values, ("opened_by", held.partner)))
+            if held.status == "review"
+            else hit
+        )
 
     def _answers(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> tuple[Hit, ...]:
         """The hits of a rule. If the rule raises, or names a message that does not exist, only this answer is lost."""

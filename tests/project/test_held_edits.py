@@ -45,3 +45,18 @@ def test_a_file_in_which_a_rule_fails(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(CudaMethod, "visit", lambda *_: 1 / 0)
     Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
     assert (tmp_path / "main.py").read_text().count('"npu"') == 2
+
+
+def test_a_branch_waits_with_the_comparison_that_opens_it(tmp_path: Path, monkeypatch) -> None:
+    tool = 'import torch\n\n\ndef start(args):\n    if args.device == "cuda":\n        torch.cuda.empty_cache()\n'
+    main = (
+        "import argparse\nfrom tool import start\nfrom env import is_npu_available\n\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--device", default="cuda")\nprint(is_npu_available())\nstart(parser.parse_args())\n'
+    )
+    write(tmp_path, {"porter.toml": "", "tool.py": tool, "main.py": main})
+    porter = Porter(monkeypatch, tmp_path)
+    porter("migrate", ".", "--inplace", "--allow-dirty")
+    assert (tmp_path / "tool.py").read_text() == tool
+    assert b"waits for main.py:6" in porter("analyze", ".", "--format", "grouped").out
+    porter("migrate", ".", "--inplace", "--allow-dirty", "--unsafe")
+    assert tool.replace("cuda", "npu").partition("\n")[2] in (tmp_path / "tool.py").read_text()
