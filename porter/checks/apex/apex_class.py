@@ -75,11 +75,15 @@ class ApexClass(Rule):
     def _args(original: cst.Call, updated: cst.Call, entry: Counterpart) -> list[cst.Arg] | None:
         """Without what torch does not know, with what it defaults differently; None where nothing changes."""
         given = {a.keyword.value for a in original.args if a.keyword}
-        keep = [a for a in updated.args if a.keyword is None or a.keyword.value not in entry.dropped]
+        keep = [
+            _renamed(a, entry)
+            for a in updated.args
+            if a.keyword is None or a.keyword.value not in entry.dropped and not _is_off(a, entry)
+        ]
         order = ("normalized_shape", "eps") if "eps" in entry.added else ()
         count = sum(1 for a in original.args if a.keyword is None)
         missing = [n for n in entry.added if n not in given and n not in order[:count]]
-        if len(keep) == len(original.args) and not missing:
+        if len(keep) == len(original.args) and not missing and given.isdisjoint(dict(entry.renamed)):
             return None
         if not missing:
             end = original.args[-1].comma
@@ -88,3 +92,14 @@ class ApexClass(Rule):
         added = [cst.Arg(cst.parse_expression(entry.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
         last_arg = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
         return [*keep[:-1], *([last_arg] if last_arg else []), *added]
+
+
+def _is_off(argument: cst.Arg, entry: Counterpart) -> bool:
+    """Whether an argument that torch calls otherwise says False, which is torch's default."""
+    is_renamed = argument.keyword is not None and argument.keyword.value in dict(entry.renamed)
+    return is_renamed and isinstance(argument.value, cst.Name) and argument.value.value == "False"
+
+
+def _renamed(argument: cst.Arg, entry: Counterpart) -> cst.Arg:
+    new = dict(entry.renamed).get(argument.keyword.value) if argument.keyword is not None else None
+    return argument.with_changes(keyword=cst.Name(new)) if new else argument

@@ -25,6 +25,9 @@ class Counterpart(NamedTuple):
     dropped: dict[str, tuple[object, ...]]  # what torch does not have, and the values that change nothing; () for any
     added: dict[str, str]  # defaults that differ: written where a call leaves them out
     class_use: bool = True  # whether it may be a base class or compared with as well
+    renamed: tuple[
+        tuple[str, str], ...
+    ] = ()  # keywords that torch calls otherwise, and leaves out where they are False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -43,9 +46,9 @@ _ADAGRAD = Counterpart("PRT351", "torch.optim", "Adagrad", 2, _words("params lr 
 _NORM = Counterpart("PRT352", "torch.nn", "LayerNorm", 3, _words("normalized_shape eps elementwise_affine"),
                     {"memory_efficient": ()}, {})  # fmt: skip
 _RMS = _NORM._replace(name="RMSNorm", added={"eps": "1e-5"}, class_use=False)
-_DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module"),
-                   {"delay_allreduce": (), "message_size": (), "allreduce_always_fp32": (False,)},
-                   {}, False)  # fmt: skip
+_DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module delay_allreduce"),
+                   {"message_size": (), "allreduce_always_fp32": (False,)}, {}, False,
+                   (("delay_allreduce", "find_unused_parameters"),))  # fmt: skip
 _SYNC = Counterpart("PRT353", "torch.nn", "SyncBatchNorm", 6,
                     _words("num_features eps momentum affine track_running_stats process_group"),
                     {"channel_last": (False,), "fuse_relu": (False,)}, {})  # fmt: skip
