@@ -7,7 +7,7 @@ the name: a file that takes it from there contains the name as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.project.imports import Project
@@ -33,10 +33,6 @@ class MeantNames:
     def _words(self) -> frozenset[str]:
         """The words with which an import of a file of the project may begin."""
         return frozenset(word.removesuffix(".py") for path in self._paths for word in path.split("/"))
-
-    def takers(self, home: str) -> Sequence[str]:
-        """The files that import the file `home`."""
-        return self._importers.get(home, ())
 
     def is_own(self, module: str) -> bool:
         """Whether a module belongs to the project, by its first word."""

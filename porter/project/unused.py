@@ -58,7 +58,7 @@ class Uses:
         """`kept`: what single files said in an earlier run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
-        self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
+        self._sorted: dict[tuple[str, int], list[str]] = {}  # of the folder and files that were asked last
         self._read_imports: dict[str, list[Import]] = {}
         self._said = SaidWords(self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
@@ -126,7 +126,8 @@ class Uses:
         """Whether another file imports this one. Else its purpose is not known."""
         folder, _, name = home.rpartition("/")
         word = _bytes(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
-        return any(p != home and word in self.text(p) for p in self._meant.takers(home))
+        near = self._near_first(self._sources, _folder(home))
+        return any(path != home and word in self.text(path) and home in self._project.files(path) for path in near)
 
     def text(self, path: str) -> bytes:
         """The text of a file. Python and short texts are kept in memory; all others together may be gigabytes."""
@@ -266,10 +267,11 @@ class Uses:
         return any(pattern.search(self.text(path)) for path in self._files)
 
     def _near_first(self, paths: list[str], folder: str) -> list[str]:
-        if folder not in self._sorted:
+        key = folder, len(paths)
+        if key not in self._sorted:
             near = [path for path in paths if path.startswith(folder)]
-            self._sorted = {folder: [*near, *(path for path in paths if not path.startswith(folder))]}
-        return self._sorted[folder]
+            self._sorted = {key: [*near, *(path for path in paths if not path.startswith(folder))]}
+        return self._sorted[key]
 
 
 def _is_of_another(lists: Iterable[bytes], texts: Iterable[bytes]) -> bool:
