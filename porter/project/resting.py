@@ -118,9 +118,11 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
     def constant(line: int) -> str:
         return next((condition for (first, last), condition in never.items() if first <= line <= last), "")
 
+    @cache
     def off(line: int) -> str:
         return finders.options.at(tree, path, line) if tree and not is_open else ""
 
+    @cache
     def untaken(line: int) -> str:
         return finders.untaken.at(tree, text, path, line, is_open) if tree else ""
 
@@ -139,7 +141,7 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
 
         return Methods(tree, text, uses.is_own, says, is_of_others, is_skipped, is_open).idle
 
-    ways = [
+    ways: list[tuple[str, Callable[[int], str]]] = [
         ("never", constant), ("unused", methods()), ("off", off), ("off", methods(off)), ("never", untaken),
         ("unused", methods(constant, off, untaken)),
     ]  # fmt: skip

@@ -126,9 +126,7 @@ class Untaken:
         torch sets."""
         init = next((node for node in owner.body if getattr(node, "name", "") == "__init__"), None)
         sets = [node for node in getattr(init, "body", ()) if isinstance(node, ast.Assign) and _sets(node, name)]
-        stores = [
-            n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr == name and not isinstance(n.ctx, ast.Load)
-        ]
+        stores = _stores(tree).get(name, [])
         inside = [n for n in stores if owner.lineno <= n.lineno <= (owner.end_lineno or 0)]
         foreign = [n for n in stores if n not in inside and getattr(n.value, "id", "") != "self"]
         if (
@@ -166,6 +164,16 @@ def _functions(tree: ast.Module) -> list[tuple[Node, ast.ClassDef | None]]:
     """The functions of a file, each with the class whose method it is."""
     methods = {f: node for node in walk(tree) if isinstance(node, ast.ClassDef) for f in node.body}
     return [(node, methods.get(node)) for node in walk(tree) if isinstance(node, _FUNCTIONS)]
+
+
+@once
+def _stores(tree: ast.Module) -> dict[str, list[ast.Attribute]]:
+    """The attributes that a file sets or deletes, by name."""
+    found: dict[str, list[ast.Attribute]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.attr, []).append(node)
+    return found
 
 
 def _questions(body: list[Any], line: int) -> Iterator[_Question]:
