@@ -16,7 +16,8 @@ from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
 # a fused optimiser; a setting of the compilation; an own entry for an attention; a variable that is read
-_FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
+# of the first also `fused=device.type == "cuda"`, which is true on an NPU once it is ported
+_FUSED = lazy(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _ATTENTION = lazy(
     rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE

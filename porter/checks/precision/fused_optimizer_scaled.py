@@ -18,14 +18,11 @@ class FusedOptimizerScaled(Rule):
         place = file.facts.once.fused or first_fused({file.path: file.source.utf8})
         if not place or file.tested:
             return None
-        new = None  # device comes first there since torch 2.3
-        if file.target.torch >= (2, 3) and _is_below_torch(original.func) and (device := file.style.device_type(file)):
-            args = [cst.Arg(device), *updated.args]
-            new = updated.with_changes(func=dotted("torch.amp.GradScaler"), args=args)
-        return Hit(original.func, "scaled", new=new, values=(("place", place),), loads=True)
-
-
-def _is_below_torch(node: cst.BaseExpression) -> bool:
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return isinstance(node, cst.Name) and node.value == "torch"
+        new, torch = None, file.meaning.module_name(original.func, "torch")
+        if (
+            file.target.torch >= (2, 3) and torch and (device := file.style.device_type(file))
+        ):  # first there since torch 2.3
+            new = updated.with_changes(func=dotted(f"{torch}.amp.GradScaler"), args=[cst.Arg(device), *updated.args])
+        # torch's own looks for infinities, which 910 does not have: it keeps to the largest number
+        safe = new is not None and file.target.soc != "910"
+        return Hit(original.func, "scaled", new=new, safe=safe, values=(("place", place),), loads=True)
