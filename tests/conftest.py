@@ -71,9 +71,16 @@ def all_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def _build_commands_once(patch: pytest.MonkeyPatch) -> None:
     """typer builds all of them anew on each call, which costs more than most of what the tests ask. Chinese help is written
-    into what it built, so that each language has its own."""
-    build = functools.cache(lambda app, lang, build=typer.main.get_command: build(app))
-    patch.setattr(typer.main, "get_command", lambda app: build(app, outcome._language()))
+    into what it built, so that each language has its own. An app is made anew, too: what it holds are the same commands."""
+    build, known = typer.main.get_command, {}
+
+    def once(app: typer.Typer) -> object:
+        held = (*map(id, app.registered_commands), *map(id, app.registered_groups), outcome._language())
+        if held not in known:
+            known[held] = app, build(app)
+        return known[held][1]
+
+    patch.setattr(typer.main, "get_command", once)
     patch.setattr(help, "localise", functools.cache(help.localise))
 
 

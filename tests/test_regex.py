@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import porter
 from porter.regex import _Lazy, lazy
 
@@ -22,6 +24,7 @@ def held(value: Any, depth: int = 2) -> Iterator[_Lazy]:
             yield from held(inner, depth - 1)
 
 
+@pytest.mark.slow
 def test_every_pattern_of_porter_compiles() -> None:
     seen = 0
     for found in pkgutil.walk_packages(porter.__path__, "porter."):

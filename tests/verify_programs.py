@@ -24,6 +24,7 @@ class Program:
     words: tuple[str, ...] = ("train.py",)
     devices: int = 1
     twin: str = ""  # what the original reads instead of train.py, where that cannot run
+    cold: bool = False  # whether original and port are started as porter starts them
     points: dict[str, int] = field(default_factory=dict)  # how many of each series: a run that records less is no run
 
 
@@ -38,7 +39,7 @@ PROGRAMS = (
             Bug("data on the cpu", ", target.npu()", ", target", "same device", "loss = F.mse_loss(model(data), target)"),
             Bug("another seed", "manual_seed(args.seed)", "manual_seed(0)", PARTS, "loss.backward()"),
         ),
-        points={"loss": 8, "grad_norm SGD": 8},
+        cold=True, points={"loss": 8, "grad_norm SGD": 8},
     ),
     Program(
         "amp",
@@ -57,7 +58,7 @@ PROGRAMS = (
             Bug("is_cuda", "tensor.is_npu", "tensor.is_cuda", "AssertionError", "tensor.is_cuda", "utils.py"),
             Bug("no set_device", "torch.npu.set_device(local_rank)", "pass", "current device of rank 1 parts", "loss.backward()", "utils.py"),
         ),
-        TORCHRUN, 2, points={"loss": 8, "loss of rank 1": 8, "grad_norm SGD of rank 1": 8},
+        TORCHRUN, 2, cold=True, points={"loss": 8, "loss of rank 1": 8, "grad_norm SGD of rank 1": 8},
     ),
     Program(
         "mp_spawn",
@@ -66,7 +67,7 @@ PROGRAMS = (
             Bug("one place for all", ".npu(args.gpu)\n", '.to("npu:0")\n', "both use npu:0", "dist.broadcast(", "main.py"),
             Bug("wrong mean", "param.grad.data /= size", "param.grad.data *= 1.0", PARTS, "optimizer.step()", "main.py"),
         ),
-        ("main.py", "--port", "{port}"), 2, points={"loss": 6, "loss of rank 1": 6},
+        ("main.py", "--port", "{port}"), 2, cold=True, points={"loss": 6, "loss of rank 1": 6},
     ),
     Program(
         "fsdp2",
@@ -96,7 +97,7 @@ PROGRAMS = (
             Bug("a draw more", "    model = ", '    torch.rand(1, device="npu"); model = ', "random state of the device parts", "loss.backward()"),
             Bug("workers seeded alike", "np.random.seed(seed)", "np.random.seed(worker_id)", PARTS, "loss.backward()"),
         ),
-        points={"loss": 8, "grad_norm RMSprop": 8},
+        cold=True, points={"loss": 8, "grad_norm RMSprop": 8},
     ),
     Program(
         "rnn",

@@ -13,7 +13,10 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+
+from warm_python import warm
 
 from porter.verify import install
 from porter.verify.install import Device
@@ -21,7 +24,7 @@ from porter.verify.interpreter import Interpreter
 
 FACTS = Path(__file__).with_name("virtual_npu")
 _SECONDS = 240
-# files that share a process, as to import torch_npu takes longer than most of them; others have one of their own
+# files that share a process; others have one of their own
 _TOGETHER = (("attention", "fused", "fused_more", "optimisers"), ("detection", "refusals", "tensors"))
 _BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
 _DISPATCHER = """
@@ -70,14 +73,21 @@ class VirtualNpu:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "VIRTUAL_NPU_", "PYTEST_"))}
         return {**kept, **install.environment(self.device), "VIRTUAL_NPU_DEVICES": str(devices), **more}
 
-    def run(self, words: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
+    @cached_property
+    def warm(self) -> Interpreter:
+        """The interpreter, with torch imported already."""
+        return warm(self.interpreter, self.device, self.folder / "warm")
+
+    def run(self, words: Sequence[str], cold: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+        """`cold`: by an interpreter that starts, and ends, as a user's does."""
+        python = self.interpreter if cold else self.warm
         return subprocess.run(
-            [self.interpreter.path, *words], env=self.environment(**more), cwd=self.folder, capture_output=True,
+            [python.path, *words], env=self.environment(**more), cwd=self.folder, capture_output=True,
             text=True, timeout=_SECONDS,
         )  # fmt: skip
 
-    def program(self, text: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return self.run(["-W", "ignore", "-c", text], **more)
+    def program(self, text: str, cold: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+        return self.run(["-W", "ignore", "-c", text], cold, **more)
 
     def dispatcher(self) -> dict[str, str]:
         """What torch_npu itself registers, by operator with its overload: a letter as in the catalogue's tables, `n` a kernel
@@ -87,6 +97,7 @@ class VirtualNpu:
 
     def begin(self, names: Iterable[str]) -> None:
         """Runs these files of facts in two processes at a time."""
+        self.warm  # noqa: B018  # before there are threads
         wanted = dict.fromkeys(name for name in names if name not in self.known)
         for name in wanted:
             group = next((group for group in _TOGETHER if name in group), (name,))

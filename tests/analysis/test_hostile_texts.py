@@ -55,10 +55,19 @@ SAMPLES = (
 
 
 @cache
+def small_files() -> dict[str, list[Path]]:
+    """Of the fixtures, by kind."""
+    found: dict[str, list[Path]] = {}
+    for path in (p for top in ("tests/fixtures", "examples") for p in sorted((ROOT / top).rglob("*"))):
+        if path.is_file() and path.stat().st_size < 20_000:
+            found.setdefault(kind(path.name), []).append(path)
+    return found
+
+
+@cache
 def real(of: str) -> list[bytes]:
     """Files of the fixtures."""
-    files = (p for top in ("tests/fixtures", "examples") for p in sorted((ROOT / top).rglob("*")) if p.is_file())
-    found = [p.read_bytes() for p in files if kind(p.name) == of and p.stat().st_size < 20_000]
+    found = [path.read_bytes() for path in small_files().get(of, ())]
     return found or [text.encode() for name, text in SAMPLES if kind(name) == of]
 
 

@@ -150,6 +150,7 @@ def test_a_comparison_stays_with_the_constant(project, reason):
     assert "须与 " in chinese and "stays as it is" not in chinese
 
 
+@pytest.mark.slow
 def test_both_move_where_nothing_stands_in_the_way(project):
     porter = project({"config.py": CONSTANT, "use.py": USER})
     whole = statuses(porter, ".")

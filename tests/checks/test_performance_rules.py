@@ -281,6 +281,7 @@ def test_the_page_of_waits_claims_the_conditions_that_are_told(line: str) -> Non
     assert all("while loss > 3:" in text and "if mask.any():" in text for text in page.values())
 
 
+@pytest.mark.slow
 def test_a_long_row_of_sums_is_kept_on_the_device():
     """Whether one can be kept depends on all below it: each is asked once, and none through another."""
     names = [f"total{number}" for number in range(200)]

@@ -166,6 +166,7 @@ def test_code_that_a_copy_shares_with_the_original_is_told(porter, tmp_path):
     assert (tmp_path / "p/sub/shared/mod.py").read_bytes().endswith(SYNCED)
 
 
+@pytest.mark.slow
 def test_what_somebody_did_in_a_copy_stops_the_next(porter, tmp_path):
     out = tmp_path / "o"
     ported = ("migrate", ".", "--out", str(out))

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 pytestmark = pytest.mark.slow
 
@@ -28,14 +28,14 @@ TRAINS = """
 """
 
 
-@pytest.fixture(scope="module")
-def python() -> str:
-    return virtual_npu()[0].path
-
-
 @pytest.fixture
-def verify(python, tmp_path):
-    def call(*words: str, cwd: Path | None = None, timeout: int = 240, **env: str) -> subprocess.CompletedProcess:
+def verify(virtual_npu: VirtualNpu, tmp_path):
+    """`cold`: by an interpreter that starts, and ends, as a user's does."""
+
+    def call(
+        *words: str, cwd: Path | None = None, timeout: int = 240, cold: bool = False, **env: str
+    ) -> subprocess.CompletedProcess:
+        python = (virtual_npu.interpreter if cold else virtual_npu.warm).path
         command = [sys.executable, "-m", "porter", "verify", "--python", python, *words]
         porter = str(Path(__file__).parents[2])
         path = {"PYTHONPATH": os.pathsep.join(filter(None, [porter, env.pop("PYTHONPATH", "")]))}
@@ -77,7 +77,7 @@ def tree(root: Path) -> dict[str, bytes]:
 )
 def test_a_program_that_ends_badly(verify, project, program, says):
     project(train=f"import torch\nimport torch_npu\n{program}\n")
-    done = verify("--smoke", "train.py")
+    done = verify("--smoke", "train.py", cold=True)
     assert done.returncode == FOUND, done.stdout + done.stderr
     assert says in done.stdout
     assert "NOT VERIFIED: the port did not run to its end." in done.stdout
@@ -100,7 +100,7 @@ def test_a_program_that_hangs_is_stopped_with_all_it_started(verify, project, tm
         wait()
         """
     )
-    done = verify("--smoke", "--timeout", "12", "train.py")
+    done = verify("--smoke", "--timeout", "12", "train.py", cold=True)
     assert done.returncode == FOUND
     assert "stopped at the time limit" in done.stdout
     assert "when its time was up it was at train.py:9" in done.stdout
@@ -109,7 +109,7 @@ def test_a_program_that_hangs_is_stopped_with_all_it_started(verify, project, tm
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_control_c_leaves_no_process_and_nothing_written(python, project, tmp_path, times):
+def test_control_c_leaves_no_process_and_nothing_written(virtual_npu: VirtualNpu, project, tmp_path, times):
     """A terminal sends it to porter's group; who is impatient sends it twice, while what runs ignores it."""
     alive, temporary = tmp_path / "alive", tmp_path / "temporary"
     temporary.mkdir()
@@ -136,7 +136,7 @@ def test_control_c_leaves_no_process_and_nothing_written(python, project, tmp_pa
         """
     )
     before = tree(root)
-    command = [sys.executable, "-m", "porter", "verify", "--python", python, "train.py"]
+    command = [sys.executable, "-m", "porter", "verify", "--python", virtual_npu.interpreter.path, "train.py"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(temporary)}
     porter = subprocess.Popen(
         command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -187,7 +187,7 @@ def test_the_tree_stays_as_it_is(verify, project):
         helper="import torch\ndef scale():\n    return torch.randn(2).cuda()\n",
     )
     before = tree(root)
-    done = verify("train.py")
+    done = verify("train.py", cold=True)
     assert done.returncode == OK, done.stdout + done.stderr
     assert tree(root) == before
 
@@ -233,7 +233,7 @@ def test_a_package_that_is_installed_in_place_is_the_port(verify, project):
 def test_shell_scripts_start_the_same_interpreter(verify, project):
     root = project(train=TRAINS)
     (root / "run.sh").write_text("set -e\ntorchrun --standalone --nproc_per_node=${2:-2} $1\n")
-    done = verify("--format", "json", "--", "bash", "run.sh", "train.py")
+    done = verify("--format", "json", "--", "bash", "run.sh", "train.py", cold=True)
     result = json.loads(done.stdout)
     assert done.returncode == OK, done.stdout + done.stderr
     assert result["devices"] == 2
@@ -388,7 +388,7 @@ def test_the_launcher_of_the_sample_starts_the_port_on_two_cards(verify):
     options = "--steps 2 --layers 1 --width 16 --heads 2 --batch-size 2 --precision fp32".split()
     cards = {"CUDA_VISIBLE_DEVICES": "0,1", "ASCEND_RT_VISIBLE_DEVICES": "0,1"}
     words = ["--unsafe", "--devices", "2", "--format", "json", "--", "bash", "scripts/train_gpt_ddp.sh", *options]
-    done = verify(*words, cwd=sample, **cards)
+    done = verify(*words, cwd=sample, **cards, cold=True)
     assert done.returncode == OK, done.stdout + done.stderr
     found = json.loads(done.stdout)
     names = {curve["name"] for curve in found["curves"]}

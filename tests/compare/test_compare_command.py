@@ -199,6 +199,7 @@ def test_what_is_no_log(porter, kind, side):
     assert HAN.search(porter("compare", *names, "--lang", "zh").err)
 
 
+@pytest.mark.slow
 def test_names_that_lead_nowhere(porter):
     (porter.folder / "folder").mkdir()
     (porter.folder / "half.gz").write_bytes(gzip.compress(b"step 1 loss 2\n" * 9999)[:-20])

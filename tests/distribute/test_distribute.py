@@ -99,6 +99,7 @@ def test_it_is_taken_back_as_one(place: Project) -> None:
     assert not any(place.has(name) for name in NAMES)
 
 
+@pytest.mark.slow
 def test_a_second_run_changes_nothing(place: Project) -> None:
     text = place.written(PLAIN)
     done = place.distribute("--unsafe", "--inplace", "--allow-dirty")

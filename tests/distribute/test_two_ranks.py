@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Porter
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 from porter.verify.launch import Limits, Outcome, run
 
@@ -45,8 +45,8 @@ if __name__ == "__main__":
 
 
 class Runs:
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self.ours, self.device = virtual_npu()
+    def __init__(self, npu: VirtualNpu, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.ours, self.device = npu.warm, npu.device
         self.folder, self.patch = folder, patch
         self.old, self.new = self._tree("old"), self._tree("new")
         done = Porter(patch, self.new)("migrate", "--distribute", "train.py", "--unsafe", "--inplace", "--allow-dirty")
@@ -68,8 +68,10 @@ def said(ended: Outcome) -> list[str]:
     return [line for line in ended.output.splitlines() if line.startswith(("epoch", "['"))]
 
 
-def test_two_ranks_compute_what_one_device_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = Runs(tmp_path, monkeypatch)
+def test_two_ranks_compute_what_one_device_did(
+    virtual_npu: VirtualNpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(virtual_npu, tmp_path, monkeypatch)
     alone = runs.run(runs.old, "train.py", original=True)
     both = runs.run(runs.new, "torchrun", "--standalone", "--nproc_per_node", "2", "train.py", devices=2)
     series = both.records.series

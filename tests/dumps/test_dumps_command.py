@@ -53,6 +53,7 @@ def test_the_text_names_module_numbers_and_place(porter):
     assert "16 calls are on both sides, of 16 and 16" in text
 
 
+@pytest.mark.slow
 def test_json_says_the_same_and_has_no_infinity(porter):
     net({"head": float("nan")}).write(porter.folder / "nan")
     for candidate in ("same", "fault", "backward", "nan"):

@@ -119,6 +119,7 @@ def test_an_object_that_calls_hand_no_value_to():
     assert not held({"a.py": text})
 
 
+@pytest.mark.slow
 def test_many_elements_of_themselves_end():
     steps = "".join(f"    x = x[{index}]\n" for index in range(40))
     text = f"import numpy as np\ndef f(x):\n{steps}    torch.save({{'best': x, 'a': 1}})\n"

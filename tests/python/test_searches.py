@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ BRANCH = st.lists(st.tuples(st.sampled_from(ATOMS), st.sampled_from(TIMES)), min
 TEXT = st.lists(st.sampled_from([*WORDS, "fo", "FOO", "bar", ".", "(", " ", "é", "]", "\n"]), max_size=6)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     st.lists(BRANCH, min_size=1, max_size=2),
     st.lists(TEXT, min_size=8, max_size=8),

@@ -34,6 +34,7 @@ def test_a_page_of_compiled_templates_is_the_same_page(porter, compiled, monkeyp
     assert {file: file.read_bytes() for file in compiled.glob("page-*.bin")} == files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lambda data: data[:-9], lambda data: data[:-1] + b"\0", lambda data: b"", None])
 def test_a_damaged_template_is_compiled_anew(porter, compiled, change):
     first = page(porter)

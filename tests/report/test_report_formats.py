@@ -151,6 +151,7 @@ def test_markdown_counts(porter):
     assert doc["route"]["title"]["en"] in text
 
 
+@pytest.mark.slow
 def test_a_report_from_a_file_is_the_report(porter, tmp_path):
     names = ("r.html", "r.sarif", "r.md", "r.csv", "r.json")
     porter("analyze", ".", *(word for name in names for word in ("--output", str(tmp_path / name))))

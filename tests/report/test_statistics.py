@@ -54,6 +54,7 @@ def test_the_table_says_the_same(porter, lang):
     assert all(columns(line) <= 100 for line in (head, *body, total))
 
 
+@pytest.mark.slow
 def test_it_hears_of_select_and_of_the_baseline(porter):
     rows = json.loads(porter("analyze", ".", "--statistics", "--format", "json", "--select", "PRT101").out)["rules"]
     assert [row["code"] for row in rows] == ["PRT101", "PRT001", "PRT002"], "what porter says of itself stays"

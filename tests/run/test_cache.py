@@ -84,6 +84,7 @@ def test_a_forged_place_of_another_file_lets_nothing_be_written(porter):
     assert (porter.folder / "a.py").read_text() == asks
 
 
+@pytest.mark.slow
 def test_a_run_that_writes_reads_nothing_of_the_cache(porter):
     """Of CUDA sources, too: a kernel that the cache hides would let its guard be edited."""
     write(

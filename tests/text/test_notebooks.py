@@ -463,6 +463,7 @@ def test_what_cannot_be_read_is_named_with_its_line(data, why, line):
     assert [(f.code, f.why, f.line) for f in found.findings] == [("PRT002", why, line)] and not found.review
 
 
+@pytest.mark.slow
 def test_outputs_may_be_deep_and_large():
     cell = b'{"cell_type":"code","outputs":%s,"source":["import torch\\n","torch.cuda.init()"]}'
     for outputs in (b"[" * 5000 + b"]" * 5000, b"[" + b"1," * 100_000 + b"1]", b'["[","\\"{"]'):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 from porter.verify import differences, launch
 from porter.verify.records import Records
@@ -33,8 +33,8 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    interpreter, device = virtual_npu()
+def world(virtual_npu: VirtualNpu, tmp_path_factory: pytest.TempPathFactory) -> World:
+    interpreter, device = virtual_npu.warm, virtual_npu.device
     folder, made = tmp_path_factory.mktemp("sensitivity"), World({}, {}, {}, {})
     limits = launch.Limits(seconds=200)
 
@@ -57,7 +57,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
     def by_hand() -> None:
         env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run([interpreter.path, "by_hand.py"], cwd=HERE, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            [virtual_npu.interpreter.path, "by_hand.py"], cwd=HERE, env=env, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         made.by_hand = json.loads(done.stdout)
 
@@ -146,9 +148,9 @@ assert hidden.cpu().isinf().all(), "a view changes nothing"
 
 
 @pytest.mark.slow
-def test_what_the_program_sets_is_followed(tmp_path: Path) -> None:
+def test_what_the_program_sets_is_followed(virtual_npu: VirtualNpu, tmp_path: Path) -> None:
     """What is on by default is counted only where the program leaves it on; HF32 in products is counted anyway."""
-    interpreter, device = virtual_npu()
+    interpreter, device = virtual_npu.warm, virtual_npu.device
     (tmp_path / "train.py").write_text(_SETS)
     states = differences.watched([d for d in differences.DIFFERENCES if not d.everywhere])
     settings = {"VIRTUAL_NPU_DIFFERENCES": states.replace("saturation=watch", "saturation=on")}
@@ -175,8 +177,8 @@ value("result", traced(x).sum().item())
 
 
 @pytest.mark.slow
-def test_a_traced_convolution_is_one(tmp_path: Path) -> None:
-    interpreter, device = virtual_npu()
+def test_a_traced_convolution_is_one(virtual_npu: VirtualNpu, tmp_path: Path) -> None:
+    interpreter, device = virtual_npu.warm, virtual_npu.device
     (tmp_path / "train.py").write_text(_TRACED)
     settings = {"VIRTUAL_NPU_DIFFERENCES": "hf32-conv=watch"}
     limits = launch.Limits(seconds=200)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 from porter.rulebook.words import words
 from porter.verify.compare import compare
@@ -122,12 +122,11 @@ PROGRAMS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_verdict_of_a_program_and_its_exit_code(name: str, tmp_path: Path) -> None:
-    virtual_npu()
+def test_the_verdict_of_a_program_and_its_exit_code(virtual_npu: VirtualNpu, name: str, tmp_path: Path) -> None:
     code, exit_code, key = PROGRAMS[name]
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "train.py").write_text(code)
-    command = [sys.executable, "-m", "porter", "verify", "train.py"]
+    command = [sys.executable, "-m", "porter", "verify", "--python", virtual_npu.warm.path, "train.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == exit_code, done.stdout + done.stderr
     assert words("verify", "en")[key].partition("{")[0] in done.stdout
@@ -162,11 +161,10 @@ UNSTEADY = TRAINS.replace("w * i", "w * i + drawn").replace(
 
 
 @pytest.mark.slow
-def test_an_original_that_parts_from_itself_is_blamed(tmp_path: Path) -> None:
-    virtual_npu()
+def test_an_original_that_parts_from_itself_is_blamed(virtual_npu: VirtualNpu, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "train.py").write_text(UNSTEADY)
-    command = [sys.executable, "-m", "porter", "verify", "train.py"]
+    command = [sys.executable, "-m", "porter", "verify", "--python", virtual_npu.warm.path, "train.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 3, done.stdout + done.stderr
     assert words("verify", "en")["culprit.unsteady"] in done.stdout

@@ -1,6 +1,7 @@
 """Programs in the styles people write, ported by porter: each agrees with its original, and bugs in the port are caught.
 
-Everything is run beforehand, two at a time; a test looks at what came out.
+Everything is run beforehand, two at a time; a test looks at what came out. Some originals and their ports are started as
+porter starts them, the others, and ports with a bug, by an interpreter that has imported torch already.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from verify_programs import PROGRAMS, Bug, Program
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 from porter.commands.job import prepare
 from porter.finding import apply
@@ -36,8 +37,8 @@ STYLED = [(style, program) for program in PROGRAMS for style in STYLES if progra
 class World:
     """The runs of the programs that a session asks for."""
 
-    def __init__(self, folder: Path, wanted: set[str]):
-        self.interpreter, self.device = virtual_npu()
+    def __init__(self, npu: VirtualNpu, folder: Path, wanted: set[str]):
+        self.npu, self.device = npu, npu.device
         self.folder, self.runs, self.ports = folder, {}, {}
         self.pool = ThreadPoolExecutor(2)
         for program in PROGRAMS:
@@ -78,8 +79,13 @@ class World:
     def _start(self, program: Program, name: str, tree: Path) -> None:
         limits = launch.Limits(seconds=LIMIT, devices=program.devices)
         words = [word.format(port=free_port()) for word in program.words]
+        cold = program.cold and name in ("original", "ported")
+        interpreter = self.npu.interpreter if cold else self.npu.warm
+        settings = {"WARM_SPAWNS": "1"}
+        if name in {bug.name for bug in program.bugs}:
+            settings["WARM_LEAVES"] = "1"
         self.runs[program.name, name] = self.pool.submit(
-            launch.run, words, tree, tree, self.interpreter, self.device, limits, name == "original"
+            launch.run, words, tree, tree, interpreter, self.device, limits, name == "original", settings=settings
         )
 
     def result(self, program: Program, name: str = "ported") -> Result:
@@ -95,10 +101,10 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def world(request, tmp_path_factory) -> World:
+def world(request, virtual_npu: VirtualNpu, tmp_path_factory) -> World:
     ours = [item for item in request.session.items if item.module is request.module and "world" in item.fixturenames]
     wanted = {item.callspec.params["program"].name for item in ours}
-    return World(tmp_path_factory.mktemp("programs"), wanted)
+    return World(virtual_npu, tmp_path_factory.mktemp("programs"), wanted)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from verify_world import virtual_npu
+from virtual_device import VirtualNpu
 
 from porter.verify.runtime.named_numbers import numbers
 
@@ -49,19 +49,31 @@ for i in range(100):
 """
 
 
-def verified(code: str, folder: Path, *options: str) -> dict:
-    virtual_npu()
+def verified(python: str, code: str, folder: Path, *options: str) -> dict:
     (folder / "pyproject.toml").write_text("")
     (folder / "train_loss.py").write_text(code)
-    command = [sys.executable, "-m", "porter", "verify", *options, "--format", "json", "train_loss.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "porter",
+        "verify",
+        "--python",
+        python,
+        *options,
+        "--format",
+        "json",
+        "train_loss.py",
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_steps_go_on_with_a_new_optimiser_and_a_short_batch_is_no_dynamic_shape(tmp_path: Path) -> None:
-    run = verified(EPOCHS, tmp_path)
+def test_steps_go_on_with_a_new_optimiser_and_a_short_batch_is_no_dynamic_shape(
+    virtual_npu: VirtualNpu, tmp_path: Path
+) -> None:
+    run = verified(virtual_npu.warm.path, EPOCHS, tmp_path)
     assert run["verdict"] == "equal"
     # `if loss < 0:` stands in the line above
     missed = 1 + next(n for n, line in enumerate(EPOCHS.splitlines(), 1) if "empty_cache" in line)
@@ -73,8 +85,8 @@ def test_steps_go_on_with_a_new_optimiser_and_a_short_batch_is_no_dynamic_shape(
 
 
 @pytest.mark.slow
-def test_steps_are_counted_by_backward_where_no_optimiser_is_made(tmp_path: Path) -> None:
-    run = verified(BY_HAND, tmp_path, "--steps", "4")
+def test_steps_are_counted_by_backward_where_no_optimiser_is_made(virtual_npu: VirtualNpu, tmp_path: Path) -> None:
+    run = verified(virtual_npu.warm.path, BY_HAND, tmp_path, "--steps", "4")
     assert {curve["name"]: len(curve["ported"]) for curve in run["curves"]} == {
         "loss": 4,
         "random state of the device": 4,

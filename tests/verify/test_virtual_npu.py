@@ -50,18 +50,18 @@ def test_the_process_of_the_facts_ends_well(virtual_npu: VirtualNpu, file: str) 
 def test_a_small_training_run_always_exits_with_0(virtual_npu: VirtualNpu) -> None:
     times = int(os.environ.get("PORTER_EXIT_RUNS", "2"))  # each port of test_verify_programs that agrees is one, too
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = list(pool.map(lambda _: virtual_npu.program(_BACKWARD), range(times)))
+        runs = list(pool.map(lambda _: virtual_npu.program(_BACKWARD, cold=True), range(times)))
     assert [(r.returncode, r.stdout) for r in runs] == [(0, "done\n")] * times
 
 
 def test_what_starts_the_ranks_has_no_device(virtual_npu: VirtualNpu) -> None:
-    told = virtual_npu.run(["-X", "importtime", "-m", "torch.distributed.run", "--help"])
+    told = virtual_npu.run(["-X", "importtime", "-m", "torch.distributed.run", "--help"], cold=True)
     assert told.returncode == 0, told.stderr
     imported = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
     assert "torch" in imported
     assert "torch_npu" not in imported
     asks = virtual_npu.run(
-        ["-m", "torch.distributed.run", "--nproc-per-node=auto", "--no-python", "echo", "rank"], devices=3
+        ["-m", "torch.distributed.run", "--nproc-per-node=auto", "--no-python", "echo", "rank"], cold=True, devices=3
     )
     assert asks.stdout.split() == ["rank"] * 3, "as many as there are devices"
 
@@ -78,7 +78,7 @@ child.start(); child.join()
 def test_generators_that_nobody_seeds_draw_the_same_in_each_run_and_others_in_each_process(
     virtual_npu: VirtualNpu,
 ) -> None:
-    runs = [virtual_npu.program(_UNSEEDED).stdout.split() for _ in range(2)]
+    runs = [virtual_npu.program(_UNSEEDED, cold=True).stdout.split() for _ in range(2)]
     assert runs[0] == runs[1]
     assert len(set(runs[0])) == 3
 
@@ -92,7 +92,7 @@ except RuntimeError as error:
     print("raised")
 torch.ones(2, device="npu:0").sum().item()
 """
-    done = virtual_npu.program(program)
+    done = virtual_npu.program(program, cold=True)
     assert done.stdout == "raised\n", done.stderr
     assert done.returncode == 0, done.stderr
 
