@@ -11,7 +11,7 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
     project imports it, or none that this list is for needs a device for it."""
     if goes_with(row, document.session.target.torch):
         return True
-    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
+    if not installs_anywhere(name, row):
         return False
     lists = document.session.facts.lists
     rows = document.session.rules.tables.packages
@@ -20,3 +20,8 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
         for imported, other in rows.items()
         if other.names == row.names
     )
+
+
+def installs_anywhere(name: str, row: Package) -> bool:
+    """Whether a package installs without a GPU, and does nothing until it is imported."""
+    return name in {other.lower().replace("_", "-") for other in row.anywhere}

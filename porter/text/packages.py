@@ -15,7 +15,7 @@ from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
-from porter.text.nobodys import nobodys
+from porter.text.nobodys import installs_anywhere, nobodys
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -261,6 +261,8 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
         why, weight = "listed", dict(facts.lists.gravest).get(imported, row.severity)
         if want.optional:
             why, weight = "extra", "note"  # who leaves its extra out is not stopped by it
+        elif installs_anywhere(want.name, row) and "cu" not in want.spec:
+            why = "harmless"  # the imports are what stops
         yield Hit((want.start, want.end), why, code=row.code, values=values, severity=weight)
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
