@@ -118,7 +118,11 @@ def _fills_up(scene: Scene, link: Link, function: Link) -> bool:
 @once
 def _of_one_length(function: Node, scene: Scene, link: Link) -> frozenset[str]:
     """The names of a function that `F.pad` fills up to a length of the object's own: `F.pad(x, (0, self.longest - n))`."""
-    named = {n.targets[0].id: n.value for n in walk(function) if n.__class__ is ast.Assign and n.targets[0].__class__ is ast.Name}
+    named = {
+        n.targets[0].id: n.value
+        for n in walk(function)
+        if n.__class__ is ast.Assign and n.targets[0].__class__ is ast.Name
+    }
     filled = set()
     for call in (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "pad" and n.args):
         if scene.names.resolve(call.func, link) != "torch.nn.functional.pad":
