@@ -15,7 +15,8 @@ _STRING = lazy(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 # a bracket, or what may hold brackets that are none
 _BRACKET = lazy(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
 _SCALAR = lazy(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
-_FILLED_IN = lazy(r"[A-Z][A-Z0-9_]+\b|\$\{\w+\}|\$\w+\b|\{\{[^{}\n]*\}\}")  # a word that stands for a value
+# a word that stands for a value
+_FILLED_IN = lazy(r"(?:[A-Z][A-Za-z0-9]*_\w*|[A-Z][A-Z0-9]+)\b|\$\{\w+\}|\$\w+\b|\{\{[^{}\n]*\}\}")
 _CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 200  # the same file is read alike however many calls porter stands in
 
