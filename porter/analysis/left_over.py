@@ -58,7 +58,8 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
             text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
-            library = taken_by(file.names, link)
+            is_backend = BACKEND.match(str(getattr(link[0], "value", ""))) is not None
+            library = None if is_backend else taken_by(file.names, link)
             row = file.rules.tables.packages.get(library or "")
             if row is not None and row.why:  # what is said of the package says which device it takes
                 continue
