@@ -12,6 +12,7 @@ from porter.finding import Finding
 from porter.python import held_torch
 from porter.python.blocks import place
 from porter.python.evidence import RUNNERS, call_name, constant, like, logged
+from porter.python.handed_on import taken_by
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
@@ -57,8 +58,13 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
             text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
-            why = "archive" if _is_of_archive(link) else "left"
-            finding = own(file.path, line, LEFT, why, file.session, column=column, old=text)
+            is_backend = BACKEND.match(str(getattr(link[0], "value", ""))) is not None
+            library = None if is_backend else taken_by(file.names, link)
+            row = file.rules.tables.packages.get(library or "")
+            if row is not None and row.why:  # what is said of the package says which device it takes
+                continue
+            why = "library" if library else "archive" if _is_of_archive(link) else "left"
+            finding = own(file.path, line, LEFT, why, file.session, column=column, old=text, library=library or "")
             out.append(replace(finding, suppressed=reason))
     return out
 

@@ -124,8 +124,8 @@ class Lists(NamedTuple):
     """What the requirement lists of the project ask for, and which of these packages its files import."""
 
     numpys: tuple[str, ...] = ()  # the versions of numpy that the lists allow, one text a list
-    # (package, versions) of packages whose version decides about an option; torch, if a package that belongs to it is asked for
-    asked: tuple[tuple[str, str], ...] = ()
+    # (package, versions, folder of the list) of packages whose version decides about a rule; torch, if one of its family is asked for
+    asked: tuple[tuple[str, str, str], ...] = ()
     installed: tuple[str, ...] = ()  # requirement files that the setup of a package reads
     plain: tuple[str, ...] = ()  # setup.py and similar files of packages that name no device themselves
     # (package, folder, files): the files that import a package that a list asks for
@@ -144,17 +144,25 @@ class Lists(NamedTuple):
         """Whether every list that asks for numpy excludes these versions."""
         return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
 
-    def has_least(self, requirement: str) -> bool:
-        """Whether the lists ask for a package, and each for this version or a later one. `requirement`: `name>=4.51`."""
+    def has_least(self, requirement: str, path: str, *, frozen: bool = False) -> bool:
+        """Whether the lists for a file ask for a package, and each for this version or a later one. `requirement`: `name>=4.51`.
+        `frozen`: or one of them pins such a version, and the others take it."""
         package, _, least = requirement.partition(">=")
-        specs = [spec for name, spec in self.asked if name == package]
-        return bool(specs) and all(at_least(spec, least) for spec in specs)
+        specs = self._for(package, path)
+        pinned = frozen and any(spec.startswith("==") and at_least(spec, least) for spec in specs)
+        return bool(specs) and all(at_least(spec, least) or pinned and reaches(spec, least) for spec in specs)
 
-    def below(self, requirement: str) -> str:
-        """What the lists ask of a package, if none of them allows this version or a later one; else ""."""
+    def below(self, requirement: str, path: str) -> str:
+        """What the lists for a file ask of a package, if none of them allows this version or a later one; else ""."""
         package, _, least = requirement.partition(">=")
-        specs = [spec for name, spec in self.asked if name == package]
+        specs = self._for(package, path)
         return "" if any(reaches(spec, least) for spec in specs) else ", ".join(f"{package}{spec}" for spec in specs)
+
+    def _for(self, package: str, path: str) -> list[str]:
+        """What the nearest lists above a file ask of a package; all lists, where none above it does."""
+        rows = [(folder, spec) for name, spec, folder in self.asked if name == package]
+        nearest = max((folder for folder, _ in rows if path.startswith(folder)), key=len, default=None)
+        return list(dict.fromkeys(spec for folder, spec in rows if nearest in (None, folder)))
 
     def users(self, package: str, path: str) -> str:
         """The files that import a package or a part of it, among the programs that the list at `path` is for."""

@@ -12,7 +12,7 @@ from porter.files.kinds import DOCKERFILE, LARGEST_OF_OTHERS, NOTEBOOK, REQUIREM
 from porter.files.read import beginning
 from porter.finding import SEVERITIES
 from porter.project.absent_packages import absent
-from porter.project.asked_names import asked_by_name
+from porter.project.asked_names import asked_by_name, asked_of_options, folder_of
 from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
 from porter.python.trees import Parse
@@ -20,7 +20,6 @@ from porter.python.uses import is_idle
 from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import Package, load, package_row
-from porter.versions import at_least
 
 # names of files that ask for packages
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
@@ -29,15 +28,11 @@ _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
 _NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
-# a section of setup.cfg for another tool
-_SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
 _SHOWN = 2  # files that a text names; further ones are counted
 # the file reads what the package needs from lists
 _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
 _FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")  # the name of such a list
 LIMIT = 1_000_000  # bytes of a file that are read
-
-_AGED = ("pillow",)  # packages whose later releases lack names that programs use
 
 
 def lists_of(
@@ -54,7 +49,8 @@ def lists_of(
     """All facts about the lists of a project. `plain`: lists of packages that name no device. `is_own`: whether a file gets a
     package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
-    lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
+    by_path = {path: data for path in paths if (data := beginning(root / path, LIMIT))}
+    lists, asking = [*by_path.values()], [(folder_of(path), data) for path, data in by_path.items()]
     imported, unimported = users(
         b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
     )
@@ -63,10 +59,10 @@ def lists_of(
         return any(_imports(package, data) for data in _notebooks(root, files))
 
     importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
-    scripts = [data for path, data in installing.items() if kind_of(path) in (SHELL, DOCKERFILE)]
+    scripts = [(folder_of(p), data) for p, data in installing.items() if kind_of(p) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(lists),
-        asked=(*asked_of_options(lists, scripts), *asked_by_name(lists)),
+        asked=(*asked_of_options(asking, scripts), *asked_by_name(asking)),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
         imported=imported,
@@ -228,37 +224,6 @@ def numpys(lists: Sequence[bytes]) -> tuple[str, ...]:
     """The versions of numpy that the lists of a project ask for; "" where one takes any version."""
     specs = {match[1].strip().decode("ascii", "replace") for data in lists for match in _NUMPY.finditer(data)}
     return tuple(sorted(specs))
-
-
-def asked_of_options(lists: Sequence[bytes], scripts: Sequence[bytes] = ()) -> tuple[tuple[str, str], ...]:
-    """(package, versions) that the lists of a project ask for, of packages whose version decides about an option. If no list
-    names a package, scripts count, but only if none of them installs a version that is too old for the options."""
-    rows = (row for several in load().options.values() for row in several)
-    met = sorted({row.met for row in rows if row.met})
-    names = sorted({*_AGED, *(requirement.partition(">=")[0] for requirement in met)})
-    found: set[tuple[str, str]] = set()
-    # setup.cfg has sections of other tools, which list packages as well
-    lists = [_SECTION.sub(b"", data).lower() for data in lists] if names else []
-    for name in names:
-        line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
-        inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()
-        asks = re.compile(rb"(?:%s|%s)(?:\[[^\]\n]{0,80}\])?[ \t]*([^\n;#\"']{0,80})" % (line, inline), re.MULTILINE)
-        specs = _texts(asks, name, lists)
-        if not specs:
-            runs = (
-                rb"\bpip3?[ \t]+install\b[^\n;&|#]*[ \t\"']%s(?![\w.-])(?:\[[^\]\n]{0,80}\])?([^\s;&|#\"']*)"
-                % name.encode()
-            )
-            leasts = [requirement.partition(">=")[2] for requirement in met if requirement.startswith(f"{name}>=")]
-            specs = _texts(re.compile(runs), name, scripts)
-            specs = specs if all(at_least(spec, least) for spec in specs for least in leasts) else set()
-        found.update((name, spec) for spec in specs)
-    return tuple(sorted(found))
-
-
-def _texts(asks: re.Pattern[bytes], name: str, files: Iterable[bytes]) -> set[str]:
-    matches = (match for data in files if name.encode() in data for match in asks.finditer(data))
-    return {match[1].strip().decode("ascii", "replace") for match in matches}
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

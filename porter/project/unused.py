@@ -29,8 +29,10 @@ _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file list
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
 _URL = lazy(rb"\burl[ \t]*=[ \t]*[\"']https?://git\w+\.com/[\w.-]+/([\w-]+)")  # the repository of a package
 _CLONED = lazy(rb"git clone\b[^\n]*?git\w+\.com[/:][\w.-]+/([\w-]+)")
-# names that are made at run time: looked up in the file itself, in another object, in all modules
-_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
+# names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
+_LOOKED_UP = lazy(
+    rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
+)
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these

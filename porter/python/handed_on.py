@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, library_on_cuda, looked_up
-from porter.python.index import Link, Node, ancestors
+from porter.python.blocks import place
+from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, constant, library_on_cuda, looked_up
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)  # nodes between a value and the
 _SEVERAL = (ast.List, ast.Tuple, ast.Set)  # of which a comparison asks for one
 _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
+_MOVES = frozenset({"to", "cuda"})  # methods that move what torch made
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 
@@ -44,10 +46,60 @@ def given_to(names: Names, value: Link) -> str | None:
                 return _of_option(names, above)
             if looked_up(above) is None or child is above.args[0]:  # kwargs.pop("device", "cuda")
                 return None
+        elif kind is ast.Dict:
+            return _of_options(names, up) if _is_device_of(above, child) else None
         elif kind in _SEVERAL and child is value[0]:
             if up[1] is None or up[1][0].__class__ is not ast.Compare:
                 return None
         elif not _written_in(above, child) and (kind is ast.IfExp and child is above.test or kind not in _WRAPPED):
+            return None
+        child = above
+    return None
+
+
+def taken_by(names: Names, value: Link) -> str | None:
+    """The library that uses CUDA itself and that takes a value as an argument, with no name between."""
+    if not names.once("a library on CUDA", names.uses, lambda: _has_library(names)):
+        return None
+    return _library(names, value)
+
+
+def _is_device_of(options: ast.Dict, value: Node) -> bool:
+    """Whether a value stands at the key `"device"`."""
+    side, index = place(options, value)
+    return side == "values" and constant(options.keys[index]) == "device"
+
+
+def _of_options(names: Names, options: Link) -> str | None:
+    """The library that a dict goes to: `options = {"device": "cuda"}`, `WhisperModel(path, **options)`."""
+    above: Node = options[1][0] if options[1] is not None else None
+    named = above.__class__ is ast.Assign and len(above.targets) == 1
+    library = _of_holder(names, above.targets[0], options[1]) if named else _library(names, options)
+    return library or _of_wrapper(names, options)
+
+
+def _of_wrapper(names: Names, link: Link) -> str | None:
+    """The library of the objects that a class makes with options that it collects: `Translator(path, **options)`. A class that
+    also moves something of torch's may collect them for that."""
+    wrapper = _class_of(link)
+    if wrapper is None:
+        return None
+    brought = [name for name, bound in names.imports.items() if any(library_on_cuda(full) for full, _ in bound)]
+    uses = (use for name in brought for use in names.spelled(name) if _class_of(use) is wrapper)
+    library = next((found for use in uses if (found := _given_options(names, use))), None)
+    calls = (n.func for n in walk(wrapper) if n.__class__ is ast.Call) if library else ()
+    moves = any(func.__class__ is ast.Attribute and func.attr in _MOVES for func in calls)
+    return None if moves else library
+
+
+def _given_options(names: Names, use: Link) -> str | None:
+    """The library of a call that is given `**options`."""
+    child = use[0]
+    for up in ancestors(use):
+        above: Node = up[0]
+        if above.__class__ is ast.Call and child is above.func and any(k.arg is None for k in above.keywords):
+            return library_on_cuda(names.resolve(above.func, up))
+        if above.__class__ is not ast.Attribute:
             return None
         child = above
     return None

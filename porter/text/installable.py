@@ -76,6 +76,7 @@ def obstacles(
         yield from _bound(text, requirements, torch)
     if lists_torch and whole:
         yield from _refused(requirements, torch)
+    outgrown: dict[tuple[bool, tuple[int, ...]], list[Asked]] = {}  # by the last Python that they have wheels for
     for want in requirements:
         if want.name in ("torchvision", "torchaudio"):
             right = companion(want.name, torch)
@@ -83,15 +84,17 @@ def obstacles(
                 values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
                 yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
         elif whole and (last := _last_python(want, text, wheels)) and last < first_python(torch):
-            values = named(
-                name=want.name,
-                old=want.spec,
-                python=_dotted(last),
-                new=_dotted(first_python(torch)),
-                torch=_dotted(torch),
-            )
-            why = "python" if want.name == "python" else "last-python" if lists_torch else "first-python"
-            yield Hit((want.start, want.end), why, code="PRT840", values=values)
+            outgrown.setdefault((want.name == "python", last), []).append(want)
+    for (is_python, end), wants in outgrown.items():
+        values = named(
+            name=wants[0].name if is_python else ", ".join(f"{want.name}{want.spec}" for want in wants),
+            old=wants[0].spec if is_python else "",
+            python=_dotted(end),
+            new=_dotted(first_python(torch)),
+            torch=_dotted(torch),
+        )
+        why = "python" if is_python else "last-python" if lists_torch else "first-python"
+        yield Hit((wants[0].start, wants[0].end), why, code="PRT840", values=values)
 
 
 def _lists_torch(requirements: Sequence[Asked]) -> bool:

@@ -1,4 +1,5 @@
-"""JSON with the place of every value. Takes comments and commas at the end, which settings files have."""
+"""JSON with the place of every value. Takes comments and commas at the end, which settings files have, and values that a script
+fills in, which templates of settings have: `"train_batch_size": BATCH_SIZE`."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ _STRING = lazy(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 # a bracket, or what may hold brackets that are none
 _BRACKET = lazy(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
 _SCALAR = lazy(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
+# a word that stands for a value
+_FILLED_IN = lazy(r"(?:[A-Z][A-Za-z0-9]*_\w*|[A-Z][A-Z0-9]+)\b|\$\{\w+\}|\$\w+\b|\{\{[^{}\n]*\}\}")
 _CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 200  # the same file is read alike however many calls porter stands in
 
@@ -50,6 +53,8 @@ class _Reader:
         if depth > _DEEPEST:
             raise Unreadable("deep", "", self.text.count("\n", 0, offset) + 1)
         first = self.text[offset : offset + 1]
+        if match := _FILLED_IN.match(self.text, offset):
+            return Node("other", offset, match.end(), match[0]), match.end()
         if first == "{":
             return self.object(offset, depth)
         if first == "[":

@@ -1,4 +1,4 @@
-"""Requirements of packages for GPUs that nothing in the project needs on a device."""
+"""Requirements of packages for GPUs: those that nothing in the project needs on a device, and those whose users are told more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
     project imports it, or none that this list is for needs a device for it."""
     if goes_with(row, document.session.target.torch):
         return True
-    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
+    if not _installs_anywhere(name, row):
         return False
     lists = document.session.facts.lists
     rows = document.session.rules.tables.packages
@@ -20,3 +20,19 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
         for imported, other in rows.items()
         if other.names == row.names
     )
+
+
+def _installs_anywhere(name: str, row: Package) -> bool:
+    """Whether a package installs without a GPU, and does nothing until it is imported."""
+    return name in {other.lower().replace("_", "-") for other in row.anywhere}
+
+
+def beside_users(name: str, spec: str, optional: bool, row: Package) -> str:
+    """The message for a requirement of a package that files import, where these files are told what to write; else ""."""
+    if not row.why or row.code != "PRT401" or row.severity == "note":
+        return ""
+    if row.status == "plugin":
+        return "beside" if row.replacement else ""
+    if optional:
+        return "extra"
+    return "harmless" if _installs_anywhere(name, row) and "cu" not in spec else "listed"

@@ -15,7 +15,7 @@ from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
-from porter.text.nobodys import nobodys
+from porter.text.nobodys import beside_users, nobodys
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -256,12 +256,12 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    if users and row.why and row.code == "PRT401" and row.status != "plugin" and row.severity != "note":
-        values = named(name=want.name, importers=users)  # which have the row's own words
-        why, weight = "listed", dict(facts.lists.gravest).get(imported, row.severity)
-        if want.optional:
-            why, weight = "extra", "note"  # who leaves its extra out is not stopped by it
-        yield Hit((want.start, want.end), why, code=row.code, values=values, severity=weight)
+    of_users = beside_users(want.name, want.spec, want.optional, row) if users else ""
+    if of_users:  # which have the row's own words
+        values = named(name=want.name, importers=users, new=", ".join(row.replacement))
+        # who leaves its extra out is not stopped by it
+        weight = "note" if of_users == "extra" else dict(facts.lists.gravest).get(imported, row.severity)
+        yield Hit((want.start, want.end), of_users, code=row.code, values=values, severity=weight)
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
         yield Hit((want.start, want.end), row.why, code=row.code, values=values, severity=row.severity)

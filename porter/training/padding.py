@@ -85,7 +85,8 @@ def tokenises(scene: Scene, link: Link) -> bool:
 def _decides(scene: Scene, link: Link, function: Link) -> str | None:
     call = link[0]
     if scene.names.resolve(call.func, link) == _PAD:
-        return "collate"
+        target = getattr(link[1][0], "targets", [None])[0]
+        return None if getattr(target, "id", "") in _of_one_length(function[0], scene, link) else "collate"
     given = {k.arg: constant(k.value) for k in call.keywords}
     if given.get("padding") in (True, "longest"):
         if call_name(call.func) == "__init__" and _pads_itself(scene, link):
@@ -112,6 +113,31 @@ def _fills_up(scene: Scene, link: Link, function: Link) -> bool:
     above = link[1][0]
     target: Node = above.targets[0] if above.__class__ is ast.Assign and len(above.targets) == 1 else None
     return target.__class__ is ast.Name and target.id in _filled_to(function[0], scene, link)
+
+
+@once
+def _of_one_length(function: Node, scene: Scene, link: Link) -> frozenset[str]:
+    """The names of a function that `F.pad` fills up to a length of the object's own: `F.pad(x, (0, self.longest - n))`."""
+    named = {
+        n.targets[0].id: n.value
+        for n in walk(function)
+        if n.__class__ is ast.Assign and n.targets[0].__class__ is ast.Name
+    }
+    filled = set()
+    for call in (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "pad" and n.args):
+        if scene.names.resolve(call.func, link) != "torch.nn.functional.pad":
+            continue
+        widths = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "pad")]
+        widths += [named[n.id] for width in widths for n in walk(width) if getattr(n, "id", "") in named]
+        if any(_is_rest(node) for width in widths for node in walk(width)):
+            filled.add(getattr(call.args[0], "id", ""))
+    return frozenset(filled - {""})
+
+
+def _is_rest(node: Node) -> bool:
+    """`self.longest - n`"""
+    whole: Node = getattr(node, "left", None) if getattr(node, "op", None).__class__ is ast.Sub else None
+    return whole.__class__ is ast.Attribute and getattr(whole.value, "id", "") == "self"
 
 
 @once

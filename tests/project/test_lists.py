@@ -123,7 +123,7 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
         ),
         ({"environment.yml": "  - pip:\n    - transformers>4.51,<5  # new\n"}, True),
         ({"pyproject.toml": 'transformers = "^4.53"\n'}, False),  # where nobody looks
-        ({"requirements.txt": "transformers>=4.53\n", "old/requirements.txt": "transformers\n"}, False),
+        ({"requirements.txt": "transformers>=4.53\n", "old/requirements.txt": "transformers\n"}, True),
         ({"requirements.txt": "transformers>=4.53\n", "setup.py": 'x = {"old": ["transformers==4.40"]}\n'}, False),
         ({"requirements.txt": "transformers<5,>=4.50.3\n"}, False),
         ({"requirements.txt": "# transformers>=4.53\nsentence-transformers>=5\n"}, False),
@@ -136,7 +136,7 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
     ],
 )
 def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
-    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.has_least("transformers>=4.51") is met
+    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.has_least("transformers>=4.51", "a.py") is met
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,11 @@ def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
             {"requirements.txt": "transformers<4.50\n", "setup.py": '    "transformers==4.40",\n'},
             "transformers<4.50, transformers==4.40",
         ),
-        ({"requirements.txt": "transformers==4.37.0\n", "old/requirements.txt": "transformers\n"}, ""),
+        (
+            {"requirements.txt": "transformers==4.37.0\n", "old/requirements.txt": "transformers\n"},
+            "transformers==4.37.0",
+        ),
+        ({"new/requirements.txt": "transformers==4.37.0\n", "old/requirements.txt": "transformers\n"}, ""),
         ({"requirements.txt": "transformers>=4.37.0\n"}, ""),
         ({"requirements.txt": "transformers==4.51.3\n"}, ""),
         ({"requirements.txt": "numpy\n"}, ""),
@@ -155,4 +159,27 @@ def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
     ],
 )
 def test_lists_that_take_only_older_versions(tmp_path, lists, below):
-    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.below("transformers>=4.51") == below
+    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.below("transformers>=4.51", "a.py") == below
+
+
+@pytest.mark.parametrize(
+    ("path", "below", "met"),
+    [
+        ("old/train.py", "transformers== 4.15.0", False),
+        ("old/deep/train.py", "transformers== 4.15.0", False),
+        ("new/train.py", "", True),
+        ("wide/train.py", "", False),  # a later one may be there, and an older one
+        ("train.py", "", False),  # no list is for it: all are asked
+    ],
+)
+def test_a_list_is_for_the_programs_of_its_folder(tmp_path, path, below, met):
+    lists = {
+        "old/requirements.txt": "transformers == 4.15.0\n",
+        "new/requirements/base.txt": "transformers==5.9.0\n",
+        "new/setup.py": 'setup(install_requires=["transformers>=4.10"])\n',
+        "wide/requirements.txt": "transformers>=4.31,!=4.33.2\n",
+    }
+    asked = _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists
+    assert asked.below("transformers>=4.51", path) == below
+    assert asked.has_least("transformers>=4.51", path, frozen=True) is met
+    assert not asked.has_least("transformers>=4.51", path)

@@ -80,6 +80,11 @@ USES = {
     "a registry": ({"lib/parts.py": MODULE.replace("class Sampler", "@register\nclass Sampler")}, {"cached"}),
     "a name made at run time": ({"eval.py": "import lib.parts\n\ngetattr(lib.parts, name)(3)\n"}, set()),
     "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
+    "what an object holds": (
+        {"lib/parts.py": MODULE + "\n\nclass Config:\n    def put(self, key):\n        self.__dict__[key] = 1\n"},
+        {"cached", "Sampler"},
+    ),
+    "what a module holds": ({"lib/parts.py": MODULE + "\n\nimport lib.parts as me\n\nme.__dict__[name](3)\n"}, set()),
     "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
     "one whose name stands on the next line": (

@@ -41,3 +41,22 @@ def test_what_is_unread_ends_where_its_bracket_does() -> None:
         ("outputs", '"plain"'),
     ]
     assert not tree.members[0][1].items and tree.get("outputs").value == "plain"
+
+
+def test_words_that_a_script_fills_in_are_values() -> None:
+    text = '{"size": BATCH_SIZE, "fp16": {"on": ${FP16}}, "lr": {{ lr }}, "to": $OUT, "up": CL_1st_MAX, "in": QuantW_FORWARD, "type": "Lamb"}'
+    tree = jsonspans.parse(text)
+    assert [value.value for _, value in tree.members if value.kind != "object"] == [
+        "BATCH_SIZE",
+        "{{ lr }}",
+        "$OUT",
+        "CL_1st_MAX",
+        "QuantW_FORWARD",
+        "Lamb",
+    ]
+
+
+@pytest.mark.parametrize("text", ['{"size": Batch}', '{"on": True}', '{"a": {{b}', '{"a": B C}'])
+def test_other_words_are_none(text: str) -> None:
+    with pytest.raises(Unreadable):
+        jsonspans.parse(text)

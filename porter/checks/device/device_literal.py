@@ -23,7 +23,7 @@ from porter.python.provider_choices import provider
 from porter.python.searched_texts import is_searched
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
-NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
+NAMED = ("assigned", "default", "option", "compared", "mapped")  # where a name holds the value, which takes it on
 STAYING = (
     ("for-arrays", "library", decides_for),
     ("for-a-provider", "library", provider),

@@ -9,12 +9,14 @@ from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
+from porter.regex import lazy
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 BITWISE = ("BAND", "BOR", "BXOR")
 GATHERS = {"gather": 3, "gather_object": 3}  # and where the group stands
 REDUCTIONS = {"all_reduce": 0, "reduce": 0, "reduce_scatter_tensor": 1}  # and where the tensor stands
 WIDE = {"float64": "float64", "double": "float64", "complex64": "complex64", "complex128": "complex128"}
+ON_HOST = lazy(r"(?i)(?<![a-z])(?:cpu|gloo)(?![a-z])")  # in the name of a group, whoever makes it
 
 
 class CollectiveUnsupported(Rule):
@@ -47,7 +49,8 @@ def _is_of_gloo(call: cst.Call, name: str, file: RuleFile) -> bool:
     groups = file.facts.own.gloo_groups
     given = argument[1].value
     named = given.func if isinstance(given, cst.Call) else given
-    if file.text(named).rpartition(".")[2].lstrip("_") in groups:
+    word = file.text(named).rpartition(".")[2].lstrip("_")
+    if word in groups or ON_HOST.search(word):
         return True
     return bool(groups) and isinstance(given, cst.Name) and _is_made_by(given, groups, file)
 

@@ -34,7 +34,7 @@ class DataParallel(Rule):
             base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
             return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
         if file.name(original.func) in PARTS and file.scene.link(original) != _first_call(file):
-            return None  # the first of them speaks for the others
+            return None  # the first of them speaks for the others, and a subclass for what it is made of
         if file.tested and b"cuda" not in file.source.words:
             return Hit(original.func, "wrapped", values=(("name", file.name(original.func) or ""),), severity="note")
         severity = "note" if file.tested else None  # it stops no training
@@ -43,4 +43,12 @@ class DataParallel(Rule):
 
 def _first_call(file: RuleFile) -> Link | None:
     mentions = file.meaning.mentions.of(PARTS)
-    return next((link for link in mentions if getattr(link[1][0], "func", None) is link[0]), None)
+    calls = (link for link in mentions if getattr(link[1][0], "func", None) is link[0])
+    return next((link for link in calls if not _is_of_subclass(link, file)), None)
+
+
+def _is_of_subclass(link: Link, file: RuleFile) -> bool:
+    """Whether a call stands in a class that builds on DataParallel."""
+    names: Any = file.names
+    owner = file.scene.owner(link)
+    return owner is not None and any(names.resolve(base, link) in CLASSES for base in owner.bases)

@@ -155,7 +155,7 @@ def of_old_lightning(call: Link, file: RuleFile) -> str:
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     if _LIGHTNING.isdisjoint(imported):
         return ""
-    old = file.facts.lists.below("pytorch-lightning>=1.5")
+    old = file.facts.lists.below("pytorch-lightning>=1.5", file.path)
     return old if old and "state_dict" in keys(call, file) else ""
 
 

@@ -27,6 +27,8 @@ class Profiler(Rule):
             return Hit(original, "both", values=(("name", name), ("to", package(file)), (TOGETHER, device)))
         values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
         if why == "results":  # what it is there for would be gone
+            if len(words) == 2:  # ProfilerActivity.CUDA: told where the class is imported
+                return None
             return None if _is_type(file.link(original)) else Hit(original, why, values=(*values, (TOGETHER, why)))
         if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
             node = updated.with_changes(attr=updated.attr.with_changes(value=device))

@@ -40,7 +40,7 @@ def row_of(
             own = file.facts.own.attends(word) and not theirs
             if own:
                 return row._replace(to=None, why="own")
-            return as_asked(row, file.facts.lists)
+            return as_asked(row, file.facts.lists, file.path)
     return None
 
 
@@ -50,21 +50,21 @@ def _is_computed(value: cst.BaseExpression) -> bool:
     return not constant
 
 
-def as_asked(row: Option, lists: Lists) -> Option | None:
+def as_asked(row: Option, lists: Lists, path: str) -> Option | None:
     """What there is to say of a value that waits for a version of its package, by what the project asks to have installed."""
     if row.met is None:
         return row
-    if row.unmet and lists.below(row.met):
+    if row.unmet and lists.below(row.met, path):
         return row._replace(why=row.unmet, severity="", effort="")
-    return None if lists.has_least(row.met) else row
+    return None if lists.has_least(row.met, path, frozen=True) else row
 
 
-def of_setting(row: Option, key: str, own: OwnCode, lists: Lists) -> tuple[Option | None, dict[str, str]]:
+def of_setting(row: Option, key: str, own: OwnCode, lists: Lists, path: str) -> tuple[Option | None, dict[str, str]]:
     """The same of a key in a settings file, and what its message names besides."""
     if place := own.attends(key):
         return row._replace(to=None, why="own", severity="wrong"), {"place": place}
-    asked = as_asked(row, lists)
-    return asked, {} if asked is None or asked is row else {"asked": lists.below(asked.met or "")}
+    asked = as_asked(row, lists, path)
+    return asked, {} if asked is None or asked is row else {"asked": lists.below(asked.met or "", path)}
 
 
 def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:
@@ -77,7 +77,7 @@ def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None,
         old = "" if _COMPUTED in row.values else file.text(node.value)  # whatever it is, the sentence is the same
         values: tuple[tuple[str, str], ...] = (("name", word), ("old", old), ("new", row.to or ""))
         if row.met and row.why == row.unmet:
-            values = (*values, ("asked", file.facts.lists.below(row.met)))
+            values = (*values, ("asked", file.facts.lists.below(row.met, file.path)))
         if row.why == "own":
             values = (*values, ("place", file.facts.own.attention))
         one_of_two = isinstance(node.value, cst.IfExp)

@@ -6,9 +6,9 @@ import ast
 from typing import Any, cast
 
 from porter.checks.precision import held_types
-from porter.checks.precision.tallies import is_tallied
+from porter.checks.precision.tallies import is_share, is_tallied, returns
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
@@ -42,6 +42,8 @@ class Float64Tensor(Rule):
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
+                or is_share(link[1])
+                or returns(link[1])
             ):
                 return None
             func: Any = original.func
@@ -73,7 +75,7 @@ class Float64Tensor(Rule):
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             like = device.value if getattr(device, "attr", "") == "device" else None
-            host = constant(device) == "cpu" or like and is_on_host(scene, like, link)
+            host = constant(device) == "cpu" or _to_cpu(device) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
         return "made" if moved(link) or held_types.is_held(link) else None
 
@@ -97,7 +99,10 @@ def _on_cpu(link: Link) -> bool:
     return False
 
 
-def _to_cpu(call: ast.Call) -> bool:
+def _to_cpu(call: Node) -> bool:
+    """`x.to("cpu")`, `torch.device("cpu")`"""
+    if call.__class__ is not ast.Call:
+        return False
     arguments = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
     return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in arguments)
 

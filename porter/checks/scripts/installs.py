@@ -53,7 +53,7 @@ class Installs(TextRule):
 
 def _brings_torch_alone(document: Document) -> bool:
     """Whether nothing else says what the project needs, no list and no other command of this script."""
-    if ("torch", "") in document.session.facts.lists.asked or kind_of(document.path) not in (DOCKERFILE, SHELL):
+    if ("torch", "", "") in document.session.facts.lists.asked or kind_of(document.path) not in (DOCKERFILE, SHELL):
         return False
     return not is_test(document.path) and not _SERVED.search(document.text)
 

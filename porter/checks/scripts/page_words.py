@@ -21,6 +21,7 @@ _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
 )  # tells what was, or of other things
+_INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
 
@@ -46,6 +47,8 @@ class PageWords(TextRule):
             for match in (match for start, end in lines for match in words.finditer(text, start, end)):
                 if why == "python" and self._cuda_alone.search(_commented(text, match.start())):
                     continue
+                if why == "install" and not _installs_torch(text, match):
+                    continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
                 named = (("name", name),) if why == "package" else ()
                 yield Hit(match.span(), why, values=(*named, (TOGETHER, why + name if named else why)))
@@ -67,6 +70,26 @@ def _places(text: str, word: str) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(word, place + 1)
+
+
+def _installs_torch(text: str, match: re.Match[str]) -> bool:
+    """Whether a build or a toolkit is installed for torch: numba has a `cudatoolkit`, too, and `torch2.0.0+cu118` may be what the
+    authors tested with."""
+    if match[0] == "cudatoolkit":
+        return "torch" in _around(text, match, "\n\n").lower()
+    if not match[0].startswith("+"):
+        return True
+    line = _around(text, match, "\n")
+    start = text.rfind("\n", 0, match.start())
+    while start > 0 and text[start - 1] == "\\":  # a command of several lines
+        end, start = start, text.rfind("\n", 0, start)
+        line += text[start + 1 : end]
+    return _INSTALLS.search(line) is not None
+
+
+def _around(text: str, match: re.Match[str], between: str) -> str:
+    end = text.find(between, match.end())
+    return text[text.rfind(between, 0, match.start()) + 1 : end if end >= 0 else len(text)]
 
 
 def _commented(text: str, at: int) -> str:

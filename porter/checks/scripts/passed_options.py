@@ -62,7 +62,8 @@ def _value(values: tuple[str, ...]) -> str:
 
 def _hits(row: Option, match: re.Match[str], document: Document) -> Iterator[Hit]:
     session, value = document.session, match["value"]
-    asked, more = of_setting(row, match[1].lstrip("-").replace("-", "_"), session.facts.own, session.facts.lists)
+    name = match[1].lstrip("-").replace("-", "_")
+    asked, more = of_setting(row, name, session.facts.own, session.facts.lists, document.path)
     if asked is None:
         return
     # with another style the script must still run on GPUs

@@ -186,7 +186,7 @@ class _Look:
         for row in self.tables.options.get(key, ()):
             written = "True" if entry.true else f"'{entry.value}'"
             if written in row.values and not row.calls:
-                found, more = of_setting(row, key, self.own, self.lists)
+                found, more = of_setting(row, key, self.own, self.lists, self.document.path)
                 if found is None:
                     return None
                 new = (found.to or "").strip("'")

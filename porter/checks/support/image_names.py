@@ -71,7 +71,7 @@ def _renamed(original: Any, new: Any, name: str, file: RuleFile) -> Hit:
     library = "Pillow 10" if is_filter else "torchvision 0.12"
     values = (("new", _NEW[name]), ("old", name.rpartition(".")[2]), ("version", library))
     # where the project holds on to an older Pillow, nothing stops
-    is_held = is_filter and file.facts.lists.below("pillow>=10")
+    is_held = is_filter and file.facts.lists.below("pillow>=10", file.path)
     return Hit(original, "gone", new=new, safe=True, values=values, severity="note" if is_held else None)
 
 

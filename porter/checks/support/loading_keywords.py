@@ -46,7 +46,7 @@ class LoadingKeywords(Rule):
         if link is None or not file.glance(_may_give, link) or not _LOADS.fullmatch(file.name(original.func) or ""):
             return None
         # where the project holds on to an older transformers, nothing stops
-        if release(file.session.catalogue.torch) < _TORCH or file.facts.lists.below("transformers>=5"):
+        if release(file.session.catalogue.torch) < _TORCH or file.facts.lists.below("transformers>=5", file.path):
             return None
         # what is True has to go for another reason
         given = [a for a in original.args if _word(a) in _KEYWORDS and file.text(a.value) != "True"]

@@ -48,7 +48,7 @@ class TransformersArguments(Rule):
         if link is None or known.keys().isdisjoint(given) or is_chosen(link):
             return None
         # where the project holds on to an older transformers, nothing stops
-        if release(file.session.catalogue.torch) < _TORCH or file.facts.lists.below("transformers>=5"):
+        if release(file.session.catalogue.torch) < _TORCH or file.facts.lists.below("transformers>=5", file.path):
             return None
         found = [
             (a, a.keyword.value, known[a.keyword.value])
@@ -56,7 +56,7 @@ class TransformersArguments(Rule):
             if a.keyword and a.keyword.value in known
         ]
         renamed = {a: (old, *now) for a, old, now in found if now is not None and now[0] not in given}
-        safe = all(file.facts.lists.has_least(f"transformers>={least}") for _, _, least in renamed.values())
+        safe = all(file.facts.lists.has_least(f"transformers>={least}", file.path) for _, _, least in renamed.values())
         args = [
             new.with_changes(keyword=cst.ensure_type(new.keyword, cst.Name).with_changes(value=renamed[arg][1]))
             if arg in renamed

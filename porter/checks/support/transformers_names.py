@@ -23,7 +23,7 @@ class TransformersNames(Rule):
         self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: cst.CSTNode, file: RuleFile
     ) -> Answer:
         # where the project holds on to an older transformers, nothing stops
-        if not matters(file) or file.facts.lists.below("transformers>=4.50"):
+        if not matters(file) or file.facts.lists.below("transformers>=4.50", file.path):
             return None
         if isinstance(original, cst.ImportFrom):
             is_gone = not _GONE.isdisjoint(imported(original)) and not file.imported.import_guard()

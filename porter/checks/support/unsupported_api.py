@@ -21,6 +21,7 @@ from porter.python.index import Link, Node, ancestors, chain_of, methods, walk
 from porter.python.inventory import first
 from porter.python.waits import COPIES
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.target import Target
 from porter.training.loops import loops_around
 
@@ -39,6 +40,7 @@ _CASTS = {
 _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32"}
 # the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
 _RULED = "torch._six"  # PRT704 answers for all of it
+_PUT_IN = lazy(rf"torch\.(?:{any_of('put-into-torch')})(?![\w])")
 _OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn never had constants
 _LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
@@ -99,7 +101,7 @@ def missing(file: RuleFile) -> Iterator[tuple[str, list[Link]]]:
 
 
 def _places(file: RuleFile, name: str, links: list[Link]) -> list[Link]:
-    if name.startswith("torch.cuda") or _is_member(file, name):
+    if name.startswith("torch.cuda") or _is_member(file, name) or _PUT_IN.match(name):
         return []
     return [k for k in links if _read(k) and not _guarded(file, k)]
 
