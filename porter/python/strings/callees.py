@@ -110,7 +110,7 @@ def tested(node: Node, parent: Node, up: Link) -> str | None:
     call = outer[1][0]
     if parent.__class__ is ast.Call and parent.args == [node]:
         if call.__class__ is ast.Assign and len(call.targets) == 1:
-            return getattr(call.targets[0], "id", None)
+            return getattr(call.targets[0], "id", "").removesuffix("_list") or None
         if call.__class__ is ast.keyword and call.arg == "params":  # @pytest.fixture(params=[...])
             fixture = outer[1][1] and outer[1][1][1]
             return getattr(fixture[0], "name", None) if fixture else None
