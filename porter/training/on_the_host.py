@@ -6,13 +6,15 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
-from porter.python.blocks import above, once_for_file, place
+from porter.python.blocks import above, once, once_for_file, place
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.parameters import parameters
 from porter.regex import lazy
 from porter.training.value_uses import FACTORIES
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.training.protocols import File
 
 # the file uses ray, or groups of its workers, to start work elsewhere
@@ -47,6 +49,20 @@ def knows_no_device(file: File) -> bool:
     made = {link[0].func for link in file.buckets[ast.Call] if _makes_cpu(link[0])}
     own = (node for node in walk(file.tree) if node not in made and not _is_own_device(node))
     return not any(_OTHER.search(word) for node in own for word in _words(node))
+
+
+def is_test_of_host(file: RuleFile, link: Link) -> bool:
+    """Whether a place is in a test, or a function without parameters that tests have, whose code names no device."""
+    functions = [up[0] for up in ancestors(link) if up[0].__class__ in FUNCTIONS[:2]]
+    if not file.tested or not functions:
+        return False
+    outermost = functions[-1]
+    return (outermost.name.startswith("test") or not parameters(outermost)) and _names_no_device(outermost)
+
+
+@once
+def _names_no_device(function: Node) -> bool:
+    return not any(_OTHER.search(word) for node in walk(function) for word in _words(node))
 
 
 @once_for_file
