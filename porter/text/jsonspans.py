@@ -13,7 +13,8 @@ _SPACE = lazy(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = lazy(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 # a bracket, or what may hold brackets that are none
 _BRACKET = lazy(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
-_SCALAR = lazy(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
+# a word in capitals is filled in later: `"train_batch_size": BATCH_SIZE`
+_SCALAR = lazy(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN|[A-Z][A-Z0-9_]+\b")
 _CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 200  # the same file is read alike however many calls porter stands in
 

@@ -41,3 +41,18 @@ def test_what_is_unread_ends_where_its_bracket_does() -> None:
         ("outputs", '"plain"'),
     ]
     assert not tree.members[0][1].items and tree.get("outputs").value == "plain"
+
+
+@pytest.mark.parametrize("word", ["LR", "BATCH_SIZE_2"])
+def test_what_is_filled_in_later_is_a_value(word: str) -> None:
+    text = f'{{"a": {word}, "device": "cuda"}}'
+    assert [(name.value, value.value) for name, value in jsonspans.parse(text).members] == [
+        ("a", word),
+        ("device", "cuda"),
+    ]
+
+
+@pytest.mark.parametrize("word", ["A", "Batch", "batch_size", "None"])
+def test_another_word_is_none(word: str) -> None:
+    with pytest.raises(Unreadable):
+        jsonspans.parse(f'{{"a": {word}}}')
