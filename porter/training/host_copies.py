@@ -10,6 +10,7 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training.loops import loops_around
+from porter.training.on_the_host import is_test_of_host
 from porter.training.transfers import moves
 from porter.training.value_uses import is_on_host
 
@@ -21,8 +22,9 @@ _COPIES = frozenset({"deepcopy", "clone"})
 
 
 def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value is on the host, is such a copy, was loaded there, or is what a dataset answers."""
-    if is_on_host(scene, node, link) or _is_copy(scene, node, link):
+    """Whether a value is on the host, is such a copy, was loaded there, is what a dataset answers, or is of a test without a
+    device."""
+    if is_on_host(scene, node, link) or _is_copy(scene, node, link) or is_test_of_host(scene.file, link):
         return True
     return _is_loaded(scene, node, link) or _is_of_dataset(scene, node, link)
 

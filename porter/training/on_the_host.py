@@ -14,7 +14,6 @@ from porter.regex import lazy
 from porter.training.value_uses import FACTORIES
 
 if TYPE_CHECKING:
-    from porter.engine.rule_file import RuleFile
     from porter.training.protocols import File
 
 # the file uses ray, or groups of its workers, to start work elsewhere
@@ -51,7 +50,7 @@ def knows_no_device(file: File) -> bool:
     return not any(_OTHER.search(word) for node in own for word in _words(node))
 
 
-def is_test_of_host(file: RuleFile, link: Link) -> bool:
+def is_test_of_host(file: File, link: Link) -> bool:
     """Whether a place is in a test, or a function without parameters that tests have, whose code names no device."""
     functions = [up[0] for up in ancestors(link) if up[0].__class__ in FUNCTIONS[:2]]
     if not file.tested or not functions:

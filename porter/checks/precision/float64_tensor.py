@@ -15,7 +15,6 @@ from porter.python.waits import COPIES
 from porter.regex import lazy
 from porter.training.host_copies import lies_on_host
 from porter.training.host_values import is_read_as_array, is_reduced
-from porter.training.on_the_host import is_test_of_host
 from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
@@ -40,7 +39,6 @@ class Float64Tensor(Rule):
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
-                or is_test_of_host(file, link)
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
@@ -67,7 +65,7 @@ class Float64Tensor(Rule):
         if name is None and callee in ("to", "type"):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
-            if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call) or is_test_of_host(file, link):
+            if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
                 return None
             return None if lies_on_host(scene, call.func.value, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
