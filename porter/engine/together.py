@@ -34,6 +34,7 @@ _OF_THE_PLACE = frozenset(
         "bystanders",
         "bystander_files",
         "option",
+        "image",
         NEEDED,
     }
 )

@@ -25,6 +25,7 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
+from porter.project.built_once import CODES, BuiltOnce
 from porter.project.chosen_by_callers import chooser
 from porter.project.gone_packages import GonePackages
 from porter.project.never_run import Methods, branches
@@ -70,6 +71,7 @@ class _Finders(NamedTuple):
     untaken: Untaken
     parts: UnusedParts
     classes: OtherClasses
+    built: BuiltOnce
 
 
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
@@ -81,7 +83,13 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
-    finders = _Finders(OffOptions(uses.saying), Untaken(uses.saying), UnusedParts(uses), OtherClasses(uses.saying))
+    finders = _Finders(
+        OffOptions(uses.saying),
+        Untaken(uses.saying),
+        UnusedParts(uses),
+        OtherClasses(uses.saying),
+        BuiltOnce(uses.saying, uses.tree),
+    )
     return [
         _rested(result, told, uses, finders, once) if told else _as_notes(result, _of_idle_callers(result, uses))
         for result, told in rows
@@ -150,6 +158,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
         return next(((key, name) for key, ask in ways if (name := ask(line))), ("unused", ""))
 
     reasons = {f: [*map(why, places)] for f, places in told.items()}
+    waiting = [f for f, several in reasons.items() if f.code in CODES and not all(name for _, name in several)]
+    reasons |= {f: [("built", finders.built.at(f.code, path, line)) for line in told[f]] for f in waiting}
     if of_paths := [f for f in told if f.code == _DROP_PATH and not uses.somewhere(_DROPS)]:
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     if of_sparse := [f for f in told if (f.code, f.why) == _SPARSE_ADAM and not uses.somewhere(_SPARSE)]:

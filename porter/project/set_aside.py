@@ -12,7 +12,7 @@ from porter.finding import FileResult, Finding
 from porter.regex import lazy
 
 # keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place, or that another place does what it asks for
-RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded", "chosen"})
+RESTS = frozenset({"unused", "never", "off", "apple", "demo", "unloaded", "chosen", "built"})
 _OF_SERVICES = lazy(r"(?:^|/)\.(?:github|circleci|buildkite)/")  # files of CI services, which run on GPUs
 # scripts that set up a machine of Google Colab, which has no NPU
 _OF_COLAB = lazy(r"(?i)(?:^|/)(?:[^/]*[_-])?colab(?:[_-][^/]*)?\.sh$")

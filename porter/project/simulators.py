@@ -1,7 +1,7 @@
 """Finds settings that are the device of a simulator, which runs only on CUDA or the CPU.
 
 The settings are expanded into a call, `make(**cfg.env)`, and `def __init__(self, task, **kwargs)` passes `kwargs.pop("device")`
-to the simulator, such as NVIDIA Warp.
+to the simulator, such as NVIDIA Warp. Or a parameter is named after the simulator, beside that of torch: `sim_device`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from porter.rulebook.table import hints
 
 SIMULATORS = hints("simulator-on-cuda")
 _NAMES = tuple(sorted(name.encode() for name in SIMULATORS))
+_NAMED = hints("simulator-device")
 # the last word of a mapping that a call expands: `**cfg.env`, `**cfg["env"]`
 _EXPANDED = lazy(rb"\*\*[ \t]*(?:[\w.]+\.)?(\w+)(?:\[[\"'](\w+)[\"']\])?[ \t]*[,)]")
 
@@ -29,7 +30,7 @@ class _Wrapper(NamedTuple):
 
     library: str
     key: str  # the parameter or key with the device
-    keys: tuple[str, ...]  # all parameters and keys that it takes
+    keys: tuple[str, ...]  # all parameters and keys that it takes; none where the name says enough
 
 
 def is_named(text: bytes) -> bool:
@@ -58,7 +59,9 @@ def simulated(
 
 def taker(simulators: Iterable[Simulated], path: tuple[str, ...], beside: Iterable[str]) -> Simulated | None:
     """The wrapper that passes a setting to a simulator. `path`: the keys that lead to the setting. `beside`: all keys of its
-    mapping. The mapping must be expanded somewhere, and the wrapper must take all its keys."""
+    mapping. The mapping must be expanded somewhere, and the wrapper must take all its keys, unless it is the name that counts."""
+    if named := next((one for one in simulators if not one.keys and one.key == path[-1]), None):
+        return named
     if len(path) < 2:
         return None
     names = {name for name in beside if not name.startswith("_")}  # _target_ names the function
@@ -88,6 +91,8 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
     made = [n for n in nodes if isinstance(n, FUNCTIONS[:2]) and (n is scope or n.name == "__init__")]
     keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
     holders = {name: name for n in made for name in parameters(n) if name != "self" and name not in keywords}
+    for name in sorted(_NAMED.intersection(holders)):
+        yield _Wrapper(min(simulators.values()), name, ())
     keys = {*holders}
     for node in nodes:
         for value in (node.value, *getattr(node.value, "values", ())) if isinstance(node, ast.Assign) else ():

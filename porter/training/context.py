@@ -38,7 +38,7 @@ from porter.training.frequency import (
     updates,
 )
 from porter.training.loops import LOOPS
-from porter.training.on_the_host import is_for_host, knows_no_device, only_drives
+from porter.training.on_the_host import is_for_host, knows_no_device, only_drives, optimises_there
 from porter.training.placement import Natures
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Context:
     @cached_property
     def _never(self) -> bool:
         """Whether nothing in the file computes on a device, by its path, or as it knows none or only drives other processes."""
-        on_host = only_drives(self.file) or knows_no_device(self.file)
+        on_host = only_drives(self.file) or knows_no_device(self.file) or optimises_there(self.file)
         return on_host or paths.never_trains(self.file.path)
 
     @cached_property

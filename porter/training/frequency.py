@@ -236,10 +236,13 @@ def _is_remainder(node: Node) -> bool:
 
 @once
 def asks_training(test: Node) -> int:
-    """1 for `self.training`, -1 for `not self.training` and `stage != Stage.TRAIN`, 0 for anything else."""
+    """1 for `self.training`, -1 for `not self.training`, `not torch.is_grad_enabled()` and `stage != Stage.TRAIN`, 0 for anything
+    else."""
     sign = 1
     while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         sign, test = -sign, test.operand
+    if test.__class__ is ast.Call:
+        return sign if call_name(test.func) == "is_grad_enabled" else 0
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
         return next((sign * s for v in test.values if (s := asks_training(v))), 0)
     if test.__class__ is ast.Compare and len(test.ops) == 1:  # stage == Stage.TRAIN, mode != "train"

@@ -1,14 +1,16 @@
-"""Finds values that stay on the host: copies of a module made before the module is moved, and what a dataset answers."""
+"""Finds values that stay on the host: copies of a module made before the module is moved, what was loaded there, and what a
+dataset answers."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training.loops import loops_around
+from porter.training.on_the_host import is_test_of_host
 from porter.training.transfers import moves
 from porter.training.value_uses import is_on_host
 
@@ -20,8 +22,38 @@ _COPIES = frozenset({"deepcopy", "clone"})
 
 
 def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value is on the host, is such a copy, or is what a dataset answers."""
-    return is_on_host(scene, node, link) or _is_copy(scene, node, link) or _is_of_dataset(scene, node, link)
+    """Whether a value is on the host, is such a copy, was loaded there, is what a dataset answers, or is of a test without a
+    device."""
+    if is_on_host(scene, node, link) or _is_copy(scene, node, link) or is_test_of_host(scene.file, link):
+        return True
+    return _is_loaded(scene, node, link) or _is_of_dataset(scene, node, link)
+
+
+def _is_loaded(scene: AnyScene, node: Node, link: Link) -> bool:
+    """Whether a value was loaded to the host, and nothing in the file moves it as it is: `load(path, map_location="cpu")`."""
+    if node.__class__ is not ast.Call or not any(_names_host(k) for k in node.keywords):
+        return False
+    for above, up in ancestors(link):
+        if above.__class__ is ast.Return:
+            return True
+        if above.__class__ is ast.Assign:
+            names = {getattr(target, "id", "") or getattr(target, "attr", "") for target in above.targets}
+            return not any(_keeps_type(move[0]) for name in names for move in _moves_of(scene, name))
+        if above.__class__ not in (ast.Call, ast.Attribute) or _puts_on_device(above) or up is None:
+            return False
+    return False
+
+
+def _names_host(keyword: ast.keyword) -> bool:
+    """`map_location="cpu"`, `device=torch.device("cpu")`"""
+    value: Node = keyword.value
+    if value.__class__ is ast.Call and call_name(value.func) == "device" and value.args:
+        value = value.args[0]
+    return keyword.arg in ("map_location", "device") and constant(value) == "cpu"
+
+
+def _keeps_type(move: Node) -> bool:
+    return not any(k.arg == "dtype" for k in move.keywords)
 
 
 def _is_of_dataset(scene: AnyScene, node: Node, link: Link) -> bool:

@@ -26,6 +26,7 @@ _MOVES = hint("moves-to-a-device")
 # collectives that reduce; text about packed sequences
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
+_STARRED = lazy(rb"import[ \t]*\*")
 _KEEPING = frozenset(
     "detach clone contiguous cpu long int max min sum".split()
 )  # methods after which a tensor on the host is still there
@@ -35,7 +36,19 @@ def stays(scene: Scene, node: Node, link: Link) -> bool:
     """Whether an expression is on the host for one of these reasons, or has to come there to be bytes."""
     if _counts_steps(node) or _is_packed(scene, node, link) or is_pickled(link) or is_read_there(node, scene, link):
         return True
+    if _is_imported(scene, node, link):
+        return True
     return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link) or _is_handed_on(scene, node, link)
+
+
+def _is_imported(scene: Scene, node: Node, link: Link) -> bool:
+    """Whether a name is a constant of another module, which was made on import: `WIDTH.item()` below `from sizes import *`."""
+    if node.__class__ is not ast.Name:
+        return False
+    bound = [binding[0].__class__ for binding in scene.names.bindings(node.id, link)]
+    if not bound:
+        return scene.file.source.says(_STARRED)
+    return all(kind is ast.ImportFrom for kind in bound)
 
 
 def _counts_steps(node: Node) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import above, once_for_file, place
+from porter.python.assigned import values_of
+from porter.python.blocks import above, once, once_for_file, place
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.parameters import parameters
 from porter.regex import lazy
+from porter.training.value_uses import FACTORIES
 
 if TYPE_CHECKING:
     from porter.training.protocols import File
@@ -20,6 +23,12 @@ _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
 _HOST_TENSORS = frozenset(f"torch.{name}" for name in "FloatTensor LongTensor Tensor from_numpy tensor".split())
 _MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(")
+_OPTIMISES = lazy(rb"\boptim\.[A-Z]|\boptim[ \t]+import\b")
+# what may put tensors elsewhere; not `device=x.device`
+_ELSEWHERE = lazy(
+    rb"cuda|(?<![Ii])npu|set_default_|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"
+    rb"|device(?<!\.device)(?!=\w+\.device\b)"
+)
 _PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})
 
 
@@ -39,6 +48,55 @@ def knows_no_device(file: File) -> bool:
     made = {link[0].func for link in file.buckets[ast.Call] if _makes_cpu(link[0])}
     own = (node for node in walk(file.tree) if node not in made and not _is_own_device(node))
     return not any(_OTHER.search(word) for node in own for word in _words(node))
+
+
+def is_test_of_host(file: File, link: Link) -> bool:
+    """Whether a place is in a test, or a function without parameters that tests have, whose code names no device."""
+    functions = [up[0] for up in ancestors(link) if up[0].__class__ in FUNCTIONS[:2]]
+    if not file.tested or not functions:
+        return False
+    outermost = functions[-1]
+    return (outermost.name.startswith("test") or not parameters(outermost)) and _names_no_device(outermost)
+
+
+@once
+def _names_no_device(function: Node) -> bool:
+    return not any(_OTHER.search(word) for node in walk(function) for word in _words(node))
+
+
+@once_for_file
+def optimises_there(file: File) -> bool:
+    """Whether all that a file optimises is made on the host, as tensors of the device could not be computed with it:
+    `shift = torch.randn(1, 3)`, `torch.optim.LBFGS([shift, turn])`."""
+    if not file.source.says(_OPTIMISES) or file.source.says(_ELSEWHERE):
+        return False
+    made = [link for link in file.buckets[ast.Call] if _makes_optimiser(file, link)]
+    return bool(made) and all(any(_is_made_there(file, name, link) for name in _optimised(link[0])) for link in made)
+
+
+def _makes_optimiser(file: File, link: Link) -> bool:
+    name = file.names.resolve(link[0].func, link) or ""
+    return name.startswith("torch.optim.") and name.rpartition(".")[2][:1].isupper()
+
+
+def _optimised(call: ast.Call) -> list[ast.Name]:
+    """The names in the list that an optimiser gets."""
+    values = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "params")]
+    return [e for value in values for e in getattr(value, "elts", ()) if isinstance(e, ast.Name)]
+
+
+def _is_made_there(file: File, name: ast.Name, link: Link) -> bool:
+    values = values_of(file.names, name, link)
+    return bool(values) and all(_has_host_tensor(file, value, link) for value in values)
+
+
+def _has_host_tensor(file: File, value: Node, link: Link) -> bool:
+    """`torch.randn(1, 3) * scale`"""
+    if value.__class__ is ast.BinOp:
+        return _has_host_tensor(file, value.left, link) or _has_host_tensor(file, value.right, link)
+    if value.__class__ is not ast.Call or any(k.arg in ("device", None) for k in value.keywords):
+        return False
+    return file.names.resolve(value.func, link) in FACTORIES
 
 
 def _is_own_device(node: Node) -> bool:

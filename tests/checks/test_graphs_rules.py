@@ -156,6 +156,22 @@ def test_what_others_neither_edit_nor_report(text: str, code: str) -> None:
     assert code in codes(f"import torch\n{text}\n")
 
 
+@pytest.mark.parametrize(
+    ("path", "head", "told"),
+    [
+        ("test_model.py", "def test_f():", False),
+        ("test_model.py", "def samples():", False),  # who takes nothing has no tensors of the device
+        ("test_model.py", "def checked(x):", True),
+        ("test_model.py", "def test_f(device):", True),
+        ("model.py", "def test_f():", True),
+    ],
+)
+def test_a_test_that_names_no_device_computes_on_the_host(path: str, head: str, told: bool) -> None:
+    text = f"import torch\nDEVICE = 'cuda'\n{head}\n    batch = made()\n    return batch.to(dtype=torch.float64), batch.y.double()\n"
+    found = {f.code for f in analyse(path, text.encode(), session()).findings}
+    assert ("PRT307" in found) is told
+
+
 @pytest.mark.parametrize("path", ["tests/unit/helper.py", "test_model.py", "pkg/model_test.py"])
 def test_what_only_costs_time_is_no_concern_of_tests(path: str) -> None:
     text = "import torch\nf = torch.compile(g)\ntorch.nn.functional.gelu(x)\ntorch.use_deterministic_algorithms(True)\n"

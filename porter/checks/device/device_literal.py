@@ -21,6 +21,7 @@ from porter.python.lightning_choices import of_comparison, of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.provider_choices import provider
 from porter.python.searched_texts import is_searched
+from porter.python.simulated_devices import simulator_of
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared", "mapped")  # where a name holds the value, which takes it on
@@ -61,7 +62,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "summarised", values=values, severity=severity)
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
-        if literal.role in NAMED and (library := given_to(file.names, literal.link)):
+        library = simulator_of(file, literal.link)
+        if library or literal.role in NAMED and (library := given_to(file.names, literal.link)):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None

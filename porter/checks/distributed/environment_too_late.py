@@ -9,6 +9,7 @@ from typing import Any
 from porter.checks.distributed import environment_values
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
 from porter.python.index import ancestors
 from porter.regex import lazy
@@ -19,6 +20,7 @@ READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_
 OF_NPUS = lazy(
     r"TASK_QUEUE_ENABLE$|INF_NAN_MODE_ENABLE$|PYTORCH_NPU_ALLOC_CONF$|ASCEND_(?:RT_VISIBLE_DEVICES|LAUNCH_BLOCKING)$"
 )
+_SPAWNS = lazy(rb"\bspawn\(|\bstart_processes\(")
 OF_HCCL = lazy(r"HCCL_[A-Z0-9_]+$")
 
 
@@ -40,7 +42,18 @@ class EnvironmentTooLate(Rule):
         touched = file.tensors.touched_before(literal.link)
         if touched is None or touched.endswith(".device_count") and environment_values.names_all(literal.link, file):
             return None
+        if literal.name.endswith("_VISIBLE_DEVICES") and touched.endswith(".device_count") and _spawns(file):
+            return None
         return Hit(original, _why(literal.name, touched), values=(("name", touched),))
+
+
+@once_for_file
+def _spawns(file: RuleFile) -> bool:
+    """Whether the file starts the processes that compute: they read the variable anew."""
+    if not file.source.says(_SPAWNS):
+        return False
+    called = (file.names.resolve(link[0].func, link) for link in file.buckets[ast.Call])
+    return any(name in ("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes") for name in called)
 
 
 def _why(name: str, touched: str) -> str:

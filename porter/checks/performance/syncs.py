@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.rule import TOGETHER
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training import host_values, read_again, value_uses, waits_in_a_row
 from porter.training.placement import DEVICE
@@ -87,7 +87,7 @@ def purpose(scene: Scene, link: Link) -> str:
             if _LOGS.search(name):
                 return "logged"
             if name in _KEEPS:
-                return "summed"
+                return "" if _is_read_between(scene, node, above) else "summed"
             if name not in _TEXTS:
                 return ""
         elif node.__class__ is ast.Assign:
@@ -96,6 +96,16 @@ def purpose(scene: Scene, link: Link) -> str:
             return ""
         child = node
     return ""
+
+
+def _is_read_between(scene: Scene, call: ast.Call, link: Link) -> bool:
+    """Whether a list is read where it grows, as a buffer of samples is: `kept.append(x.cpu())` beside `kept[n].to(device)`."""
+    kept: Node = getattr(call.func, "value", None)
+    function = scene.function(link)
+    if function is None or kept.__class__ is not ast.Name:
+        return False
+    parts = (n for n in walk(function[0]) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
+    return any(getattr(part.value, "id", "") == kept.id and part.slice.__class__ is ast.Name for part in parts)
 
 
 def _logged_by_name(scene: Scene, node: ast.Assign, link: Link) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.engine.rule import Hit, TextRule, named
+from porter.engine.rule import TOGETHER, Hit, TextRule, named
 from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
@@ -29,7 +29,10 @@ class BaseImage(TextRule):
         runs = _RUNS.search(document.text)  # or what a script or a project brings that nobody sees here
         for start, end, image in script.images:
             why, severity = ("image", None) if runs else ("tools", "note")
-            yield Hit((start, end), why, values=(("image", image),), severity=severity)
+            # the stages of a file, and the files of a project, are one question where they build on versions of one image
+            base = image.partition("@")[0].partition(":")[0]
+            values = named(image=image, base=base) + ((TOGETHER, base),)
+            yield Hit((start, end), why, values=values, severity=severity)
         if document.kind != DOCKERFILE:
             yield from _handed(script)
 

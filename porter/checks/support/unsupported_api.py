@@ -24,6 +24,7 @@ from porter.regex import lazy
 from porter.rulebook.table import any_of
 from porter.target import Target
 from porter.training.loops import loops_around
+from porter.training.on_the_host import optimises_there
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
@@ -151,7 +152,7 @@ def _computes(file: RuleFile, link: Link, layer: bool = False) -> bool:
     """Whether what stands here plausibly computes with tensors of the device, and more than once. A layer is made once, and
     computes in every step."""
     scene = file.scene
-    if file.tested or file.awareness.covers_link(link):
+    if file.tested or file.awareness.covers_link(link) or optimises_there(file):
         return False
     function = scene.function(link)
     owner = scene.owner(link)

@@ -102,11 +102,18 @@ class Callees:
 
 def tested(node: Node, parent: Node, up: Link) -> str | None:
     """The name of the argument that a value in `parametrize` is for: device for "cuda" in `("cuda", 1)` or
-    `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`."""
+    `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`. Else that of the list with such a `pytest.param("cuda")`, or
+    of the fixture that it is for."""
     outer = up[1]
     if outer is None or outer[1] is None or outer[0].__class__ not in (ast.List, ast.Tuple):
         return None
     call = outer[1][0]
+    if parent.__class__ is ast.Call and parent.args == [node]:
+        if call.__class__ is ast.Assign and len(call.targets) == 1:
+            return getattr(call.targets[0], "id", "").removesuffix("_list") or None
+        if call.__class__ is ast.keyword and call.arg == "params":  # @pytest.fixture(params=[...])
+            fixture = outer[1][1] and outer[1][1][1]
+            return getattr(fixture[0], "name", None) if fixture else None
     if call.__class__ is not ast.Call or call_name(call.func) != PARAMETRIZE or outer[0] not in call.args[1:2]:
         return None
     given = parent.args if parent.__class__ is ast.Call else parent.elts

@@ -98,6 +98,8 @@ class Flow(Sinks):
             return self.role(up, kind, text, depth + 1)
         if node is not parent.left or kind != "device" or text != "cuda" and not text.startswith("cuda:"):
             return None
+        if text == "cuda" and str(constant(parent.right)).startswith(":"):  # "cuda" + ":" + str(gpu)
+            text = "cuda:"
         role = self.role(up, kind, "cuda:{}", depth + 1)
         if text == "cuda" and role is not None and (role.role == "assigned" or not role.certain):
             return None  # `"cuda" + version` may be a part of any name, but for what torch takes as a device

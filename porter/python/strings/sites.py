@@ -22,6 +22,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.kernel_choices import one_device
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
+from porter.python.simulated_devices import simulator_of
 from porter.python.source import Source
 from porter.python.strings.holders import Holders, field
 from porter.python.strings.keyed import askers
@@ -125,7 +126,7 @@ class _Sites:
     def follow(self, link: Link) -> None:
         """Adds the sites of a string: the holders that it is given to, or compared with."""
         offset = self.file.source.span(link[0])[0]
-        foreign = given_to(self.names, link) is not None
+        foreign = given_to(self.names, link) is not None or simulator_of(self.file, link) is not None
         for holder, role in self._homes(link):
             # an attribute that goes to a library without NPUs, as the `device` of a simulator, is not the same value as
             # others of its name

@@ -24,10 +24,12 @@ _PAIR = lazy(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|
 _ALONE = lazy(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
 _READ = lazy(r"\$\{?([A-Za-z_]\w*)")
 _QUOTE = lazy(r"[\"']")
+_BLANKS = lazy(r"\\([ \t]+)\n")
 
 
 def read(document: Document) -> Script:
-    text = masked(document.text)
+    # Docker goes on after a backslash with blanks behind it; shell does not
+    text = _BLANKS.sub(r"\1\\\n", masked(document.text))
     parts: list[tuple[int, int]] = []
     names: list[Name] = []
     images: list[tuple[int, int, str]] = []

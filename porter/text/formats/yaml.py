@@ -32,10 +32,10 @@ def values(text: str) -> Settings:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         key = "malformed"
-        if "{{" in text or "{%" in text:
-            key, problem = "text", f"{problem} (a template)"
-        elif not _CONCERNS.search(text):
+        if not _CONCERNS.search(text):
             key = "unconcerned"
+        elif "{{" in text or "{%" in text:
+            key, problem = "text", f"{problem} (a template)"
         raise Unreadable(key, f"YAML: {problem}", mark.line + 1 if mark else 1) from None
     return builder.settings
 

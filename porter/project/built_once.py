@@ -1,0 +1,109 @@
+"""Finds functions that only build what a module keeps: every call in the project is in an `__init__`, or in such a function.
+
+They run once for a module, and on the host: a module is moved after it is made.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.files.paths import is_test
+from porter.project.passed_values import Texts
+from porter.python.index import Node
+from porter.python.walks import walk
+from porter.regex import lazy
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEEPEST, _MOST = 4, 20  # functions in a row, files that name one
+_SLOW, _COMPLEX = "PRT702", "PRT309"
+CODES = frozenset({_SLOW, _COMPLEX})
+# a function with complex numbers that gives none of them away
+_REAL = lazy(r"\.real\b|\breal\(|view_as_real|\.abs\(\)")
+_DEVICE = lazy(r"cuda|device|(?<!i)npu")
+
+
+class _Scope(NamedTuple):
+    """A top-level function, or a method of a top-level class."""
+
+    function: Node
+    owner: Node | None
+
+
+class BuiltOnce:
+    """Such functions of a project. `tree`: the tree of a file, if it can be parsed."""
+
+    def __init__(self, texts: Texts, tree: Callable[[str], ast.Module | None]) -> None:
+        self._texts, self._tree = texts, tree
+        self._known: dict[str, bool] = {}
+
+    def at(self, code: str, path: str, line: int) -> str:
+        """The name of the function around a line, if what a code speaks of is settled there; "" for none."""
+        tree = None if is_test(path) else self._tree(path)
+        scopes = _scopes(tree) if tree else ()
+        scope = next((s for s in scopes if s.function.lineno <= line <= (s.function.end_lineno or 0)), None)
+        if scope is None or scope.function.name.startswith("__") or scope.function.name == "forward":
+            return ""
+        text = ast.unparse(scope.function)
+        if _DEVICE.search(text) or code == _COMPLEX and not _REAL.search(text):
+            return ""
+        return scope.function.name if self._builds(scope.function.name, path, 0) else ""
+
+    def _builds(self, name: str, home: str, depth: int) -> bool:
+        if name not in self._known:
+            self._known[name] = False  # of those that call each other
+            self._known[name] = depth < _DEEPEST and self._is_one(name, home, depth)
+        return self._known[name]
+
+    def _is_one(self, name: str, home: str, depth: int) -> bool:
+        files = self._texts(name.encode(), home)
+        callers: list[_Scope] = []
+        for number, (path, text) in enumerate(files if files is not None else ()):
+            kind = kind_of(path)
+            if is_test(path) or kind not in (PYTHON, NOTEBOOK) or name.encode() not in text:
+                continue
+            tree = self._tree(path) if kind == PYTHON else None
+            if tree is None or number >= _MOST:
+                return False
+            users = [*_users(tree, name)]
+            if None in users:
+                return False
+            callers += filter(None, users)
+        return bool(callers) and all(self._is_builder(caller, home, depth) for caller in callers)
+
+    def _is_builder(self, scope: _Scope, home: str, depth: int) -> bool:
+        if scope.function.name == "__init__":
+            return scope.owner is not None and _is_module(scope.owner)
+        return not scope.function.name.startswith("__") and self._builds(scope.function.name, home, depth + 1)
+
+
+def _is_module(owner: Node) -> bool:
+    """Whether a class is one of torch's modules: others may be made for each batch."""
+    bases = (getattr(base, "attr", "") or getattr(base, "id", "") for base in owner.bases)
+    return any("Module" in base for base in bases) or any(getattr(s, "name", "") == "forward" for s in owner.body)
+
+
+def _scopes(tree: ast.Module) -> Iterator[_Scope]:
+    for statement in tree.body:
+        if isinstance(statement, _DEFINITIONS):
+            yield _Scope(statement, None)
+        elif isinstance(statement, ast.ClassDef):
+            yield from (_Scope(node, statement) for node in statement.body if isinstance(node, _DEFINITIONS))
+
+
+def _users(tree: ast.Module, name: str) -> Iterator[_Scope | None]:
+    """The scopes that mention a name, but for those of that name; None for a place on import."""
+    inside: set[ast.AST] = set()
+    for scope in _scopes(tree):
+        mentions = [node for node in walk(scope.function) if _mentions(node, name)]
+        inside.update(mentions)
+        if mentions and scope.function.name != name:
+            yield scope
+    if any(_mentions(node, name) and node not in inside for node in walk(tree)):
+        yield None
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name
