@@ -19,6 +19,7 @@ _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
 )  # tells what was, or of other things
+_TOOLKIT = "cudatoolkit"  # which numba asks for as well
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
 
@@ -43,9 +44,18 @@ class PageWords(TextRule):
             for match in words.finditer(text):
                 if why == "python" and self._cuda_alone.search(_commented(text, match.start())):
                     continue
+                if why == "install" and match[0] == _TOOLKIT and _is_for_numba(text, match.start()):
+                    continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
                 named = (("name", name),) if why == "package" else ()
                 yield Hit(match.span(), why, values=(*named, (TOGETHER, why + name if named else why)))
+
+
+def _is_for_numba(text: str, at: int) -> bool:
+    """Whether a line asks for CUDA because of numba's kernels: those are told where they stand, and no torch takes it up."""
+    end = text.find("\n", at)
+    line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)].lower()
+    return "numba" in line and "torch" not in line
 
 
 def _commented(text: str, at: int) -> str:
