@@ -18,9 +18,11 @@ _COMMON = frozenset(  # what any program may import; of the rest, one may come f
     "torch torchvision torchaudio numpy scipy pandas sklearn matplotlib seaborn tqdm yaml PIL cv2 h5py networkx einops".split()
 )
 _FOLDER = lazy(r"[A-Za-z_][\w.-]*")
-_BETWEEN_WORDS = lazy(r"[-_.]")  # what stands between the words of a name may differ: `Mask-Former` has the package mask_former
+# what stands between the words of a name may differ: `Mask-Former` has the package mask_former
+_BETWEEN_WORDS = lazy(r"[-_.]")
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
-_HOME = lazy(rb"git\w+\.com[/:][\w.-]+/([\w.-]+?)(?:\.git)?/?[\"'\s]")  # what the repository is called where it is published
+# what the repository is called where it is published
+_HOME = lazy(rb"git\w+\.com[/:][\w.-]+/([\w.-]+?)(?:\.git)?/?[\"'\s]")
 
 
 def outside(
