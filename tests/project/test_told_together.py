@@ -1,0 +1,40 @@
+"""What is said of several files for one cause is one finding, which names the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Porter, write
+
+WRAPS = "import torch\n\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda())\nprint(model)\n"
+WRAPPED = "import torch\nfrom torch.nn.parallel import DataParallel\n\n\ndef test_wrapped():\n    DataParallel(torch.nn.Linear(1, 1).cuda())\n"
+COPIED = "from sync_batchnorm import DataParallelWithCallback\n\n\ndef test_sync(net):\n    DataParallelWithCallback(net.cuda())\n"
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def look(files: dict[str, str]) -> list[dict[str, Any]]:
+        write(tmp_path, {"porter.toml": "", **files})
+        text = Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text
+        return [f for f in json.loads(text)["findings"] if f["code"] == "PRT205"]
+
+    return look
+
+
+def test_a_test_goes_with_the_program_that_does_the_same(found) -> None:
+    (told,) = found({"train.py": WRAPS, "tests/test_model.py": WRAPPED})
+    assert (told["path"], told["severity"]) == ("train.py", "blocker")
+    assert told["values"]["places"] == "tests/test_model.py:6"
+
+
+def test_a_test_is_told_by_itself_where_no_program_does_the_same(found) -> None:
+    (told,) = found({"train.py": "import torch\n", "tests/test_model.py": WRAPPED})
+    assert (told["path"], told["severity"]) == ("tests/test_model.py", "note")
+
+
+def test_a_test_of_a_copied_package_is_none_of_the_port(found) -> None:
+    assert not found({"tests/test_sync.py": COPIED, "train.py": "import torch\n"})
+    assert [f["path"] for f in found({"train.py": COPIED.replace("def test_sync", "def wrapped")})] == ["train.py"]
