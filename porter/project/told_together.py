@@ -51,7 +51,7 @@ def told_together(
     for several in alike.values():
         is_common = across(several[0].code) or len({f.path for f in several}) > _FEW
         groups += [several] if is_common else _copies(several, text)
-    told = {several[0]: _of_all(several) for several in groups if len(several) > 1}
+    told = {several[0]: of_all(several) for several in groups if len(several) > 1}
     left = {f for several in groups for f in several[1:]}
     files = {f.path for several in groups if len(several) > 1 for f in several}
 
@@ -123,7 +123,7 @@ def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
     )
 
 
-def _of_all(findings: Sequence[Finding]) -> Finding:
+def of_all(findings: Sequence[Finding]) -> Finding:
     """The first finding, with the places of all."""
     first, values = findings[0], dict(findings[0].values)
     for f in findings[1:]:

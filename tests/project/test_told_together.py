@@ -16,10 +16,11 @@ COPIED = "from sync_batchnorm import DataParallelWithCallback\n\n\ndef test_sync
 
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def look(files: dict[str, str]) -> list[dict[str, Any]]:
+    def look(files: dict[str, str], *codes: str) -> list[dict[str, Any]]:
+        codes = codes or ("PRT205",)
         write(tmp_path, {"porter.toml": "", **files})
         text = Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text
-        return [f for f in json.loads(text)["findings"] if f["code"] == "PRT205"]
+        return [f for f in json.loads(text)["findings"] if f["code"] in codes]
 
     return look
 
@@ -38,3 +39,31 @@ def test_a_test_is_told_by_itself_where_no_program_does_the_same(found) -> None:
 def test_a_test_of_a_copied_package_is_none_of_the_port(found) -> None:
     assert not found({"tests/test_sync.py": COPIED, "train.py": "import torch\n"})
     assert [f["path"] for f in found({"train.py": COPIED.replace("def test_sync", "def wrapped")})] == ["train.py"]
+
+
+ENCODER = """import onnxruntime as ort
+import torch
+
+
+class Encoder:
+    def __init__(self, path, device="cuda"):
+        self.device = device
+        if device == "cuda":
+            provider = ["CUDAExecutionProvider"]
+        else:
+            provider = ["CPUExecutionProvider"]
+        self.session = ort.InferenceSession(path, providers=provider)
+
+    def run(self, x):
+        if self.device == "cuda":
+            x = torch.tensor(x).cuda()
+        return torch.tensor(self.session.run(None, {"x": x})[0], device=self.device)
+"""
+
+
+def test_the_places_of_a_value_that_wait_for_one_place_are_told_once(found) -> None:
+    """Whoever decides what becomes of the choice of the provider changes the default and the comparison with it."""
+    codes = ("PRT120", "PRT122")
+    told = found({"encoder.py": ENCODER, "train.py": "from encoder import Encoder\nprint(Encoder)\n"}, *codes)
+    assert [(f["line"], f["values"].get("also")) for f in told] == [(6, "15"), (8, None)]
+    assert told[0]["values"]["with_manual"] == "encoder.py:8"
