@@ -61,7 +61,7 @@ def _is_copy(file: File, node: Node, link: Link) -> bool:
 
 def _is_begun_empty(file: File, name: str) -> bool:
     """Whether all places that set a name, or an attribute of this name, set it to an empty list."""
-    attributes = (link for link in file.buckets[ast.Attribute] if link[0].attr == name)
+    attributes = (link for link in file.buckets[ast.Attribute] if _name(link[0]) == name)
     stores = (use for use in (*file.names.spelled(name), *attributes) if use[0].ctx.__class__ is ast.Store)
     above = [use[1] and use[1][0] for use in stores]
     return bool(above) and all(a.__class__ in (ast.Assign, ast.AnnAssign) and _is_empty(a.value) for a in above)
@@ -72,5 +72,5 @@ def _is_empty(value: Node) -> bool:
 
 
 def _name(node: Node) -> str:
-    """The last word of a name or an attribute."""
-    return getattr(node, "attr", "") or getattr(node, "id", "")
+    """A name; of an attribute, its last word behind a dot."""
+    return f".{node.attr}" if node.__class__ is ast.Attribute else getattr(node, "id", "")
