@@ -64,6 +64,5 @@ class Encoder:
 def test_the_places_of_a_value_that_wait_for_one_place_are_told_once(found) -> None:
     """Whoever decides what becomes of the choice of the provider changes the default and the comparison with it."""
     codes = ("PRT120", "PRT122")
-    told = found({"encoder.py": ENCODER, "train.py": "from encoder import Encoder\nprint(Encoder)\n"}, *codes)
-    assert [(f["line"], f["values"].get("also")) for f in told] == [(6, "15"), (8, None)]
-    assert told[0]["values"]["with_manual"] == "encoder.py:8"
+    told = found({"encoder.py": ENCODER, "train.py": "from encoder import Encoder\nprint(Encoder(1).run(2))\n"}, *codes)
+    assert [(f["line"], f["severity"], f["values"]["also"]) for f in told] == [(8, "blocker", "6, 15")]
