@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import above, once_for_file, place
+from porter.python.blocks import above, once, once_for_file, place
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 
 if TYPE_CHECKING:
-    from porter.training.protocols import File
+    from porter.training.protocols import AnyScene, File
 
 # the file uses ray, or groups of its workers, to start work elsewhere
 _DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
@@ -20,6 +20,7 @@ _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
 _HOST_TENSORS = frozenset(f"torch.{name}" for name in "FloatTensor LongTensor Tensor from_numpy tensor".split())
 _MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(")
+_COLLECTIVES = frozenset({"all_gather", "all_gather_into_tensor", "gather", "broadcast", "send"})
 _PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})
 
 
@@ -101,6 +102,18 @@ def is_pickled(link: Link) -> bool:
     """Whether a value is read to become bytes, or an object again, which the host does: `pickle.loads(bytes(x.tolist()))`."""
     calls = (above[0] for above in ancestors(link[1]) if above[0].__class__ is ast.Call)
     return any(call_name(call.func) in _PICKLES for call in calls)
+
+
+def sends_objects(scene: AnyScene, link: Link) -> bool:
+    """Whether it stands in a function that sends pickled objects: how much to pad is for the host, which makes the bytes."""
+    function = scene.function(link)
+    return function is not None and scene.file.source.says(b"pickle") and _pickles(function[0])
+
+
+@once
+def _pickles(function: Node) -> bool:
+    called = {call_name(node.func) for node in walk(function) if node.__class__ is ast.Call}
+    return not called.isdisjoint({"loads", "dumps"}) and not called.isdisjoint(_COLLECTIVES)
 
 
 def is_made_there(file: File, link: Link) -> bool:
