@@ -14,9 +14,10 @@ from porter.errors import Unreadable
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.training.callees import Callee, called, callee
-from porter.training.callers import home, reads_back
+from porter.training.callers import home
 from porter.training.calls.rows import ANY, Row
 from porter.training.context import CALLED
+from porter.training.read_before import was_read_back
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -49,13 +50,13 @@ def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
                 continue
             place = (link[0].func, link)
             if scene.matters(place):
-                yield _row(func, link, resolved, "", True)
+                yield _row(scene, func, link, resolved, "", True)
             elif (
                 not scene.rarely(place, CALLED)
                 and (around := scene.function(place)) is not None
                 and (name := home(around))
             ):
-                yield _row(func, link, resolved, name, False)
+                yield _row(scene, func, link, resolved, name, False)
 
 
 def _on_anything(func: ast.expr) -> Callee | None:
@@ -63,11 +64,12 @@ def _on_anything(func: ast.expr) -> Callee | None:
     return Callee(func.attr, ANY) if isinstance(func, ast.Attribute) else None
 
 
-def _row(func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) -> Row:
+def _row(scene: Scene, func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) -> Row:
     call = link[0]
     owner: Any = resolved.owner
     given = ((str(index), value) for index, value in enumerate(call.args) if func is call.func)
-    hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
+    values = (*given, *((k.arg or "", k.value) for k in call.keywords))
+    hosts = (key for key, value in values if was_read_back(scene, value, link))
     owner_name = owner.name if owner.__class__ is ast.ClassDef else owner or ""
     return Row(
         home=name,

@@ -21,6 +21,7 @@ from porter.python.strings.environ import Variable
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
 from porter.python.strings.sinks import ATTRIBUTES, PATHS
 from porter.regex import lazy
+from porter.rulebook.table import package_row
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
@@ -51,6 +52,7 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
         ported, command = _in_command(file, link)
         told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
         told = told or _is_told_where_compared(link, told_lines) or _is_handed_on(file, link, told_lines)
+        told = told or _is_told_where_imported(file, link)
         if not (
             told or file.awareness.covers_link(link) or _is_word(link) or _is_unread(file, link) or is_label(file, link)
         ):
@@ -127,6 +129,16 @@ def _is_told_where_compared(link: Link, told_lines: set[int]) -> bool:
     comparisons = (node for node in walk(owner_of(function) or function[0]) if node.__class__ is ast.Compare)
     told = (node for node in comparisons if node.lineno in told_lines)
     return any({name, constant(link[0])} <= {*map(_spelled, (node.left, *node.comparators))} for node in told)
+
+
+def _is_told_where_imported(file: File, link: Link) -> bool:
+    """Whether a string is for a package that another takes the place of, which the finding of its import says:
+    `OrtValue.ortvalue_from_numpy(x, "cuda", 0)`."""
+    call = link[1][1] if link[1][0].__class__ is ast.keyword else link[1]
+    if call[0].__class__ is not ast.Call or link[0] is call[0].func:
+        return False
+    known = package_row(file.names.resolve(call[0].func, call) or "", file.rules.tables.packages)
+    return known is not None and known[1].status in ("replace", "none") and bool(known[1].why)
 
 
 def _is_handed_on(file: File, link: Link, told_lines: set[int]) -> bool:

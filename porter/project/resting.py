@@ -38,6 +38,7 @@ from porter.project.untaken import Untaken
 from porter.project.unused import Uses
 from porter.project.unused_parts import UnusedParts, owner
 from porter.python.kept import Rows
+from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
@@ -49,6 +50,7 @@ _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
 _DROP_PATH = "PRT617"
+_COMPARISON = "PRT122"  # of a device with a name: it matters where its branch is taken
 _SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
 _SPARSE = lazy(
     rb"sparse(?:(?<=--sparse)|(?<![\w.]sparse)[\"']?[ \t]*(?::[ \t]*bool[ \t]*)?[=:](?!=|[ \t]*(?:False|false|None|bool)\b))"
@@ -122,6 +124,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
     never = {(first, last): condition for first, last, condition in rows}
     is_open = uses.is_installed(path)  # then others may use all that is not private
     tree, text = None if is_test(path) or uses.may_be_any(path) else uses.tree(path), uses.text(path)
+    if tree and (compared := [f for f in told if f.code == _COMPARISON]):
+        told |= {f: [_behind(tree, line) for line in told[f]] for f in compared}
 
     def constant(line: int) -> str:
         return next((condition for (first, last), condition in never.items() if first <= line <= last), "")
@@ -167,6 +171,14 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
+
+
+def _behind(tree: ast.Module, line: int) -> int:
+    """The first line of the branch whose condition stands on a line; the line itself for others."""
+    for node in walk(tree):
+        if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
+            return node.body[0].lineno
+    return line
 
 
 def _branches(tree: ast.Module | None) -> Rows:

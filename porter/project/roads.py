@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from porter.engine.facts import Roads
@@ -111,7 +112,8 @@ class Survey:
                 others -= by_import
                 lost -= on_the_way - foreign - others
                 lost -= settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
-        beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
+        own, read = self.root.name, partial(self._bytes, most=_SCRIPT)
+        beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project, own, read)))
         torch = self.torch or self._speaks()
         device = self._uses_device()
         return Roads(tuple(sorted(lost)), torch, bool(self.bearers), device, beside, host=tuple(sorted(others)))

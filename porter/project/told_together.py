@@ -16,7 +16,7 @@ from porter.engine.rule import NEEDED
 from porter.engine.together import ALSO, FILES, PLACES, is_only_told, lines_of, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
-from porter.finding import FileResult, Finding
+from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.package_users import list_paths
 from porter.regex import lazy
 from porter.versions import sure
@@ -27,6 +27,7 @@ _KNOWN_AGAIN = 16  # characters of a line; a shorter line may be the same by cha
 _FEW = 5  # if more files of a program have the same sentence, one speaks for all, whatever the statements are
 _DEMOS = lazy(r"(?:^|/)(?:demos?|examples?|docs?|tests?)/")  # a demo is no program, even with its own list of packages
 _OUTDATED = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
+_SEVERITY = 3  # where it stands in the key of findings that are alike
 _CARRIED = ("bystanders", "bystander_files")  # values that the speaker takes over from the others
 
 
@@ -45,11 +46,12 @@ def told_together(
     for f in sorted(found, key=_first):
         where = f.path[: f.path.rfind("/") + 1] if across(f.code) == "folder" else home.of(f.path)
         alike.setdefault((where, *sentence(f)), []).append(f)
+    _join_tests(alike)
     groups: list[list[Finding]] = []
     for several in alike.values():
         is_common = across(several[0].code) or len({f.path for f in several}) > _FEW
         groups += [several] if is_common else _copies(several, text)
-    told = {several[0]: _of_all(several) for several in groups if len(several) > 1}
+    told = {several[0]: of_all(several) for several in groups if len(several) > 1}
     left = {f for several in groups for f in several[1:]}
     files = {f.path for several in groups if len(several) > 1 for f in several}
 
@@ -58,6 +60,15 @@ def told_together(
         return replace(result, findings=tuple(sorted(kept)))
 
     return [folded(result) if result.path in files else result for result in results]
+
+
+def _join_tests(alike: dict[tuple[Hashable, ...], list[Finding]]) -> None:
+    """Adds what is said of tests, as a note, to what is said of the code that they test: that is the same port."""
+    notes = [key for key, several in alike.items() if several[0].severity == "note" and is_test(several[0].path)]
+    for key in notes:
+        worse = ((*key[:_SEVERITY], other, *key[_SEVERITY + 1 :]) for other in SEVERITIES if other != "note")
+        if tested := next((other for other in worse if other in alike), None):
+            alike[tested] += alike.pop(key)
 
 
 def _is_of_code(finding: Finding) -> bool:
@@ -112,7 +123,7 @@ def _first(finding: Finding) -> tuple[bool, bool, bool, Finding]:
     )
 
 
-def _of_all(findings: Sequence[Finding]) -> Finding:
+def of_all(findings: Sequence[Finding]) -> Finding:
     """The first finding, with the places of all."""
     first, values = findings[0], dict(findings[0].values)
     for f in findings[1:]:

@@ -153,12 +153,22 @@ class Uses:
     def is_installed(self, home: str) -> bool:
         """Whether others may install the package of a file, and use any part of it."""
         lists = [p for p in self._lists if home.startswith(self._described(p)) and self._installs(p)]
+        lists = [p for p in lists if not self._leaves_out(p, home)]
         return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
 
     def _installs(self, path: str) -> bool:
         """Whether a file describes a package with Python files. Some setup.py files only build an extension."""
         text = self.text(path)
         return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
+
+    def _leaves_out(self, path: str, home: str) -> bool:
+        """Whether a setup.py installs the packages that it finds, and a file lies in none."""
+        text = self.text(path)
+        return (
+            b"find_packages(" in text
+            and b"py_modules" not in text
+            and f"{_folder(home)}__init__.py" not in self._known_files
+        )
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
         """Whether a package is installed only for the programs beside it, and not offered to others."""

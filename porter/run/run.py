@@ -26,6 +26,7 @@ from porter.project.consistency import consistent
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
 from porter.project.told_by_cause import told_by_cause
+from porter.project.told_by_decision import told_by_decision
 from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
@@ -152,7 +153,7 @@ def _look(
         texts = _uses(root, listing, given, kept)
         done = rested(done, texts, session.rules.once)
         done = told_by_function(done, texts.text, session.rules.thought)
-        done = told_by_cause(done, dict(session.facts.native.linked))
+        done = told_by_decision(told_by_cause(done, dict(session.facts.native.linked)), session.rules.may_stay)
         done = set_aside(
             told_together(done, lambda: listing(())[0], session.rules.across, texts.text), session.rules.may_stay
         )

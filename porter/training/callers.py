@@ -12,11 +12,11 @@ from porter.python.evidence import call_name
 from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
-from porter.python.waits import COPIES
 from porter.training import by_class
 from porter.training.branching import dependent_lines
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
+from porter.training.read_before import was_read_back
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
@@ -161,7 +161,8 @@ class Callers:
             for _, func, call, _ in self._calls_of(name, owner):
                 if func is call[0].func:
                     for parameter, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
-                        handed[parameter] = handed.get(parameter, True) and reads_back(value)
+                        is_read = handed.get(parameter, True) and was_read_back(self._scene, value, call)
+                        handed[parameter] = is_read
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
@@ -225,8 +226,3 @@ def home(link: Link) -> str | None:
     if above[0].__class__ is ast.ClassDef and above[1][0].__class__ is ast.Module:
         return f"{above[0].name}.{link[0].name}"
     return link[0].name if above[0].__class__ is ast.Module else None
-
-
-def reads_back(node: Node) -> bool:
-    """Whether an expression copies a tensor to the host: `x.cpu()`."""
-    return node.__class__ is ast.Call and call_name(node.func) in COPIES

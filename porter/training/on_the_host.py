@@ -14,7 +14,7 @@ from porter.regex import lazy
 from porter.training.value_uses import FACTORIES
 
 if TYPE_CHECKING:
-    from porter.training.protocols import File
+    from porter.training.protocols import AnyScene, File
 
 # the file uses ray, or groups of its workers, to start work elsewhere
 _DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
@@ -29,6 +29,7 @@ _ELSEWHERE = lazy(
     rb"cuda|(?<![Ii])npu|set_default_|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"
     rb"|device(?<!\.device)(?!=\w+\.device\b)"
 )
+_COLLECTIVES = frozenset({"all_gather", "all_gather_into_tensor", "gather", "broadcast", "send"})
 _PICKLES = frozenset({"bytes", "bytearray", "loads", "dumps"})
 
 
@@ -159,6 +160,18 @@ def is_pickled(link: Link) -> bool:
     """Whether a value is read to become bytes, or an object again, which the host does: `pickle.loads(bytes(x.tolist()))`."""
     calls = (above[0] for above in ancestors(link[1]) if above[0].__class__ is ast.Call)
     return any(call_name(call.func) in _PICKLES for call in calls)
+
+
+def sends_objects(scene: AnyScene, link: Link) -> bool:
+    """Whether it stands in a function that sends pickled objects: how much to pad is for the host, which makes the bytes."""
+    function = scene.function(link)
+    return function is not None and scene.file.source.says(b"pickle") and _pickles(function[0])
+
+
+@once
+def _pickles(function: Node) -> bool:
+    called = {call_name(node.func) for node in walk(function) if node.__class__ is ast.Call}
+    return not called.isdisjoint({"loads", "dumps"}) and not called.isdisjoint(_COLLECTIVES)
 
 
 def is_made_there(file: File, link: Link) -> bool:

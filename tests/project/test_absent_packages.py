@@ -116,6 +116,10 @@ def test_a_submodule_that_is_imported_from_beside_it(tmp_path, path, text, found
         ('"../their_code"', "import numpy, torch, json", None),  # nothing that could come from there
         ('"../their_code"', "from helper import net", None),  # it is here
         ('"../their_code"', "import apex", None),  # has a row of its own
+        ('"Main"', "from net import net", None),  # the project itself, as a service clones it
+        ('"own-project"', "from net import net", None),
+        ('"fast_trainer"', "from net import net", None),
+        ('"trainer"', "from net import net", "trainer"),
     ],
 )
 def test_a_folder_beside_the_project(added, below, found):
@@ -125,4 +129,6 @@ def test_a_folder_beside_the_project(added, below, found):
         "main/main.py": b"",
     }
     project = Project(texts, lambda path: list(imports(texts[path])))
-    assert list(outside([*texts], texts, project)) == ([("lib/train.py", found)] if found else [])
+    page = b'[project.urls]\nHomepage = "https://github.com/someone/Fast-Trainer"\n'
+    known = outside([*texts, "pyproject.toml"], texts, project, "own_project", lambda path: page)
+    assert list(known) == ([("lib/train.py", found)] if found else [])

@@ -215,3 +215,34 @@ def test_what_is_private_in_a_package_for_others(
         rests(tmp_path, monkeypatch, {"train.py": "import torch\n\ntorch.ones(2).cuda()\n", "setup.py": setup, **files})
         == never
     )
+
+
+BY_PROVIDER = """import onnxruntime as ort
+import torch
+
+
+class Encoder:
+    def __init__(self, path, device="cpu"):
+        if device == "cuda":
+            provider = ["CUDAExecutionProvider"]
+        else:
+            provider = ["CPUExecutionProvider"]
+        self.session = ort.InferenceSession(path, providers=provider)
+
+
+def encoder(path):
+    return Encoder(path)
+
+
+def scores():
+    return torch.ones(3).cuda()
+"""
+
+
+@pytest.mark.parametrize("handed", ["", ', "cuda"', ", device=sys.argv[1]"])
+def test_a_comparison_whose_branch_no_caller_takes(tmp_path: Path, monkeypatch, handed: str) -> None:
+    files = {"lib.py": BY_PROVIDER.replace("Encoder(path)", f"Encoder(path{handed})")}
+    write(tmp_path, {"porter.toml": "", "train.py": "from lib import encoder, scores\nencoder(scores())\n", **files})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    told = [f["code"] for f in found["findings"] if (f["path"], f["line"]) == ("lib.py", 7)]
+    assert told == (["PRT122"] if handed else [])

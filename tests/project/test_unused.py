@@ -67,6 +67,9 @@ def test_what_no_file_mentions(unused) -> None:
 
 
 SETUP = "from setuptools import setup\n\nsetup(name='the-lib')\n"
+FINDING = (
+    "from setuptools import find_packages, setup\n\nsetup(name='the-lib', packages=find_packages())\nclassifiers = []\n"
+)
 PROGRAM = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
 
 CALLERS = "from lib.parts import Sampler\n\n\ndef idle():\n    return Sampler()\n\n\ndef used():\n    return 3\n"
@@ -101,6 +104,15 @@ USES = {
     ),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
     "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
+    "whoever installs the packages that are found": ({"setup.py": FINDING, "lib/__init__.py": ""}, set()),
+    "nobody who installs the packages that are found elsewhere": (
+        {"setup.py": FINDING, "other/__init__.py": ""},
+        {"cached", "Sampler"},
+    ),
+    "whoever installs a folder that is named": (
+        {"setup.py": FINDING.replace("find_packages()", "['lib']")},
+        set(),
+    ),
     "nobody who installs it, if it is private": (
         {
             "setup.py": "from setuptools import setup\n\nsetup(name='lib')\n",

@@ -64,7 +64,11 @@ class CudaNames(Rule):
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
-            return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
+            once = (
+                ((TOGETHER, name),) if move.code == "PRT105" else ()
+            )  # what takes its place is decided once for a file
+            told = Hit(original, move.why, values=(*values, *once), **weight)
+            return told if known else Hit(original, "absent", values=values)
         link = file.link(original)
         if end := needed(file, link):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")

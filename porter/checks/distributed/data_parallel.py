@@ -32,13 +32,17 @@ class DataParallel(Rule):
     def visit(self, original: cst.Call | cst.ClassDef, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ClassDef):
             base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
-            return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
-        if file.name(original.func) in PARTS and file.scene.link(original) != _first_call(file):
+            return Hit(base, "subclass", values=(("name", CLASSES[0]),)) if base is not None else None
+        name = file.name(original.func) or ""
+        values = (("name", CLASSES[0] if name in CLASSES else name),)  # by whichever name: it is the same class
+        if name in PARTS and file.scene.link(original) != _first_call(file):
             return None  # the first of them speaks for the others, and a subclass for what it is made of
+        if file.tested and name in CALLBACKS:
+            return Hit(original.func, "copied", values=values, severity="note")
         if file.tested and b"cuda" not in file.source.words:
-            return Hit(original.func, "wrapped", values=(("name", file.name(original.func) or ""),), severity="note")
+            return Hit(original.func, "wrapped", values=values, severity="note")
         severity = "note" if file.tested else None  # it stops no training
-        return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),), severity=severity)
+        return Hit(original.func, "call", values=values, severity=severity)
 
 
 def _first_call(file: RuleFile) -> Link | None:

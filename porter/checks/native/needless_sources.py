@@ -28,7 +28,7 @@ def needless(document: Document, native: Native, rows: Collection[Kernel]) -> st
     called = native.exports or any(source == path for source, _ in facts.callers)
     if not called and _BESIDE.search(path) and _STARTS.search(document.text):
         return "program"
-    if not called and _is_served(document, facts):
+    if not called and (_is_served(document, facts) or native.included and _is_of_engine(document)):
         return "served"
     return "taken" if _is_taken(path, facts, rows) else ""
 
@@ -40,6 +40,11 @@ def _is_served(document: Document, facts: NativeCode) -> bool:
         return False
     signs = (_SERVES.search(path), _ENGINE.search(data), _STARTS.search(document.text))
     return sum(sign is not None for sign in signs) > 1
+
+
+def _is_of_engine(document: Document) -> bool:
+    """Whether a source is built on an engine for inference, so that it has to go whatever else it includes."""
+    return _ENGINE.search(document.data) is not None and not _TORCH.search(document.data)
 
 
 def _is_taken(path: str, facts: NativeCode, rows: Collection[Kernel]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors, walk
@@ -38,7 +38,8 @@ class TritonKernel(Rule):
         if not asks or not _has_launches(statement, file):
             return None
         severity = "note" if file.imported.optional(original) else None
-        return Hit(original, "kernel", values=(("name", statement.name),), severity=severity)
+        together = (TOGETHER, severity or "kernels")  # the file's kernels are tuned in one go, with one package
+        return Hit(original, "kernel", values=(("name", statement.name), together), severity=severity)
 
 
 def _decorates(node: cst.Attribute | cst.Name, statement: Node, file: RuleFile) -> bool:

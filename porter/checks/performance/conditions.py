@@ -12,6 +12,7 @@ from porter.python.index import Link, Node, walk
 from porter.training import kinds, value_uses
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
+from porter.training.on_the_host import sends_objects
 from porter.training.placement import DEVICE, NUMBER
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _is_size(node: Node) -> bool:
 
 def condition(scene: Scene, link: Link) -> ast.expr | None:
     """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
-    if _remembers(link[0]) or checked.searches(link):
+    if _remembers(link[0]) or checked.searches(link) or sends_objects(scene, link):
         return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
     names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()

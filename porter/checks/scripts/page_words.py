@@ -76,7 +76,8 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
     """Whether a build or a toolkit is installed for torch: numba has a `cudatoolkit`, too, and `torch2.0.0+cu118` may be what the
     authors tested with."""
     if match[0] == "cudatoolkit":
-        return "torch" in _around(text, match, "\n\n").lower()
+        line, paragraph = (_around(text, match, between).lower() for between in ("\n", "\n\n"))
+        return "torch" in (line if "numba" in line else paragraph)
     if not match[0].startswith("+"):
         return True
     line = _around(text, match, "\n")

@@ -41,13 +41,19 @@ class OlderTorch(Rule):
                 return None
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             together = ((TOGETHER, "volatile"),)
-            return next((Hit(a, "volatile", values=together) for a in given if file.text(a.value) != "False"), None)
+            return next((Hit(a, "volatile", values=together) for a in given if self._asks(a.value, file)), None)
         link = file.link(original.func)
         if name == "torch.fft":
             return None if link is None or asked(link) else Hit(original.func, "fft")
         if name == "torch.stft":
             return None if link and other_branch_says(link, "return_complex") else self._stft(original, updated)
         return self._verbose(original, updated, name, file)
+
+    @staticmethod
+    def _asks(value: cst.BaseExpression, file: RuleFile) -> bool:
+        """Whether `volatile=value` may ask for no graph. What another tensor has is always False."""
+        of_tensor = isinstance(value, cst.Attribute) and value.attr.value == "volatile"
+        return file.text(value) != "False" and (not of_tensor or file.text(value) == "self.volatile")
 
     @staticmethod
     def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
