@@ -65,6 +65,7 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
+    words: tuple[str, ...] = ()  # names that are held against "cuda" and against words that are no devices
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""

@@ -29,6 +29,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_methods import classes, first_own_next
+from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
 from porter.project.program_options import by_module, launcher, takes
@@ -136,6 +137,7 @@ def _gather(
         attention=first_attention(gathered.texts),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
+        words=own_words(gathered.texts.values()),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),

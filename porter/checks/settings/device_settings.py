@@ -107,8 +107,9 @@ class _Look:
         tail = key.rpartition(".")[2]
         if row.kind and not like(tail, row.kind):
             return False
-        if "*" in row.keys and "--gpus" not in row.value and (entry.path[-1:] == (ITEM,) or tail in row.excepted):
-            return False
+        if "*" in row.keys and "--gpus" not in row.value:
+            if entry.path[-1:] == (ITEM,) or tail in row.excepted or tail in self.own.words:
+                return False
         above = {word(w) for part in entry.path[:-1] for w in part.split(".")} | set(key.split(".")[:-1])
         if row.under and not above.intersection(row.under):
             return False
