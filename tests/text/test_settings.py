@@ -516,6 +516,20 @@ def test_optional_lists_that_are_given_elsewhere_are_told_of_alone():
     assert codes("pyproject.toml", text) == ["PRT840 manual"] and ported("pyproject.toml", text, unsafe=True) == text
 
 
+def test_a_command_loses_its_builds_with_their_index():
+    index = "https://download.pytorch.org/whl/"
+    text = f"""[tool.hatch.envs.ci.scripts]
+test = [
+    "pip install torch==2.7.1+cu118 torchvision==0.22.1+cu118 --index-url {index}cu118",
+    "pip install torch==2.7.1 --index-url {index}cu118",
+    "pip install mine==2.0.1+cu118",
+]
+"""
+    plain = text.replace(f"{index}cu118", f"{index}cpu").replace("2.7.1+cu118", "2.7.1").replace("22.1+cu118", "22.1")
+    assert codes("pyproject.toml", text) == ["PRT841 review"] * 2
+    assert ported("pyproject.toml", text, unsafe=True) == plain
+
+
 @pytest.mark.parametrize(
     "line",
     [
