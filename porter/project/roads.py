@@ -111,10 +111,20 @@ class Survey:
                 others -= by_import
                 lost -= on_the_way - foreign - others
                 lost -= settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
-        beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project)))
+        taken = () if self.loose else sorted(outside(self.files, self.texts, self.project))
+        beside = tuple(row for row in taken if not self._is_called(row[1]))
         torch = self.torch or self._speaks()
         device = self._uses_device()
         return Roads(tuple(sorted(lost)), torch, bool(self.bearers), device, beside, host=tuple(sorted(others)))
+
+    def _is_called(self, folder: str) -> bool:
+        """Whether a folder is a clone of the project itself, by its name and the address that the project gives."""
+        if folder.lower() in (self.root.name.lower(), *(path.partition("/")[0].lower() for path in self.files)):
+            return True
+        address = re.compile(
+            rb"(?i)(?<!git\+https:)//[\w.-]+/[\w.-]+/%s(?:\.git)?/?(?=[\s\"'#>]|\Z)" % re.escape(folder.encode())
+        )
+        return any(address.search(self._bytes(path, _SCRIPT)) for path in _INSTALLERS if path in self.files)
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""
