@@ -831,10 +831,11 @@ def test_a_frozen_list_is_told_of_once():
 
 
 def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
-    text = "fairscale==0.4.13\npynvml==11.5\ncuda-python==12.3\ntriton==2.2.0\ntorch==2.7.1\n"
-    rows = [(f.code, f.why) for f in found("requirements.txt", text).findings]
-    assert rows[:4] == [("PRT401", "fairscale"), ("PRT401", "pynvml"), ("PRT401", "pycuda"), ("PRT843", "default")]
-    names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "triton", "pycuda")
+    text = "fairscale==0.4.13\npynvml==11.5\ngpustat==1.1\ncuda-python==12.3\ntriton==2.2.0\ntorch==2.7.1\n"
+    told = [f for f in found("requirements.txt", text).findings[:5]]
+    assert [(f.code, f.why) for f in told[:4]] == [("PRT401", w) for w in ("fairscale", "pynvml", "GPUtil", "pycuda")]
+    assert told[4].code == "PRT843"
+    names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "GPUtil", "gpustat", "triton", "pycuda")
     parts = ("bindings", "cuda", "cudart", "nvrtc", "core")
     fairscales = [name for name, row in load().packages.items() if "fairscale" in row.names]
     alone = open_session(
