@@ -55,14 +55,14 @@ def lists_of(
     package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
-    imported, unimported = users(
-        b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
-    )
+    installing, notebooks = _installing(root, files, paths), [*_notebooks(root, files)]
+    asked = b"\n".join((*installing.values(), *(line.lower() for data in notebooks for line in _installs(data))))
+    imported, unimported = users(asked, _folders(paths, texts), texts, project.read, notebooks, parse)
 
     def in_notebook(package: str) -> bool:
-        return any(_imports(package, data) for data in _notebooks(root, files))
+        return any(_imports(package, data) for data in notebooks)
 
-    importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
+    importers = Importers(texts, project.read, is_own, parse)
     scripts = [data for path, data in installing.items() if kind_of(path) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(lists),
@@ -90,7 +90,7 @@ def users(
     """(package, folder, files that import it) for each package that a list asks for; and the packages that no file imports.
 
     A folder is "" for the whole project, or one with its own list and programs. A part of a package that runs on NPUs as it is
-    does not count, unless only later versions do. `asked`: all lists. `texts`: Python files with imports. `read`: these imports.
+    does not count, unless only later versions do. `asked`: all lists, and what else installs. `texts`: Python files with imports. `read`: these imports.
     """
     asked = asked.lower()
     rows = load().packages
@@ -204,6 +204,11 @@ def _is_of(package: str, statement: Import) -> bool:
 
 def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:
     return (data for p in files if kind_of(p) == NOTEBOOK and (data := beginning(root / p, LARGEST_OF_OTHERS)))
+
+
+def _installs(notebook: bytes) -> Iterator[bytes]:
+    """The lines that may install packages; what a cell shows may be long."""
+    return (line for line in notebook.split(b"\n") if b"install" in line) if b"install" in notebook else iter(())
 
 
 def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:

@@ -248,6 +248,16 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
+def listed(document: Document, at: tuple[int, int], name: str, imported: str, row: Package) -> Hit | None:
+    """What is said of a package that files of the project import, which have the row's own words."""
+    lists = document.session.facts.lists
+    users = lists.users(imported, document.path)
+    if not users or not row.why or row.code != "PRT401" or row.status == "plugin" or row.severity == "note":
+        return None
+    weight = dict(lists.gravest).get(imported, row.severity)
+    return Hit(at, "listed", code=row.code, values=named(name=name, importers=users), severity=weight)
+
+
 def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
@@ -256,12 +266,8 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    if users and row.why and row.code == "PRT401" and row.status != "plugin" and row.severity != "note":
-        values = named(name=want.name, importers=users)  # which have the row's own words
-        why, weight = "listed", dict(facts.lists.gravest).get(imported, row.severity)
-        if want.optional:
-            why, weight = "extra", "note"  # who leaves its extra out is not stopped by it
-        yield Hit((want.start, want.end), why, code=row.code, values=values, severity=weight)
+    if hit := listed(document, (want.start, want.end), want.name, imported, row):
+        yield replace(hit, why="extra", severity="note") if want.optional else hit  # it stops nobody who leaves it out
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
         yield Hit((want.start, want.end), row.why, code=row.code, values=values, severity=row.severity)

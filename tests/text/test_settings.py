@@ -681,10 +681,27 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
     first, second = found("requirements.txt", "flash-attn\nxformers\n", open_session(facts=facts)).findings
     texts = Texts()
     assert (first.why, second.why) == ("listed", "xformers")
-    assert "drop this line once nothing imports flash-attn" in texts.message(first)
+    assert "drop flash-attn here once nothing imports it" in texts.message(first)
     assert texts.details(first).startswith("Imported by: a.py, b.py (+1).")
     assert "imported by" not in texts.message(second)
-    assert texts.message(first, "zh").startswith("不再有文件导入 flash-attn 后请删除这一行")
+    assert texts.message(first, "zh").startswith("不再有文件导入 flash-attn 后请将其从此处删除")
+
+
+def test_what_a_script_installs_has_the_words_of_a_list(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\nimport nvdiffrast.torch as dr\nprint(dr.interpolate)\n")
+    command = "pip install \\\n    git+https://github.com/NVlabs/nvdiffrast.git xformers\n"
+    cell = '"!pip install git+https://github.com/NVlabs/nvdiffrast.git xformers\\n"'
+    notebook = f'{{"cells": [{{"cell_type": "code", "source": [{cell}]}}], "nbformat": 4, "nbformat_minor": 5, "metadata": {{}}}}'
+    for name, text in {
+        "Dockerfile": f"FROM ubuntu:22.04\nRUN {command}",
+        "set.sh": command,
+        "a.ipynb": notebook,
+    }.items():
+        (tmp_path / name).write_text(text)
+        facts = gather(tmp_path, ["a.py", name])
+        assert ("nvdiffrast", "", "a.py") in facts.lists.imported
+        whys = [f.why for f in found(name, text, open_session(facts=facts)).findings if f.code == "PRT401"]
+        assert whys == ["listed", "xformers"], name
 
 
 SETUP = 'from setuptools import setup\n\ngpu = ["flash-attn", "torch"]\nsetup(name="a", {})\n'
