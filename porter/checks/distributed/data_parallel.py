@@ -37,8 +37,8 @@ class DataParallel(Rule):
             return None  # the first of them speaks for the others
         if file.tested and b"cuda" not in file.source.words:
             return Hit(original.func, "wrapped", values=(("name", file.name(original.func) or ""),), severity="note")
-        severity = "note" if file.tested else None  # it stops no training
-        return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),), severity=severity)
+        why, severity = ("tested", "note") if file.tested else ("call", None)  # a test stops no training
+        return Hit(original.func, why, values=(("name", file.name(original.func) or ""),), severity=severity)
 
 
 def _first_call(file: RuleFile) -> Link | None:
