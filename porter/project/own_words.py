@@ -18,7 +18,7 @@ def own_words(texts: Iterable[bytes]) -> tuple[str, ...]:
     """Such names. The names of devices are not among them, nor the type of one."""
     names: set[str] = set()
     for data in texts:
-        if b"cuda" not in data:
+        if b'"cuda"' not in data and b"'cuda'" not in data:
             continue
         for match in _WITH_CUDA.finditer(data):
             written = _NAME.search(data, max(0, match.start() - _WIDTH), match.start())

@@ -55,12 +55,13 @@ def lists_of(
     package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
-    installing, notebooks = _installing(root, files, paths), [*_notebooks(root, files)]
-    asked = b"\n".join((*installing.values(), *(line.lower() for data in notebooks for line in _installs(data))))
+    installing = _installing(root, files, paths)
+    commands = (line.lower() for data in _notebooks(root, files) for line in _installs(data))
+    asked, notebooks = b"\n".join((*installing.values(), *commands)), _notebooks(root, files)
     imported, unimported = users(asked, _folders(paths, texts), texts, project.read, notebooks, parse)
 
     def in_notebook(package: str) -> bool:
-        return any(_imports(package, data) for data in notebooks)
+        return any(_imports(package, data) for data in _notebooks(root, files))
 
     importers = Importers(texts, project.read, is_own, parse)
     scripts = [data for path, data in installing.items() if kind_of(path) in (SHELL, DOCKERFILE)]
