@@ -24,6 +24,7 @@ class Launch(NamedTuple):
     options: Options = ()
     # names of the files that `python -m torch.distributed.launch` starts; it passes them `--local-rank`
     by_module: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # options that programs hold against "cuda" and against words that are no devices
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that passes this value to a flag and still does after the port. Other scripts are ported as well."""
@@ -65,7 +66,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    words: tuple[str, ...] = ()  # names that are held against "cuda" and against words that are no devices
 
     def enum_beside(self, name: str) -> str | None:
         """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""

@@ -137,19 +137,21 @@ def _gather(
         attention=first_attention(gathered.texts),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
-        words=own_words(gathered.texts.values()),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
+    words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
     is_foreign = of_others(files, read)
     choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
     foreign = tuple(path for path in choosing if is_foreign(path, scripts[path]))
     facts = Facts(
-        launch=Launch(launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started),
+        launch=Launch(
+            launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started, words
+        ),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts), foreign),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
