@@ -112,7 +112,7 @@ def _of_torch(name: str, texts: Texts, target: Target, page: Page) -> list[Line]
     if standing is None or standing.kind == UNKNOWN and not _is_gone(name, known):
         package = texts.package(name)  # torch_npu itself, torch_scatter
         return _package(package, texts, page) if package else []
-    if api is None and standing.kind == MISSING and not known.catalogue.surface.has(name):
+    if api is None and standing.kind == MISSING and not standing.operators and not known.catalogue.surface.has(name):
         return []
     others = [code for code in standing.rules if api is None or api.stays or code != api.code]  # its own is told above
     facts = _facts(standing, known, target, page.lang) + _rules_of(name, others, target, texts, page)

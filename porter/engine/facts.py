@@ -24,6 +24,7 @@ class Launch(NamedTuple):
     options: Options = ()
     # names of the files that `python -m torch.distributed.launch` starts; it passes them `--local-rank`
     by_module: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # options that programs hold against "cuda" and against words that are no devices
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that passes this value to a flag and still does after the port. Other scripts are ported as well."""

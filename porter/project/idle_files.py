@@ -22,6 +22,8 @@ Text = Callable[[str], bytes]
 
 # names of files that tools run: torch.hub, pytest, setuptools, servers of models
 _BY_TOOLS = frozenset("conftest hubconf setup noxfile handler predict predictor inference model app main conf".split())
+_LISTS = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
+_DIRECTORY = lazy(rb"package[_-]dir")
 _PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
 _IMPORTED_ONCE = lazy(rb"(?m)^[ \t]*#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -97,11 +99,23 @@ class IdleFiles:
                     yield f"{folder}/__init__.py"
 
     def _unresolved(self, path: str) -> Iterator[str]:
-        """For an import that does not certainly lead to a file of the project: all files with a name in it."""
+        """For an import that does not certainly lead to a file of the project: all files with a name in it. `from skimage.thin
+        import f` leads to none where nothing of the project is called skimage."""
         for statement in self._read(path):
-            if not self._project.named(path, statement.module):
+            first = statement.module.partition(".")[0]
+            if (not first or first in self._names or self._renames) and not self._project.named(path, statement.module):
                 for word in {*statement.module.split("."), *(name for name, _ in statement.names)}:
                     yield from self._by_stem.get(word, ())
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(word.removesuffix(".py") for path in self._sources for word in path.split("/"))
+
+    @cached_property
+    def _renames(self) -> bool:
+        """Whether a package may be imported by another name than its folder has."""
+        lists = (path for path in (*self._sources, *self._others) if path.rpartition("/")[2] in _LISTS)
+        return any(_DIRECTORY.search(self._text(path)) for path in lists)
 
     @cached_property
     def _by_stem(self) -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ _FOLDER = lazy(r"[A-Za-z_][\w.-]*")
 _BETWEEN_WORDS = lazy(r"[-_.]")
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
 # what the repository is called where it is published
-_HOME = lazy(rb"git\w+\.com[/:][\w.-]+/([\w.-]+?)(?:\.git)?/?[\"'\s]")
+_HOME = lazy(rb"(?<!\+https://)git\w+\.com[/:][\w.-]+/([\w.-]+?)(?:\.git)?/?[\"'\s]")
 
 
 def outside(

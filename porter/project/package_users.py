@@ -51,14 +51,15 @@ def lists_of(
     paths = [*list_paths(files)]
     by_path = {path: data for path in paths if (data := beginning(root / path, LIMIT))}
     lists, asking = [*by_path.values()], [(folder_of(path), data) for path, data in by_path.items()]
-    imported, unimported = users(
-        b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
-    )
+    installing = _installing(root, files, paths)
+    commands = (line.lower() for data in _notebooks(root, files) for line in _installs(data))
+    asked, notebooks = b"\n".join((*installing.values(), *commands)), _notebooks(root, files)
+    imported, unimported = users(asked, _folders(paths, texts), texts, project.read, notebooks, parse)
 
     def in_notebook(package: str) -> bool:
         return any(_imports(package, data) for data in _notebooks(root, files))
 
-    importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
+    importers = Importers(texts, project.read, is_own, parse)
     scripts = [(folder_of(p), data) for p, data in installing.items() if kind_of(p) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(lists),
@@ -86,7 +87,7 @@ def users(
     """(package, folder, files that import it) for each package that a list asks for; and the packages that no file imports.
 
     A folder is "" for the whole project, or one with its own list and programs. A part of a package that runs on NPUs as it is
-    does not count, unless only later versions do. `asked`: all lists. `texts`: Python files with imports. `read`: these imports.
+    does not count, unless only later versions do. `asked`: all lists, and what else installs. `texts`: Python files with imports. `read`: these imports.
     """
     asked = asked.lower()
     rows = load().packages
@@ -200,6 +201,11 @@ def _is_of(package: str, statement: Import) -> bool:
 
 def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:
     return (data for p in files if kind_of(p) == NOTEBOOK and (data := beginning(root / p, LARGEST_OF_OTHERS)))
+
+
+def _installs(notebook: bytes) -> Iterator[bytes]:
+    """The lines that may install packages; what a cell shows may be long."""
+    return (line for line in notebook.split(b"\n") if b"install" in line) if b"install" in notebook else iter(())
 
 
 def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:

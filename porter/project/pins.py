@@ -46,6 +46,7 @@ class Pin:
     spec: str
     npu: bool = False  # it is about torch_npu
     beside_npu: bool = False  # its file asks for torch_npu, too
+    command: bool = False  # a script of the file installs it, such as that of a test environment
 
     @property
     def exact(self) -> tuple[int, ...]:
@@ -66,10 +67,13 @@ def pins(root: Path) -> list[Pin]:
         lines = [" ".join(line.split("#", 1)[0].split()) for line in text.splitlines()]
         beside_npu = any(map(_NPU.search, lines))
         for number, line in enumerate(lines, 1):
+            is_command = _INSTALL.search(line) is not None
             for match in REQUIREMENT.finditer(line):
-                pins.append(Pin(f"{path}:{number}", match["spec"], match["npu"] is not None, beside_npu))
+                npu = match["npu"] is not None
+                pins.append(Pin(f"{path}:{number}", match["spec"], npu, beside_npu, is_command))
     if any(not _IMAGES.match(path) for path in paths):
         pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])]
+    pins = [pin for pin in pins if not pin.command] or pins
     # the sort is stable: beyond this, the order of the files decides
     return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 

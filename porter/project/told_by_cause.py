@@ -3,8 +3,9 @@
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
 the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
 attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the
-inventory. So does the note of a package whose provider another finding of the file is about. Findings that are edited or
-suppressed stay.
+inventory. So does the note of a package whose provider another finding of the file is about. Where a file reads from a profile
+what the NPU's profiler lacks, the recording is written anew: the finding of the reading gets the places of the recording.
+Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _TESTED = "tested"  # what is said of a test that asks for a GPU, and is ported 
 _OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
 _OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
 CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
+# what records, what is imported to record, and what reads the recording; and what is said of the three
+_RECORDING, _RECORDER, _READING = ("PRT505", "results"), ("PRT506", "results"), ("PRT507", "result")
 _RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
@@ -36,7 +39,7 @@ def told_by_cause(results: Iterable[FileResult], linked: Mapping[str, tuple[str,
     """The results with one finding for each such rewrite. `linked`: by source, those of the kernels that are built with it."""
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
-    owners, named = _kernels_of(found, linked), {*_packages_of(found)}
+    owners, named = {**_kernels_of(found, linked), **_readings_of(found)}, {*_packages_of(found)}
     if not owners and not named:
         return files
     more: dict[Finding, list[Finding]] = {}
@@ -92,6 +95,16 @@ def _nearest(finding: Finding, kernels: Mapping[str, Finding], linked: Mapping[s
 def _common(path: str, other: str) -> int:
     """With how many equal letters two paths begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other)))
+
+
+def _readings_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+    """The findings about a recording, each with that of its reading in the same file; without one, with that of the recording."""
+    parts = {kind: [f for f in found if (f.code, f.why) == kind] for kind in (_RECORDER, _RECORDING, _READING)}
+    owners: dict[str, Finding] = {}
+    for kind in (_RECORDING, _READING):
+        owners.update({f.path: f for f in reversed(parts[kind])})
+    pairs = ((f, owners.get(f.path)) for kind in (_RECORDER, _RECORDING) for f in parts[kind])
+    return {f: owner for f, owner in pairs if owner is not None and owner is not f and _speaks_for(owner, f)}
 
 
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:

@@ -23,7 +23,7 @@ def is_label(file: File, link: Link) -> bool:
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return constant(link[0]) in _written_keys(file)
-    if str(constant(link[0])).lower() == "nccl" and is_its_own_word(file.names, link):
+    if is_its_own_word(file.names, link, "backend" if str(constant(link[0])).lower() == "nccl" else "device"):
         return True
     for up in ancestors(link):
         if isinstance(up[0], (ast.Assign, ast.AugAssign, ast.AnnAssign)):

@@ -29,6 +29,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_methods import classes, first_own_next
+from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
 from porter.project.program_options import by_module, launcher, takes
@@ -141,13 +142,16 @@ def _gather(
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
+    words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
     is_foreign = of_others(files, read)
     choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
     foreign = tuple(path for path in choosing if is_foreign(path, scripts[path]))
     facts = Facts(
-        launch=Launch(launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started),
+        launch=Launch(
+            launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started, words
+        ),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts), foreign),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),

@@ -248,6 +248,27 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
+def listed(
+    document: Document,
+    at: tuple[int, int],
+    name: str,
+    imported: str,
+    row: Package,
+    spec: str = "",
+    optional: bool = False,
+) -> Hit | None:
+    """What is said of a package that files of the project import, which have the row's own words."""
+    lists = document.session.facts.lists
+    users = lists.users(imported, document.path)
+    why = beside_users(name, spec, optional, row) if users else ""
+    if not why:
+        return None
+    values = named(name=name, importers=users, new=", ".join(row.replacement))
+    # who leaves its extra out is not stopped by it
+    weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
+    return Hit(at, why, code=row.code, values=values, severity=weight)
+
+
 def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
@@ -256,12 +277,8 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    of_users = beside_users(want.name, want.spec, want.optional, row) if users else ""
-    if of_users:  # which have the row's own words
-        values = named(name=want.name, importers=users, new=", ".join(row.replacement))
-        # who leaves its extra out is not stopped by it
-        weight = "note" if of_users == "extra" else dict(facts.lists.gravest).get(imported, row.severity)
-        yield Hit((want.start, want.end), of_users, code=row.code, values=values, severity=weight)
+    if hit := listed(document, (want.start, want.end), want.name, imported, row, want.spec, want.optional):
+        yield hit
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)
         yield Hit((want.start, want.end), row.why, code=row.code, values=values, severity=row.severity)

@@ -52,6 +52,7 @@ _COMBINED = frozenset(
 )
 _DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number divided by an unknown value may be a number
 _TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})  # operations whose result is true or false
+_NUMBERS = frozenset({"int", "float", "bool"})  # annotations of parameters
 _HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 
@@ -236,7 +237,9 @@ class Natures:
         if function_name in _FACTORIES:
             device = next((k.value for k in value.node.keywords if k.arg == "device"), None)
             if device is not None:
-                return HOST if _HOST_TARGET.search(ast.unparse(device)) else DEVICE
+                of_another = self._value(device.value, function) if getattr(device, "attr", "") == "device" else None
+                beside = of_another is not None and self._nature(of_another, function) == HOST
+                return HOST if beside or _HOST_TARGET.search(ast.unparse(device)) else DEVICE
             given = self._nature(value.args[0], function) if value.args and function_name in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
         if function_name.startswith("clip_grad_norm"):
@@ -275,6 +278,8 @@ class Natures:
             None,
         )
         words = ast.unparse(annotation) if annotation is not None else ""
+        if words in _NUMBERS:
+            return NUMBER
         named = words if "Tensor" in words else ""
         if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):
             return UNKNOWN

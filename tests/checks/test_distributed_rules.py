@@ -187,3 +187,20 @@ def main(rank, args):
 def test_gloo_alone_where_parameters_lie_on_the_device(old, new):
     found = analyse("a.py", GLOO.replace(old, new, 1), open_session()).findings
     assert ("PRT218" in {finding.code for finding in found}) is (old == new)
+
+
+def test_a_test_of_what_npus_do_not_support_is_skipped_there_and_not_rewritten():
+    text = b"import torch\n\n\ndef test_it(net):\n    assert torch.nn.DataParallel(net)(torch.ones(1){})\n"
+    whys = {
+        (path, move): [
+            f.why for f in analyse(path, text.replace(b"{}", move), open_session()).findings if "205" in f.code
+        ]
+        for path in ("tests/test_net.py", "net.py")
+        for move in (b".cuda()", b"")
+    }
+    assert whys == {
+        ("tests/test_net.py", b".cuda()"): ["tested"],
+        ("tests/test_net.py", b""): ["wrapped"],
+        ("net.py", b".cuda()"): ["call"],
+        ("net.py", b""): ["call"],
+    }

@@ -7,6 +7,7 @@ import pytest
 from porter.project.absent_packages import absent
 from porter.project.imports import Project, imports
 from porter.project.outside import outside
+from porter.project.roads import Survey
 
 MODULES = '[submodule "fast"]\n\tpath = {path}\n\turl = {url}\n[other]\n\tpath = elsewhere\n'
 
@@ -132,3 +133,20 @@ def test_a_folder_beside_the_project(added, below, found):
     page = b'[project.urls]\nHomepage = "https://github.com/someone/Fast-Trainer"\n'
     known = outside([*texts, "pyproject.toml"], texts, project, "own_project", lambda path: page)
     assert list(known) == ([("lib/train.py", found)] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("folder", "own"),
+    [("Theirs", False), ("Depth-Nets", True), ("DepthNets", True), ("depth-nets-2", False), ("Depth_Tools", False)],
+)
+def test_a_clone_of_the_project_itself_is_nothing_beside_it(tmp_path, folder, own):
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["tools @ git+https://github.com/me/depth_tools.git"]\n'
+        '[project.urls]\nHomepage = "https://github.com/me/depth-nets"\n'
+    )
+    files = {
+        "demo.py": f'import sys\nimport torch\nsys.path.append("{folder}")\nimport net\nimport depthnets\n'.encode(),
+        "depthnets/__init__.py": b"import torch\n",
+    }
+    survey = Survey(tmp_path, ["pyproject.toml", *files], files)
+    assert survey.roads(()).outside == (() if own else (("demo.py", folder),))

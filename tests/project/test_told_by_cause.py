@@ -245,3 +245,23 @@ def test_one_newer_target_answers_for_all_that_is_missing(found) -> None:
     assert [(f["path"], f["values"]["needed"], f["values"]["places"]) for f in told] == [
         ("a.py", "2.12.0.post3", "b.py:5, c.py:5")
     ]
+
+
+PROFILED = """import torch
+from torch.profiler import ProfilerActivity, profile
+
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as recorded:
+    torch.ones(2).cuda()
+print({read})
+"""
+
+
+def test_what_reads_a_recording_speaks_for_what_records_it(found) -> None:
+    read = {"a.py": "recorded.key_averages().table()", "b.py": "recorded.events()", "c.py": "recorded"}
+    told = found({path: PROFILED.format(read=text) for path, text in read.items()})
+    profiles = [f for f in told if f["code"] in ("PRT505", "PRT506", "PRT507")]
+    assert [(f["path"], f["code"], f["values"].get("also")) for f in profiles if f["status"] == "manual"] == [
+        ("a.py", "PRT507", "2, 4"),
+        ("b.py", "PRT505", "2"),
+    ]
+    assert {f["code"] for f in profiles if f["path"] == "c.py"} == {"PRT505", "PRT506"}, "what is edited stays"

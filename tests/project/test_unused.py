@@ -329,6 +329,10 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"eval.py": "from lib.thin import thinned\n\nthinned(2)\n"}, False),
         ({"eval.py": "def later():\n    from lib import thin\n\n    thin.thinned(2)\n\n\nlater()\n"}, False),
         ({"eval.py": "load('lib.thin:thinned')\n"}, False),
+        ({"eval.py": "from clouds.thin import f\n\nf(2)\n"}, True),  # of another package
+        ({"eval.py": "from clouds.thin import f\n\nf(2)\n", "clouds/a.txt": ""}, True),
+        ({"eval.py": "from more.thin import f\n\nf(2)\n", "clouds/more/a.py": ""}, False),  # may be on the path
+        ({"eval.py": "from clouds.thin import f\n\nf(2)\n", "setup.py": "package_dir = {'clouds': 'lib'}\n"}, False),
         ({"README.md": "Run `python -i lib/thin.py`.\n"}, False),
         ({"run.yaml": "part: thin\n"}, False),
         (

@@ -305,6 +305,15 @@ PINS = {
     "two bounds": ({"requirements.txt": "torch>=2.8\n", "setup.py": "['torch<2.10']"}, "requirements.txt:1", (2, 8)),
     "bounds of alternatives": ({"requirements.txt": "torch<2.8\n", "setup.py": "['torch>=2.9']"}, "default", (2, 7)),
     "bound of torch_npu": ({"requirements.txt": "torch-npu>=2.8\n"}, "requirements.txt:1", (2, 8)),
+    "a script beside a list": (
+        {
+            "requirements.txt": "torch>=2.0\n",
+            "pyproject.toml": '[tool.hatch.envs.ci.scripts]\ntest = ["pip install torch==2.1.0 --index-url x"]\n',
+        },
+        "default",
+        (2, 7),
+    ),
+    "a script alone": ({"pyproject.toml": 'test = ["pip install torch==2.1.0"]\n'}, "pyproject.toml:1", (2, 1)),
     "none": ({}, "default", (2, 7)),
 }
 

@@ -516,6 +516,20 @@ def test_optional_lists_that_are_given_elsewhere_are_told_of_alone():
     assert codes("pyproject.toml", text) == ["PRT840 manual"] and ported("pyproject.toml", text, unsafe=True) == text
 
 
+def test_a_command_loses_its_builds_with_their_index():
+    index = "https://download.pytorch.org/whl/"
+    text = f"""[tool.hatch.envs.ci.scripts]
+test = [
+    "pip install torch==2.7.1+cu118 torchvision==0.22.1+cu118 --index-url {index}cu118",
+    "pip install torch==2.7.1 --index-url {index}cu118",
+    "pip install mine==2.0.1+cu118",
+]
+"""
+    plain = text.replace(f"{index}cu118", f"{index}cpu").replace("2.7.1+cu118", "2.7.1").replace("22.1+cu118", "22.1")
+    assert codes("pyproject.toml", text) == ["PRT841 review"] * 2
+    assert ported("pyproject.toml", text, unsafe=True) == plain
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -667,10 +681,27 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
     first, second = found("requirements.txt", "flash-attn\nxformers\n", open_session(facts=facts)).findings
     texts = Texts()
     assert (first.why, second.why) == ("listed", "xformers")
-    assert "drop this line once nothing imports flash-attn" in texts.message(first)
+    assert "drop flash-attn here once nothing imports it" in texts.message(first)
     assert texts.details(first).startswith("Imported by: a.py, b.py (+1).")
     assert "imported by" not in texts.message(second)
-    assert texts.message(first, "zh").startswith("不再有文件导入 flash-attn 后请删除这一行")
+    assert texts.message(first, "zh").startswith("不再有文件导入 flash-attn 后请将其从此处删除")
+
+
+def test_what_a_script_installs_has_the_words_of_a_list(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\nimport nvdiffrast.torch as dr\nprint(dr.interpolate)\n")
+    command = "pip install \\\n    git+https://github.com/NVlabs/nvdiffrast.git xformers\n"
+    cell = '"!pip install git+https://github.com/NVlabs/nvdiffrast.git xformers\\n"'
+    notebook = f'{{"cells": [{{"cell_type": "code", "source": [{cell}]}}], "nbformat": 4, "nbformat_minor": 5, "metadata": {{}}}}'
+    for name, text in {
+        "Dockerfile": f"FROM ubuntu:22.04\nRUN {command}",
+        "set.sh": command,
+        "a.ipynb": notebook,
+    }.items():
+        (tmp_path / name).write_text(text)
+        facts = gather(tmp_path, ["a.py", name])
+        assert ("nvdiffrast", "", "a.py") in facts.lists.imported
+        whys = [f.why for f in found(name, text, open_session(facts=facts)).findings if f.code == "PRT401"]
+        assert whys == ["listed", "xformers"], name
 
 
 SETUP = 'from setuptools import setup\n\ngpu = ["flash-attn", "torch"]\nsetup(name="a", {})\n'
@@ -817,10 +848,11 @@ def test_a_frozen_list_is_told_of_once():
 
 
 def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
-    text = "fairscale==0.4.13\npynvml==11.5\ncuda-python==12.3\ntriton==2.2.0\ntorch==2.7.1\n"
-    rows = [(f.code, f.why) for f in found("requirements.txt", text).findings]
-    assert rows[:4] == [("PRT401", "fairscale"), ("PRT401", "pynvml"), ("PRT401", "pycuda"), ("PRT843", "default")]
-    names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "triton", "pycuda")
+    text = "fairscale==0.4.13\npynvml==11.5\ngpustat==1.1\ncuda-python==12.3\ntriton==2.2.0\ntorch==2.7.1\n"
+    told = [f for f in found("requirements.txt", text).findings[:5]]
+    assert [(f.code, f.why) for f in told[:4]] == [("PRT401", w) for w in ("fairscale", "pynvml", "GPUtil", "pycuda")]
+    assert told[4].code == "PRT843"
+    names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "GPUtil", "gpustat", "triton", "pycuda")
     parts = ("bindings", "cuda", "cudart", "nvrtc", "core")
     fairscales = [name for name, row in load().packages.items() if "fairscale" in row.names]
     alone = open_session(

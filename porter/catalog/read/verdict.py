@@ -37,7 +37,11 @@ _ELSEWHERE = lazy(
 )
 _SWITCH = lazy(r"torch\.backends\.")  # settings of libraries: that one may be set says nothing of who reads it
 _QUANTISED = lazy(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
-_CUDA_ONLY = lazy(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")
+# operators without a kernel for the CPU: the fallback has nothing to call
+_CUDA_ONLY = lazy(
+    r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas"
+    r"|int4pack(?!\w*_for_cpu)|_cslt_|_semi_structured|_mixed_dtypes_linear"
+)
 
 
 class Limit(NamedTuple):

@@ -41,8 +41,8 @@ class DataParallel(Rule):
             return Hit(original.func, "copied", values=values, severity="note")
         if file.tested and b"cuda" not in file.source.words:
             return Hit(original.func, "wrapped", values=values, severity="note")
-        severity = "note" if file.tested else None  # it stops no training
-        return Hit(original.func, "call", values=values, severity=severity)
+        why, severity = ("tested", "note") if file.tested else ("call", None)  # a test stops no training
+        return Hit(original.func, why, values=values, severity=severity)
 
 
 def _first_call(file: RuleFile) -> Link | None:

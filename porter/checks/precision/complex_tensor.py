@@ -29,6 +29,8 @@ class ComplexTensor(Rule):
             whys = {match.why for match in file.matches(original, ("complex-rotation",))}
             if whys == {"again"} or _needs_none(original, name, file) or _is_transformed(original, file):
                 return None
+            if _is_taken_apart_on_the_host(original, file):
+                return None
             if whys or name == "torch.polar":  # who writes the rotation anew writes the table of its angles anew, too
                 return Hit(original, "rotary", values=(("name", name), (TOGETHER, "rotary")))
             return Hit(original, "made", values=(("name", name),))
@@ -55,6 +57,15 @@ def _is_taken_apart_before_the_move(call: Link, file: RuleFile) -> bool:
     if file.scene.function_name(call) != "__init__" or any(k.arg in ("device", None) for k in call[0].keywords):
         return False
     return only_transformed(file, call)
+
+
+def _is_taken_apart_on_the_host(original: Any, file: RuleFile) -> bool:
+    """`c = torch.polar(torch.ones_like(angles), angles)` of angles on the host, of which `c.real` and `c.imag` are read alone."""
+    scene: Any = file.scene
+    link = file.scene.link(original)
+    if link is None or not link[1][0].args or not is_on_host(scene, link[1][0].args[-1], link):
+        return False
+    return only_transformed(file, link[1])
 
 
 def _needs_none(original: Any, name: str, file: RuleFile) -> bool:

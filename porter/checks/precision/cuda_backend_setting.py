@@ -30,6 +30,9 @@ class CudaBackendSetting(Rule):
             return self._deterministic(original, values, file)
         if file.around.is_set(original) or name == FLAGS and _is_harmless(file.link(original)):
             return None
+        if name == ASKED[0] and _is_condition(file.link(original)) and (spelled := _of_the_npu(original, file)):
+            new = cst.parse_expression(spelled)
+            return Hit(original, "condition", new=new, values=(*values, ("new", spelled)), loads=True)
         return Hit(original, WHY[name], values=values)
 
     @staticmethod
@@ -47,6 +50,25 @@ class CudaBackendSetting(Rule):
             return Hit(original, "deterministic", values=values)
         line = f"{torch}.use_deterministic_algorithms({text}, warn_only=True)"
         return Hit(original, "deterministic", after=(line,), values=values)
+
+
+def _of_the_npu(original: cst.Attribute | cst.Name, file: RuleFile) -> str | None:
+    """`torch.npu.is_available`, as the file calls torch."""
+    torch = file.meaning.module_name(original, "torch")
+    full = file.style.name("is_available", "is_available", file) if file.style.one_world else None
+    return None if full is None or torch is None else torch + full.removeprefix("torch")
+
+
+def _is_condition(link: Link | None) -> bool:
+    """Whether an `if` asks by itself, or together with others: what it guards is meant to run beside an accelerator."""
+    while link is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    if link is None or link[1][0].__class__ is not ast.Call or link[1][0].func is not link[0]:
+        return False
+    link = link[1]
+    while link[1][0].__class__ in (ast.BoolOp, ast.UnaryOp):
+        link = link[1]
+    return link[1][0].__class__ is ast.If and link[1][0].test is link[0]
 
 
 def _is_harmless(link: Link | None) -> bool:

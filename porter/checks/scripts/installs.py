@@ -127,15 +127,18 @@ def _installed(command: Command) -> int | None:
 
 
 @lru_cache(maxsize=2)
-def _rows(rules: RuleSet) -> dict[str, Package]:
-    """Package rows that say something, by the name that is installed."""
-    rows: dict[str, Package] = {}
+def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
+    """What is imported and its row, if that says something, by the name that is installed."""
+    rows: dict[str, tuple[str, Package]] = {}
     for imported, row in rules.tables.packages.items():
         if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
             for name in (*row.names, imported):
                 if f"{name}-gpu" in row.names:  # onnxruntime is for the CPU
                     continue
-                rows.setdefault(name.lower().replace("_", "-"), row)
+                name = name.lower().replace("_", "-")
+                if name == imported.lower().replace("_", "-"):  # of several that a row names, the one of this name
+                    rows[name] = imported, row
+                rows.setdefault(name, (imported, row))
     return rows
 
 
@@ -210,12 +213,15 @@ def _versions(document: Document, words: tuple[Word, ...], kind: str) -> Iterato
         yield from filter(None, (first_versions.too_old(document, want, requirements) for want in requirements))
 
 
-def _package(document: Document, word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
-    if (row := rows.get(name)) is not None and nobodys(document, name, row):
+def _package(document: Document, word: Word, name: str, rows: Mapping[str, tuple[str, Package]]) -> Iterator[Hit]:
+    imported, row = rows.get(name, ("", None))
+    if row is not None and nobodys(document, name, row):
         return
     if row is not None:
-        values = (("name", name),)
-        yield Hit((word.start, word.end), row.why, code=row.code, values=values, severity=row.severity)
+        at = word.start, word.end
+        yield packages.listed(document, at, name, imported, row) or Hit(
+            at, row.why, code=row.code, values=(("name", name),), severity=row.severity
+        )
     elif (plain := _FOR_CUDA.sub(r"\1", name)) != name and not _CUDA.match(plain):
         # the package itself may be what the programs import: its name without the version of CUDA is the build for the CPU
         yield Hit((word.start, word.end), "build", code="PRT842", values=(("name", name), ("new", plain)))

@@ -53,6 +53,7 @@ class _Look:
         self.tables = session.rules.tables
         # the file chooses between GPUs and NPUs: nothing is certain
         self.also_npu = session.facts.accelerators.also_npu(document.path)
+        self.words = session.facts.launch.words
         self.own, self.lists, self.variables = session.facts.own, session.facts.lists, session.facts.variables
         self.keys: set[str] = set()
         self._matching: dict[tuple[int, str], list[Entry]] = {}
@@ -107,8 +108,9 @@ class _Look:
         tail = key.rpartition(".")[2]
         if row.kind and not like(tail, row.kind):
             return False
-        if "*" in row.keys and "--gpus" not in row.value and (entry.path[-1:] == (ITEM,) or tail in row.excepted):
-            return False
+        if "*" in row.keys and "--gpus" not in row.value:
+            if entry.path[-1:] == (ITEM,) or tail in row.excepted or tail in self.words:
+                return False
         above = {word(w) for part in entry.path[:-1] for w in part.split(".")} | set(key.split(".")[:-1])
         if row.under and not above.intersection(row.under):
             return False

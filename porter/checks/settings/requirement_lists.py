@@ -19,6 +19,7 @@ from porter.versions import canonical
 
 _CONDA = lazy(r"(?:[\w./-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  # up to a build: `=0.20.3=pyhd8ed1ab_0`
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+_BUILD = lazy(r"(?<=\d)\+cu\d+(?=[\s;\"']|\Z)")  # of a version, before the index: `2.0.1+cu118`
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _PYTHONS = (("requires", "python_version"), ("requires", "python_full_version"))
 # what a package says of the Pythons that it is for
@@ -58,9 +59,19 @@ class RequirementLists(TextRule):
                 if bound := python_left_out(entry.value.strip(), document.session.target.torch):
                     yield Hit((entry.start, entry.end), "python-bound", code="PRT840", values=named(**bound))
             if entry.exact and "://" in entry.value:
-                for hit in packages.indexes(document, entry.start, entry.end):
+                for hit in _command(document, entry):
                     settings.edited.update([number] if hit.edits else [])
                     yield hit
+
+
+def _command(document: Document, entry: Entry) -> Iterator[Hit]:
+    """`"pip install torch==2.0.1+cu118 --index-url .../cu118"`: with the index, its builds are asked for by another name."""
+    builds = [match.span() for match in _BUILD.finditer(document.text, entry.start, entry.end)]
+    for hit in packages.indexes(document, entry.start, entry.end):
+        if hit.edits and builds:
+            hit = replace(hit, edits=(*((*span, "") for span in builds), *hit.edits))
+            builds = []
+        yield hit
 
 
 def _kind(path: str) -> str:

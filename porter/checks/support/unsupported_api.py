@@ -25,6 +25,7 @@ from porter.rulebook.table import any_of
 from porter.target import Target
 from porter.training.loops import loops_around
 from porter.training.on_the_host import optimises_there
+from porter.training.value_uses import FACTORIES
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
@@ -87,6 +88,8 @@ class UnsupportedApi(IndexRule):
 
 def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
     uses = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
+    if name in FACTORIES and not file.source.says(b"set_default_"):
+        uses = [(k, dtype) for k, dtype in uses if not _is_made_on_host(k)]
     if uses := [(k, dtype) for k, dtype in uses if _computes(file, k)]:
         place = first([k for k, _ in uses])
         values = named(name=name, dtype=dict(uses)[place], dtypes=", ".join(verdict.dtypes))
@@ -208,6 +211,12 @@ def _on_host(link: Link) -> bool:
         if node.__class__ is ast.Constant and node.value == "cpu" or getattr(node, "id", "").endswith("_cpu"):
             return True
     return False
+
+
+def _is_made_on_host(link: Link) -> bool:
+    """Whether a call that makes a tensor names no device."""
+    call = chain_of(link)[1][0]
+    return call.__class__ is ast.Call and not any(k.arg in ("device", "out", None) for k in call.keywords)
 
 
 def _dtype(file: RuleFile, link: Link) -> str | None:

@@ -32,12 +32,14 @@ def other_cases(match: Node) -> bool:
     return any(_is_no_backend(pattern.value) for pattern in patterns)
 
 
-def is_its_own_word(names: Names, link: Link) -> bool:
-    """Whether a string that looks like a backend is held against what holds other words as well."""
+def is_its_own_word(names: Names, link: Link, kind: str) -> bool:
+    """Whether a string that looks like a backend or a device is held against what holds other words as well."""
     above, up = link[1][0], link[1]
     if above.__class__ is ast.Compare:
         sides = [side for side in (above.left, *above.comparators) if side.__class__ in (ast.Name, ast.Attribute)]
-        return any(has_others(names, side, up, "backend") for side in sides)
+        return any(has_others(names, side, up, kind) for side in sides)
+    if kind == "device":
+        return False
     match = next((node for node in parents(link) if node.__class__ is ast.Match), None)
     return match is not None and above.__class__ in (ast.MatchValue, ast.MatchOr) and other_cases(match)
 
