@@ -68,8 +68,7 @@ _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
 _COMMAND = lazy(rb"[\w.-]+[\"']?[ \t]*=[ \t]*[\"']?([A-Za-z_][\w.]*):[A-Za-z_]\w*[ \t]*(?:[\"'\r\n#]|$)")
-_NAMESAKES = 3  # files that one name may mean, at most
-_FOLLOWED = 500  # files that are followed where nothing marks a project, at most
+_NAMESAKES, _FOLLOWED = 3, 500  # files at most: of one name, and followed where nothing marks a project
 
 
 def leads(path: str, data: bytes, roads: Roads) -> bool:

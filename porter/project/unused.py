@@ -9,6 +9,7 @@ from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
+from porter.project.copies import is_of_another
 from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, imports
 from porter.project.loaded_names import LoadedNames
@@ -27,8 +28,6 @@ _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MU
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
 _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
-_URL = lazy(rb"\burl[ \t]*=[ \t]*[\"']https?://git\w+\.com/[\w.-]+/([\w-]+)")  # the repository of a package
-_CLONED = lazy(rb"git clone\b[^\n]*?git\w+\.com[/:][\w.-]+/([\w-]+)")
 # names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
 _LOOKED_UP = lazy(
     rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
@@ -200,7 +199,7 @@ class Uses:
         asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
         installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
         prose = [path for path in self._files if path.endswith((".md", ".rst"))]
-        if any(map(_PUBLISHED.search, lists)) and not _is_of_another(lists, map(self.text, prose)):
+        if any(map(_PUBLISHED.search, lists)) and not is_of_another(lists, map(self.text, prose)):
             return True  # mostly without a look at the texts
         return any(b"install" in text and installs.search(text) for text in map(self.text, prose))
 
@@ -223,7 +222,8 @@ class Uses:
     def _looking_up(self) -> dict[str, set[bytes]]:
         """The files that look names up in an object, with the names of these objects."""
         texts = ((p, self.text(p)) for p in self._sources)
-        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in texts if _says(text, _LOOKS_UP)}
+        asking = ((p, text) for p, text in texts if any(word in text for word in _LOOKS_UP))
+        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in asking}
 
     @cached_property
     def _starring(self) -> list[str]:
@@ -270,7 +270,7 @@ class Uses:
             return None
         texts = ((path, self.text(path)) for path in self._near_first(self._files, _folder(home)))
         spellings = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}
-        return ((path, text) for path, text in texts if _says(text, spellings))
+        return ((path, text) for path, text in texts if any(word in text for word in spellings))
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether any file matches a pattern, or may."""
@@ -284,17 +284,6 @@ class Uses:
             near = [path for path in paths if path.startswith(folder)]
             self._sorted = {key: [*near, *(path for path in paths if not path.startswith(folder))]}
         return self._sorted[key]
-
-
-def _is_of_another(lists: Iterable[bytes], texts: Iterable[bytes]) -> bool:
-    """Whether a package was copied with its description: that names a repository, and users clone another one."""
-    own = {name for text in lists for name in _URL.findall(text)}
-    cloned = {name for text in texts for name in _CLONED.findall(text)} if own else set()
-    return bool(cloned) and own.isdisjoint(cloned)
-
-
-def _says(text: bytes, words: Iterable[bytes]) -> bool:
-    return any(word in text for word in words)
 
 
 def _folder(path: str) -> str:

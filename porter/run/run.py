@@ -151,8 +151,7 @@ def _look(
         done = consistent(done, partners, again)
     if (gated or stdin) and not loose:
         texts = _uses(root, listing, given, kept)
-        done = rested(done, texts, session.rules.once)
-        done = told_by_function(done, texts.text, session.rules.thought)
+        done = told_by_function(rested(done, texts, session.rules.once), texts.text, session.rules.thought)
         done = told_by_decision(told_by_cause(done, dict(session.facts.native.linked)), session.rules.may_stay)
         done = set_aside(
             told_together(done, lambda: listing(())[0], session.rules.across, texts.text), session.rules.may_stay

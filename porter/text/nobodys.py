@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.engine.rule import Hit, named
 from porter.rulebook.table import Package, goes_with
 from porter.text.document import Document
 
@@ -27,7 +28,7 @@ def _installs_anywhere(name: str, row: Package) -> bool:
     return name in {other.lower().replace("_", "-") for other in row.anywhere}
 
 
-def beside_users(name: str, spec: str, optional: bool, row: Package) -> str:
+def _beside_users(name: str, spec: str, optional: bool, row: Package) -> str:
     """The message for a requirement of a package that files import, where these files are told what to write; else ""."""
     if not row.why or row.code != "PRT401" or row.severity == "note":
         return ""
@@ -36,3 +37,24 @@ def beside_users(name: str, spec: str, optional: bool, row: Package) -> str:
     if optional:
         return "extra"
     return "harmless" if _installs_anywhere(name, row) and "cu" not in spec else "listed"
+
+
+def listed(
+    document: Document,
+    at: tuple[int, int],
+    name: str,
+    imported: str,
+    row: Package,
+    spec: str = "",
+    optional: bool = False,
+) -> Hit | None:
+    """What is said of a package that files of the project import, which have the row's own words."""
+    lists = document.session.facts.lists
+    users = lists.users(imported, document.path)
+    why = _beside_users(name, spec, optional, row) if users else ""
+    if not why:
+        return None
+    values = named(name=name, importers=users, new=", ".join(row.replacement))
+    # who leaves its extra out is not stopped by it
+    weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
+    return Hit(at, why, code=row.code, values=values, severity=weight)

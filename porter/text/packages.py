@@ -15,7 +15,7 @@ from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
 from porter.text.document import Document
 from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
-from porter.text.nobodys import beside_users, nobodys
+from porter.text.nobodys import listed, nobodys
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -246,27 +246,6 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
     if release(written, _WIDTH) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
-
-
-def listed(
-    document: Document,
-    at: tuple[int, int],
-    name: str,
-    imported: str,
-    row: Package,
-    spec: str = "",
-    optional: bool = False,
-) -> Hit | None:
-    """What is said of a package that files of the project import, which have the row's own words."""
-    lists = document.session.facts.lists
-    users = lists.users(imported, document.path)
-    why = beside_users(name, spec, optional, row) if users else ""
-    if not why:
-        return None
-    values = named(name=name, importers=users, new=", ".join(row.replacement))
-    # who leaves its extra out is not stopped by it
-    weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
-    return Hit(at, why, code=row.code, values=values, severity=weight)
 
 
 def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:

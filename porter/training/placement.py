@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
-from porter.regex import lazy
 from porter.rulebook.table import hints
 from porter.training import kept_on_host
 from porter.training.buffers import is_parameter, registered
@@ -52,8 +51,6 @@ _COMBINED = frozenset(
 )
 _DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number divided by an unknown value may be a number
 _TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})  # operations whose result is true or false
-_NUMBERS = frozenset({"int", "float", "bool"})  # annotations of parameters
-_HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 
 class Natures:
@@ -181,7 +178,7 @@ class Natures:
             return base or (DEVICE if value.info in _OF_TENSORS else UNKNOWN)
         for argument in (*value.node.args, *(k.value for k in value.node.keywords)):
             words = ast.unparse(argument)
-            if _HOST_TARGET.search(words):
+            if "'cpu'" in words:
                 return HOST
             if device_like(argument) or words.startswith(("'cuda", "'npu")):
                 return DEVICE
@@ -194,9 +191,8 @@ class Natures:
         while func.__class__ is ast.Attribute:
             words.append(func.attr)
             func = func.value
-        base = (
-            self._file.names.plain.get(func.id) if node.__class__ is ast.Call and func.__class__ is ast.Name else None
-        )
+        is_called = node.__class__ is ast.Call and func.__class__ is ast.Name
+        base = self._file.names.plain.get(func.id) if is_called else None
         full = ".".join((base, *reversed(words))) if base else ""
         return full if full.startswith("torch.") else ""
 
@@ -239,7 +235,7 @@ class Natures:
             if device is not None:
                 of_another = self._value(device.value, function) if getattr(device, "attr", "") == "device" else None
                 beside = of_another is not None and self._nature(of_another, function) == HOST
-                return HOST if beside or _HOST_TARGET.search(ast.unparse(device)) else DEVICE
+                return HOST if beside or "'cpu'" in ast.unparse(device) else DEVICE
             given = self._nature(value.args[0], function) if value.args and function_name in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
         if function_name.startswith("clip_grad_norm"):
@@ -273,12 +269,10 @@ class Natures:
         arguments = function[0].args
         if name in self._scene.callers.read_back(function):
             return HOST
-        annotation = next(
-            (a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg == name),
-            None,
-        )
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        annotation = next((argument.annotation for argument in every if argument.arg == name), None)
         words = ast.unparse(annotation) if annotation is not None else ""
-        if words in _NUMBERS:
+        if words in ("int", "float", "bool"):
             return NUMBER
         named = words if "Tensor" in words else ""
         if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):

@@ -15,7 +15,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, installable, packages
 from porter.text.document import Document
-from porter.text.nobodys import nobodys
+from porter.text.nobodys import listed, nobodys
 from porter.text.shells import old_images
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
@@ -219,7 +219,7 @@ def _package(document: Document, word: Word, name: str, rows: Mapping[str, tuple
         return
     if row is not None:
         at = word.start, word.end
-        yield packages.listed(document, at, name, imported, row) or Hit(
+        yield listed(document, at, name, imported, row) or Hit(
             at, row.why, code=row.code, values=(("name", name),), severity=row.severity
         )
     elif (plain := _FOR_CUDA.sub(r"\1", name)) != name and not _CUDA.match(plain):
