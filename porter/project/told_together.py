@@ -27,7 +27,8 @@ _KNOWN_AGAIN = 16  # characters of a line; a shorter line may be the same by cha
 _FEW = 5  # if more files of a program have the same sentence, one speaks for all, whatever the statements are
 _DEMOS = lazy(r"(?:^|/)(?:demos?|examples?|docs?|tests?)/")  # a demo is no program, even with its own list of packages
 _OUTDATED = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
-_SEVERITY = 3  # where it stands in the key of findings that are alike
+_WHY, _SEVERITY = 2, 3  # where they stand in the key of findings that are alike
+_TESTED, _CALLED = "tested", "call"  # a message for a test, and that for the code that it tests
 _CARRIED = ("bystanders", "bystander_files")  # values that the speaker takes over from the others
 
 
@@ -66,7 +67,10 @@ def _join_tests(alike: dict[tuple[Hashable, ...], list[Finding]]) -> None:
     """Adds what is said of tests, as a note, to what is said of the code that they test: that is the same port."""
     notes = [key for key, several in alike.items() if several[0].severity == "note" and is_test(several[0].path)]
     for key in notes:
-        worse = ((*key[:_SEVERITY], other, *key[_SEVERITY + 1 :]) for other in SEVERITIES if other != "note")
+        words = [key[_WHY], *([_CALLED] if key[_WHY] == _TESTED else [])]
+        worse = (
+            (*key[:_WHY], why, other, *key[_SEVERITY + 1 :]) for why in words for other in SEVERITIES if other != "note"
+        )
         if tested := next((other for other in worse if other in alike), None):
             alike[tested] += alike.pop(key)
 

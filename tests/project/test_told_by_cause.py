@@ -261,7 +261,7 @@ def test_what_reads_a_recording_speaks_for_what_records_it(found) -> None:
     told = found({path: PROFILED.format(read=text) for path, text in read.items()})
     profiles = [f for f in told if f["code"] in ("PRT505", "PRT506", "PRT507")]
     assert [(f["path"], f["code"], f["values"].get("also")) for f in profiles if f["status"] == "manual"] == [
-        ("a.py", "PRT507", "2, 4"),
-        ("b.py", "PRT505", "2"),
+        ("a.py", "PRT507", "2"),
+        ("b.py", "PRT506", None),
     ]
     assert {f["code"] for f in profiles if f["path"] == "c.py"} == {"PRT505", "PRT506"}, "what is edited stays"
