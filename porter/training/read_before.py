@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
@@ -49,7 +50,11 @@ def _collected(file: File) -> frozenset[str]:
         if func.__class__ is ast.Attribute and func.attr in ("append", "extend", "insert"):
             is_copy = func.attr == "append" and all(_is_copy(file, value, link) for value in link[0].args)
             given.setdefault(_name(func.value), []).append(is_copy)
-    return frozenset(name for name, copies in given.items() if name and all(copies) and _is_begun_empty(file, name))
+    names = {name for name, copies in given.items() if name and all(copies)}
+    attributes: dict[str, list[Link]] = {}
+    for link in file.buckets[ast.Attribute] if names else ():
+        attributes.setdefault(_name(link[0]), []).append(link)
+    return frozenset(name for name in names if _are_begun_empty((*file.names.spelled(name), *attributes.get(name, ()))))
 
 
 def _is_copy(file: File, node: Node, link: Link) -> bool:
@@ -59,11 +64,9 @@ def _is_copy(file: File, node: Node, link: Link) -> bool:
     return reads_back(node)
 
 
-def _is_begun_empty(file: File, name: str) -> bool:
-    """Whether all places that set a name, or an attribute of this name, set it to an empty list."""
-    attributes = (link for link in file.buckets[ast.Attribute] if _name(link[0]) == name)
-    stores = (use for use in (*file.names.spelled(name), *attributes) if use[0].ctx.__class__ is ast.Store)
-    above = [use[1] and use[1][0] for use in stores]
+def _are_begun_empty(uses: Iterable[Link]) -> bool:
+    """Whether all uses of a name that set it set it to an empty list."""
+    above = [use[1] and use[1][0] for use in uses if use[0].ctx.__class__ is ast.Store]
     return bool(above) and all(a.__class__ in (ast.Assign, ast.AnnAssign) and _is_empty(a.value) for a in above)
 
 
