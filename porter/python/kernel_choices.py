@@ -20,6 +20,7 @@ from porter.python.handed_on import attributes
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.kernel_switches import switched_on
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
@@ -53,8 +54,7 @@ _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"
 _IN_PARALLEL = "torch.nn.parallel.data_parallel"
 _SETTER = "torch.set_default_tensor_type"
 _PORTED = ("together", "half")  # with what they lead to, by porter or by a person
-# a branch that has only these statements chooses something and runs nothing
-_CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
+_CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)  # a branch of them runs nothing
 
 
 def decided(file: File, link: Link | None) -> Choice | None:
@@ -275,13 +275,14 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
             if word in _BUILDS or _SOURCES.search(word):
                 return word
     tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
-    if not all(isinstance(statement, _CHOICES) for statement in tried):
+    if not all(isinstance(statement, _CHOICES) or switched_on(statement) for statement in tried):
         return None
     for statement in tried:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kernel = next(kernels_called(file, statement, link), None)
         else:
-            kernel = _kernel(file, getattr(statement, "value", None), link) or quantized([statement])
+            value = getattr(statement, "value", None)
+            kernel = switched_on(statement) or _kernel(file, value, link) or quantized([statement])
         if kernel:
             return kernel
     return None
