@@ -255,7 +255,10 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
-    """Whether `Fused.apply` belongs to a class of the file whose methods call a kernel, or `self.norm.apply` to a kernel."""
+    """Whether `Fused.apply` belongs to a class of the file whose methods call a kernel, or `self.norm.apply` to a kernel. Old
+    code calls an object of the class: `Fused(size)(x)`."""
+    if node.__class__ is ast.Call:
+        node = ast.Attribute(node.func, "apply")
     if node.__class__ is not ast.Attribute or node.attr != "apply":
         return False
     if getattr(node.value, "attr", "") and getattr(node.value.value, "id", "") == "self":

@@ -6,17 +6,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
-from porter.python.blocks import once_for_file, within
+from porter.python.blocks import within
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, methods, walk
+from porter.python.index import Link, Node, methods
 from porter.training.frequency import is_beside
 from porter.training.named_masks import is_below_trouble, is_named
+from porter.training.numpy_arrays import asks_numpy, is_array
 from porter.training.placement import NUMBER
 from porter.training.same_shape import covers, gives_booleans, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
-    from porter.training.protocols import File
     from porter.training.scene import Scene
     from porter.values.value import Value
     from porter.values.values import Body
@@ -105,7 +105,7 @@ def assigned(scene: Scene, link: Link) -> str | None:
     place = (target.value, (target, link))
     if scene.file.receivers.kind(place) in ("other", "own") or scene.file.receivers.is_array(place):
         return None
-    if _asks_numpy(target.slice, scene, place) or _is_array(target.value, scene, place):
+    if asks_numpy(target.slice, scene, place) or is_array(target.value, scene, place):
         return None
     masked = of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)
     if not (masked or is_named(target.slice, scene, place)) or is_below_trouble(place):
@@ -128,42 +128,6 @@ def taken(statement: Node) -> Node | None:
     if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
         return None
     return value.value if ast.dump(target.slice) == ast.dump(value.slice) else None
-
-
-def _asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
-    """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`."""
-    return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
-
-
-def _is_of_numpy(func: Node, scene: Scene, link: Link) -> bool:
-    return (scene.names.resolve(func, link) or "").partition(".")[0] in ("numpy", "scipy")
-
-
-def _is_array(node: Node, scene: Scene, link: Link) -> bool:
-    """Whether a name is an array of numpy: its function passes it to numpy, or uses numpy's keyword: `x.sum(axis=0)`."""
-    function = scene.function(link)
-    if node.__class__ is not ast.Name or function is None:
-        return False
-    made = any(value.__class__ is ast.Call and _has_axis(value) for value in values_of(scene.names, node, link))
-    return made or node.id in _arrays(scene.file, function, scene)
-
-
-@once_for_file
-def _arrays(file: File, function: Link, scene: Scene) -> frozenset[str]:
-    names: set[str] = set()
-    for call in walk(function[0]):
-        if call.__class__ is not ast.Call:
-            continue
-        if _has_axis(call):
-            names.add(getattr(getattr(call.func, "value", None), "id", ""))
-        handed = (a.left if a.__class__ is ast.Compare else a for a in call.args)
-        if _is_of_numpy(call.func, scene, function):
-            names.update(a.id for a in handed if a.__class__ is ast.Name)
-    return frozenset(names)
-
-
-def _has_axis(call: Node) -> bool:
-    return any(k.arg == "axis" for k in call.keywords)
 
 
 def is_scalar(node: Node) -> bool:

@@ -1,0 +1,63 @@
+"""Says whether a name holds an array of numpy, by what makes it and by what gets it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.assigned import values_of
+from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, walk
+
+if TYPE_CHECKING:
+    from porter.training.protocols import File
+    from porter.training.scene import Scene
+
+
+def asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
+    """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`."""
+    return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
+
+
+def _is_of_numpy(func: Node, scene: Scene, link: Link) -> bool:
+    return (scene.names.resolve(func, link) or "").partition(".")[0] in ("numpy", "scipy")
+
+
+def is_array(node: Node, scene: Scene, link: Link) -> bool:
+    """Whether a name is an array of numpy: its function passes it to numpy, or uses numpy's keyword: `x.sum(axis=0)`."""
+    function = scene.function(link)
+    if node.__class__ is not ast.Name or function is None:
+        return False
+    made = any(map(_makes_array, values_of(scene.names, node, link)))
+    return made or node.id in _arrays(scene.file, function, scene)
+
+
+@once_for_file
+def _arrays(file: File, function: Link, scene: Scene) -> frozenset[str]:
+    names: set[str] = set()
+    for call in walk(function[0]):
+        if call.__class__ is not ast.Call:
+            continue
+        if _has_axis(call):
+            names.add(getattr(getattr(call.func, "value", None), "id", ""))
+        handed = (a.left if a.__class__ is ast.Compare else a for a in call.args)
+        if _is_of_numpy(call.func, scene, function) or call_name(call.func) == "from_numpy":
+            names.update(a.id for a in handed if a.__class__ is ast.Name)
+    return frozenset(names)
+
+
+def _has_axis(call: Node) -> bool:
+    return any(k.arg == "axis" for k in call.keywords)
+
+
+def _makes_array(value: Node) -> bool:
+    """Whether a value comes of a method of arrays, or of a calculation with one: `1 - layout.astype(np.float32)`."""
+    while value.__class__ in (ast.BinOp, ast.UnaryOp):
+        if value.__class__ is ast.UnaryOp:
+            value = value.operand
+        elif _makes_array(value.right):
+            return True
+        else:
+            value = value.left
+    return value.__class__ is ast.Call and (_has_axis(value) or call_name(value.func) == "astype")
