@@ -18,6 +18,7 @@ from porter.engine.shimmed import Shimmed
 from porter.files.paths import is_test
 from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
+from porter.project.hydra_targets import makes_targets, targets
 from porter.project.imports import Project
 from porter.project.loaded_names import LoadedNames
 from porter.project.roads import Survey
@@ -81,8 +82,11 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     moving = {path for path, text in own.items() if (b".to(" in text or b".cuda(" in text) and _MOVES.search(text)}
     choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
 
+    made = {path for path, text in own.items() if makes_targets(text)}
+    settings = targets(survey.files, survey.bytes_of, project) & own.keys() if made else frozenset[str]()
+
     def edges(path: str) -> set[str]:
-        return project.files(path) | loaded.by(path)
+        return project.files(path) | loaded.by(path) | (settings if path in made else set())
 
     def comes_at_once(path: str) -> bool:
         return bool(moving) and is_guarded(own[path]) and not moving.isdisjoint(reached([path], edges))

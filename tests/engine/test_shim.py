@@ -658,6 +658,22 @@ def test_what_a_command_calls_is_a_program_and_loads_what_it_names(tmp_path: Pat
     assert set(port(tmp_path, files).changed) == {"sound/cli.py"}
 
 
+def test_a_program_of_hydra_comes_to_the_classes_that_its_settings_name(tmp_path: Path) -> None:
+    main = (
+        "import hydra\nfrom tool.base import Base\n\n\n@hydra.main(config_path='conf')\ndef main(cfg):\n"
+        "    hydra.utils.get_class(cfg._target_)(cfg).run()\n\n\nif __name__ == '__main__':\n    main()\n"
+    )
+    files = {
+        "train.py": main,
+        "plain.py": main.replace("hydra.utils.get_class(cfg._target_)(cfg).run()", "Base().run()"),
+        "conf/train.yaml": "_target_: tool.work.Work\n",
+        "tool/__init__.py": "",
+        "tool/base.py": "import torch\n\n\nclass Base:\n    def run(self):\n        print(torch.zeros(1))\n",
+        "tool/work.py": "import torch\n\n\nclass Work:\n    def run(self):\n        print(torch.zeros(1).cuda())\n",
+    }
+    assert set(port(tmp_path, files).changed) == {"train.py"}
+
+
 def _cell(source: str) -> dict[str, object]:
     return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
 
