@@ -23,7 +23,7 @@ _ON_DEVICE = lazy(
     rb"|\bdevice[ \t]*=(?![ \t]*(?:[\w.]+\.device|None)\b)|\.to\((?![ \t]*(?:[\w.]+\.device|torch\.\w+|[\w.]*dtype)\b)"
 )
 _LOOKED_UP = lazy(
-    rb"\bgetattr\([^,()]*,[ \t]*(?![ \t\"'])|\b(?:globals|locals|vars|eval|exec|__import__|import_module|instantiate)\("
+    rb"\bgetattr\([^,()]*,[ \t]*(?![ \t\"'])|\b(?:globals|locals|vars|eval|exec|__import__|import_module|instantiate|get_class|get_object)\("
     rb"|__dict__|(?i:registr|entry_?point)|\btorch\.load\((?![^\n]*[\"']cpu)|load_from_checkpoint|from_pretrained"
 )
 _WORD, _RENAMED = lazy(rb"[A-Za-z_]\w*"), lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
