@@ -92,6 +92,7 @@ def test_a_question_that_opens_a_cuda_kernel_is_told() -> None:
         ('dist.get_backend() == "nccl"', 'dist.get_backend() in ("nccl", "hccl")'),
         ('assert dist.get_backend() in ["gloo", "nccl"]', 'assert dist.get_backend() in ["gloo", "nccl", "hccl"]'),
         ("x.cuda(device)", "x.to(device)"),
+        ('dist.init_process_group(backend="NCCL")', 'dist.init_process_group(backend="HCCL")'),
         ('torch.load("cuda_best.pt")', 'torch.load(f="cuda_best.pt")'),
         ('torch.load("a/cuda.pt", "cpu")', 'torch.load(f="a/cuda.pt", map_location="cpu")'),
         (
