@@ -21,6 +21,7 @@ from porter.project.entry_scripts import acts, is_guarded
 from porter.project.hydra_targets import makes_targets, targets
 from porter.project.imports import Project
 from porter.project.loaded_names import LoadedNames
+from porter.project.named_in_pages import named_in_pages
 from porter.project.roads import Survey
 from porter.python.graphs import reached
 from porter.python.shims import is_for_nvidia
@@ -68,7 +69,8 @@ def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
 
 
 def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
-    project, named, called = survey.project, survey.named_in_scripts(), survey.named_as_commands()
+    project, called = survey.project, survey.named_as_commands()
+    named = survey.named_in_scripts() | named_in_pages(survey.files, survey.bytes_of, project)
     loaded, users = LoadedNames(survey.texts, survey.texts.__getitem__), DeviceUsers(survey.texts)
     own = {
         p: text

@@ -675,6 +675,19 @@ def test_a_program_of_hydra_comes_to_the_classes_that_its_settings_name(tmp_path
     assert set(port(tmp_path, files).changed) == {"train.py"}
 
 
+def test_what_a_page_tells_people_to_start_is_a_program(tmp_path: Path) -> None:
+    made = (
+        "import torch\n\n\ndef main():\n    print(torch.zeros(2).cuda())\n\n\nif __name__ == '__main__':\n    main()\n"
+    )
+    files = {
+        "README.md": "Sample:\n\n    $ python -m sample.generate --steps 3\n",
+        "sample/generate.py": made,
+        "sample/draw.py": made,
+        "sample/edit.py": "from sample.generate import main as generate\nfrom sample.draw import main as draw\n\n\ndef edit():\n    generate()\n    draw()\n",
+    }
+    assert set(port(tmp_path, files).changed) == {"sample/generate.py"}
+
+
 def _cell(source: str) -> dict[str, object]:
     return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
 
