@@ -114,8 +114,11 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     loads = session.facts.roads.loads
     yield from around(document.path, requirements, session.target, loads)
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
-    yield from held_back
-    for hit in for_pages.set_aside(document, _hits(document, requirements)):
+    found = list(_hits(document, requirements))
+    # what is to be dropped needs no other version first
+    dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why == "listed"}
+    yield from (hit for hit in held_back if hit.why != "bound" or hit.at not in dropped)
+    for hit in for_pages.set_aside(document, found):
         yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit
 
 
