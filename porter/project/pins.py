@@ -109,7 +109,7 @@ def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str
     if runs_on_gpus and not wanted:
         wanted = installed(root, default)
     exact = next((pin for pin in wanted if pin.exact), None)
-    # there may be no catalogue for the pinned version: then the nearest that the other requirements allow is taken
+    # there may be no catalogue for the pinned version: then the next newer that the other requirements allow is taken
     bounds = [pin for pin in wanted if not pin.exact]
     for pin in [exact, *bounds] if exact else bounds:
         possible = [v for v in possible if pin.allows(v)] or possible

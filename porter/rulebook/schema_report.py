@@ -20,7 +20,7 @@ def _grade(value: object) -> str | None:
 
 
 def _asked(value: object) -> str | None:
-    return None if value in ("needed", "asks") else "is not one of needed, asks"
+    return None if value in ("needed", "asks", "drops") else "is not one of needed, asks, drops"
 
 
 def _truth(value: object) -> str | None:

@@ -13,7 +13,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
 from porter.target import Target
 from porter.text.asked import Asked
-from porter.text.torch_needs import held_torch, numpys, unmet
+from porter.text.torch_needs import dropped, held_torch, numpys, unmet
 from porter.versions import allows, reaches, reaches_below, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -76,6 +76,8 @@ def obstacles(
         yield from _bound(text, requirements, torch)
     if lists_torch and whole:
         yield from _refused(requirements, torch)
+    if lists_torch:
+        yield from dropped(requirements, torch)
     outgrown: dict[tuple[bool, tuple[int, ...]], list[Asked]] = {}  # by the last Python that they have wheels for
     for want in requirements:
         if want.name in ("torchvision", "torchaudio"):

@@ -112,11 +112,15 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels
     loads = session.facts.roads.loads
-    yield from around(document.path, requirements, session.target, loads)
+    needs = list(around(document.path, requirements, session.target, loads))
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
-    yield from held_back
-    for hit in for_pages.set_aside(document, _hits(document, requirements)):
-        yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit
+    found = list(_hits(document, requirements))
+    # what is to be dropped needs no other version first
+    dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why == "listed"}
+    needs += (hit for hit in held_back if hit.why != "bound" or hit.at not in dropped)
+    # what other lines need does not wait for the lines of torch
+    needs += (replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit for hit in found)
+    yield from for_pages.set_aside(document, needs)
 
 
 def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:

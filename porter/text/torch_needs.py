@@ -40,6 +40,20 @@ def held_torch(requirements: Sequence[Asked], first: Sequence[int]) -> Iterator[
             yield Hit((want.start, want.end), "held", code="PRT840", values=values)
 
 
+def dropped(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+    """Requirements that take versions which no longer use this torch, where the list leaves torch open: with the newest torch,
+    the newest of them runs."""
+    specs = [want.spec for want in requirements if want.name in ("torch", "pytorch")]
+    if any(want.version for want in requirements if want.name in ("torchvision", "torchaudio")):
+        return  # of the torch that they belong to
+    for want in requirements:
+        ends = [end for end in load().pins.get(f"drops:{want.name}", ()) if tuple(torch) < release(end[0])]
+        since, first = ends[0] if ends else ("", "")
+        if first and reaches(want.spec, first) and all(reaches(spec, since) for spec in specs):
+            values = named(name=want.name, new=first, torch=".".join(map(str, torch)))
+            yield Hit((want.start, want.end), "dropped", code="PRT840", values=values)
+
+
 def _least(want: Asked, asked: str, torch: Sequence[int]) -> str:
     """The least version that goes with this torch; "" where the rules know of none."""
     rows = load().pins.get(f"{asked}:{want.name}", ())

@@ -172,8 +172,8 @@ def test_versions_and_the_nearest(tmp_path: Path) -> None:
         "2.6": "2.7.1.post11",
         "1.13.1": "2.7.1.post11",
         "2.9.0": "2.9.1",
-        "2.8.0": "2.7.1.post11",  # 2.7 and 2.9 are equally near: what the older one has, the newer one mostly has too
-        "2.11.0": "2.9.1",
+        "2.8.0": "2.9.1",  # what is written for 2.8 may use what 2.7 lacks
+        "2.10.0": "2.13.0",  # 2.9 is nearer
         "2.12": "2.13.0",
         "3.0": "2.13.0",
     }

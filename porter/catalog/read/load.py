@@ -30,8 +30,8 @@ def versions(directory: Path | None = None) -> list[str]:
 
 
 def nearest(torch: str, directory: Path | None = None, among: Iterable[str] = ()) -> str:
-    """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8", or the one of these; of two equally near,
-    the older."""
+    """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8", or the one of these. Where there is none of its
+    own, the next newer: code for torch 2.3 may use what 2.1 lacks. After the newest of all, that one."""
     wanted = release(torch, 3)
     known = versions(directory)
     if not known:
@@ -50,7 +50,7 @@ def nearest(torch: str, directory: Path | None = None, among: Iterable[str] = ()
     def distance(version: str) -> tuple[int, ...]:
         a, b, c = release(version, 3)
         apart = (a - major) * 1000 + b - minor
-        return abs(apart), apart, abs(c - patch), -(sure(version).post or 0)  # of post releases the newest
+        return apart < 0, abs(apart), abs(c - patch), -(sure(version).post or 0)  # of post releases the newest
 
     return min(among or known, key=distance)
 

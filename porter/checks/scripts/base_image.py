@@ -9,7 +9,7 @@ from porter.engine.rule import TOGETHER, Hit, TextRule, named
 from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
-from porter.text.shells.images import is_cuda_image
+from porter.text.shells.images import is_cuda_image, is_for_gpus_alone
 from porter.text.shells.script import Script
 
 _RUNS = lazy(
@@ -29,6 +29,7 @@ class BaseImage(TextRule):
         runs = _RUNS.search(document.text)  # or what a script or a project brings that nobody sees here
         for start, end, image in script.images:
             why, severity = ("image", None) if runs else ("tools", "note")
+            why = "server" if runs and is_for_gpus_alone(image) else why
             # the stages of a file, and the files of a project, are one question where they build on versions of one image
             base = image.partition("@")[0].partition(":")[0]
             values = named(image=image, base=base) + ((TOGETHER, base),)

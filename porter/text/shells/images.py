@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 _IMAGE = lazy(
     r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
     r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
 )
 _CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and uses no device itself
+_FOR_GPUS = lazy(rf"(?i)(?:{any_of('image-for-gpus-alone')})(?=[:@]|$)")
 
 
 def brings_cuda(image: str) -> bool:
     return bool(_IMAGE.fullmatch(image)) and "ascend" not in image.lower() and not _CLIENT.search(image)
+
+
+def is_for_gpus_alone(image: str) -> bool:
+    """Whether nothing in this image can be ported: a server of models for GPUs, with the torch that it was built with."""
+    return bool(_FOR_GPUS.match(image)) and not _CLIENT.search(image)
 
 
 def is_cuda_image(text: str) -> bool:
