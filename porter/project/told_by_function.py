@@ -1,5 +1,5 @@
-"""Makes one finding of several in one function, if one rewrite answers them all, whatever names they have: who rewrites a loop
-that reads five losses does it once. A message of this kind has `joined` in its stanza.
+"""Makes one finding of several in one function, or one cell of a notebook, if one rewrite answers them all, whatever names they
+have: who rewrites a loop that reads five losses does it once. A message of this kind has `joined` in its stanza.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from porter.engine.together import may_fold, with_lines
-from porter.files.kinds import PYTHON, kind_of
+from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.python.trees import parse
 from porter.python.walks import walk
@@ -27,12 +27,14 @@ def told_by_function(results: Iterable[FileResult], text: Text, thought: Thought
 
 def _joined(result: FileResult, text: Text, thought: Thought) -> FileResult:
     several = [f for f in result.findings if thought(f.code, f.why) and may_fold(f)]
-    if len(several) < 2 or kind_of(result.path) != PYTHON:
+    kind = kind_of(result.path)
+    if len(several) < 2 or kind not in (PYTHON, NOTEBOOK):
         return result
-    spans = _functions(text(result.path))
+    spans = _functions(text(result.path)) if kind == PYTHON else []
     groups: dict[object, list[Finding]] = {}
     for f in several:
-        key = (f.code, thought(f.code, f.why), f.severity, span_of(f.line, spans))
+        place = span_of(f.line, spans) if kind == PYTHON else dict(f.values).get("cell")
+        key = (f.code, thought(f.code, f.why), f.severity, place)
         groups.setdefault(key, []).append(f)
     told = {found[0]: with_lines(found) for found in groups.values()}
     left = {f for found in groups.values() for f in found[1:]}

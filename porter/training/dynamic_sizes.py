@@ -243,6 +243,8 @@ def _is_foreign(value: Value, depth: int = 0) -> bool:
         full = value.info[0]
         return other_library(full) or full.rpartition(".")[2] in ("numpy", "asnumpy")
     parts = value.args[:1] if value.op in ("item", "attribute", "view") else value.args if value.op in _MIXED else ()
+    if value.op == "choice":  # `x.numpy() if torch.is_tensor(x) else x`: the other way gives an array as well
+        parts = value.args
     return depth < _DEEPEST and any(_is_foreign(a, depth + 1) for a in parts)
 
 

@@ -10,6 +10,7 @@ from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
 from porter.engine.facts import Facts
 from porter.finding import FileResult
+from porter.project.told_by_function import told_by_function
 from porter.rulebook.texts import Texts
 from porter.target import Target
 
@@ -57,3 +58,26 @@ def test_lines_of_a_notebook_are_those_of_its_file() -> None:
     assert [line.strip() for line in text.splitlines() if "masked_select" in line or "scores[:" in line] == [
         text.splitlines()[line - 1].strip() for line in also
     ]
+
+
+def test_what_one_rewrite_answers_is_told_once_in_a_cell() -> None:
+    loop = """import torch
+for x, y in loader:
+    loss, other = net(x.cuda(), y)
+    loss.backward()
+    optimizer.step()
+    first += loss.item()
+    print(first)
+    second += other.item()
+    print(second)
+"""
+    cells = [
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": loop.splitlines(True)}
+        for _ in range(2)
+    ]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    results = told_by_function(
+        [told("a.ipynb", text.encode())], lambda path: b"", lambda code, why: "read" if code == "PRT630" else ""
+    )
+    waits = [dict(f.values) for f in results[0].findings if f.code == "PRT630"]
+    assert [(values["cell"], len(values["also"].split(", "))) for values in waits] == [("1", 1), ("2", 1)]

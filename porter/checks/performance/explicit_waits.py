@@ -1,4 +1,5 @@
-"""`torch.cuda.synchronize()`, and `.synchronize()` of a stream or an event, where nothing is measured or copied back."""
+"""`torch.cuda.synchronize()`, and `.synchronize()` of a stream or an event: where nothing is measured or copied back, and where
+it has waited for what a line below reads."""
 
 from __future__ import annotations
 
@@ -6,9 +7,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
-from porter.python.index import Link, Node
+from porter.python.blocks import BODIES, place
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of
+from porter.training.loops import LOOPS
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -22,6 +26,11 @@ _MAKERS = frozenset(
 )
 # the wait is what a clock needs, or what makes a copy to the host complete
 _WANTS_IT = lazy(any_of("wants-to-wait").encode())
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_WAITS = b"synchronize("
+# calls whose answers are numbers of the host, and methods that give the device work
+_CLOCKS = frozenset({"time", "perf_counter", "perf_counter_ns", "monotonic", "elapsed_time", "len", "float", "item"})
+_WORKS = frozenset({"backward", "step", "forward", "zero_grad", "record"})
 _WAITS_BY_NAME = lazy(r"(?i)sync|wait|time|tic|toc|offload|prefetch|preload|capture|warm_?up")
 
 
@@ -53,3 +62,44 @@ def _is_made(scene: Scene, node: Node, link: Link) -> bool:
         if getattr(node.value, "id", "") == "self":
             values = list(scene.file.receivers.members(owner).get(node.attr, ()))
     return bool(values) and all(v.__class__ is ast.Call and _is_made(scene, v, link) for v in values)
+
+
+def waited_above(scene: Scene, link: Link) -> int:
+    """The line of a wait for the whole device that stands above a read in the same round and is there to stay, with no work for the
+    device in between; 0 for none. `link`: of what is called."""
+    if not scene.file.source.says(_WAITS):
+        return 0
+    read = {n.id for n in walk(link[1][0]) if n.__class__ is ast.Name}
+    child = link[0]
+    for around in ancestors(link):
+        field, index = place(around[0], child) if isinstance(child, ast.stmt) else ("", 0)
+        for above in reversed(getattr(around[0], field)[:index] if field in BODIES else ()):
+            if (called := _wait(scene, above)) is not None:
+                return 0 if is_superfluous(scene, called) else int(above.lineno)
+            if not _is_idle(above, read):
+                return 0
+        if around[0].__class__ in LOOPS or around[0].__class__ in _DEFS:
+            return 0
+        child = around[0]
+    return 0
+
+
+def _wait(scene: Scene, statement: Node) -> Link | None:
+    """What a statement calls, if that waits for the whole device: `torch.cuda.synchronize()`."""
+    call: Node = statement.value if statement.__class__ is ast.Expr else None
+    if call.__class__ is not ast.Call or call_name(call.func) != "synchronize":
+        return None
+    link = scene.link_to(call.func)
+    return link if link is not None and scene.names.resolve(link[0], link) in FUNCTIONS else None
+
+
+def _is_idle(statement: Node, read: set[str]) -> bool:
+    """Whether a statement gives the device no work, as far as its form says, and sets none of these names: `clock.update(time.time())`,
+    `seconds = start.elapsed_time(stop)`, `self.ready = True`."""
+    if statement.__class__ not in (ast.Expr, ast.Assign, ast.AugAssign):
+        return False
+    nodes = walk(statement)
+    calls = [call_name(n.func) for n in nodes if n.__class__ is ast.Call]
+    set_here = {n.id for n in nodes if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    answers = statement.__class__ is not ast.Expr
+    return read.isdisjoint(set_here) and all(c in _CLOCKS or not answers and c not in _WORKS for c in calls)

@@ -10,13 +10,14 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
-from porter.training import buffers, host_takers, host_values, kinds, value_uses, wanted_on_host
+from porter.training import buffers, host_takers, host_values, kinds, made_of_sizes, value_uses, wanted_on_host
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
 EXTREMES = {"max": "maximum", "min": "minimum"}
 BUILTINS = ("float", "int", "bool", "print", *EXTREMES)
 HEADERS = ("If", "While", "Assert")
+Values = tuple[tuple[str, str], ...]
 
 
 class HostSync(BatchRule):
@@ -45,7 +46,7 @@ class HostSync(BatchRule):
         if isinstance(original.func, cst.Name):
             name, values = original.func.value, (("name", f"{original.func.value}()"),)
             if name == "print":
-                return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
+                return _told(original, "printed", values, scene, link) if syncs.takes_loss(scene, link) else None
             if name in EXTREMES:
                 why = syncs.extreme(scene, link)
                 return Hit(original, why, values=(*values, ("new", EXTREMES[name]))) if why else None
@@ -53,10 +54,11 @@ class HostSync(BatchRule):
                 return None
             if check := checked.check(scene, link):
                 return Hit(original, check)
-            return Hit(original, syncs.purpose(scene, link) or "call", values=values)
+            return _told(original, syncs.purpose(scene, link) or "call", values, scene, link)
         name = original.func.attr.value
         if name in TELLING:
-            return Hit(original, "logged", values=(("name", f".{name}()"),)) if syncs.shows_loss(scene, link) else None
+            shows = syncs.shows_loss(scene, link)
+            return _told(original, "logged", (("name", f".{name}()"),), scene, link) if shows else None
         return self._method(name, original, updated, link, file)
 
     @staticmethod
@@ -76,6 +78,8 @@ class HostSync(BatchRule):
             return None
         if host_values.stays(scene, link[0].value, link) or gradients.is_read_of_norm(scene.names, link):
             return None
+        if number := made_of_sizes.number_read(scene, link):
+            return Hit(original, "given", values=(*values, ("number", number)))
         # the state of a module is no size of a batch: it stays as it is, or grows for all of them
         counts = name in ("item", "tolist") and not buffers.is_buffer(scene, link[0].value, link)
         if counts and (followed := file.tensors.followed(original, SIZE)) is not None:
@@ -99,10 +103,17 @@ class HostSync(BatchRule):
             clock = kept_sums.clock(link) if after is not None else 0
             why, said = ("timed", (("clock", str(clock)),)) if clock else (why, ())
             more = (*syncs.in_a_row(link, why), *kept_sums.right_below(scene, link), *said)
-            return Hit(original, why, values=(*values, *more))
+            return _told(original, why, (*values, *more), scene, link)
         value = updated.func.value
         detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
         if isinstance(value, cst.Call) and getattr(value.func, "attr", cst.Name("x")).value == "detach":
             detached = value
         new = cst.Call(cst.Attribute(detached, cst.Name("float")))
         return Hit(original, "kept", new=new, values=values, more=(after,))
+
+
+def _told(call: cst.Call, why: str, values: Values, scene: Any, link: Link) -> Hit:
+    """What is told of a wait; where the device was waited for right above, only that."""
+    if line := explicit_waits.waited_above(scene, link):
+        return Hit(call, "waited", values=(*values[:1], ("line", str(line))))
+    return Hit(call, why, values=values)
