@@ -52,6 +52,14 @@ class Simulated(NamedTuple):
     expanded: tuple[str, ...]  # the last words of what calls in the project expand: `env` of `make(**cfg.env)`
 
 
+class OwnAttention(NamedTuple):
+    """A file that defines its own "flash_attention_2", which is not that of transformers."""
+
+    path: str
+    reads_plain: bool  # it asks `config.attn_implementation`, and never `config._attn_implementation`
+    programs: tuple[str, ...]  # the files of the programs that import it; () where no file does
+
+
 class OwnCode(NamedTuple):
     """What the project defines itself where other projects use torch or a package."""
 
@@ -59,7 +67,7 @@ class OwnCode(NamedTuple):
     is_cuda: tuple[str, ...] = ()  # the same for classes with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project itself provides
     cuda_names: tuple[str, ...] = ()  # attributes that the project sets below torch.cuda: `torch.cuda.patched = True`
-    attention: str = ""  # the first file that defines its own "flash_attention_2", which is not that of transformers
+    attentions: tuple[OwnAttention, ...] = ()
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
     notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
     array_switches: tuple[tuple[str, str, str, str], ...] = ()  # (path, function, parameter, library): it chooses CuPy
@@ -72,9 +80,14 @@ class OwnCode(NamedTuple):
         module = name.rpartition(".")[0].lstrip(".").replace(".", "/")
         return next((path for path in self.enums if module and f"/{path}".endswith(f"/{module}.py")), None)
 
-    def attends(self, option: str) -> str:
-        """The project's own file of attentions, if this option names an attention; else ""."""
-        return self.attention if option.endswith("attn_implementation") else ""
+    def attends(self, option: str, path: str) -> str:
+        """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What
+        settings say, any program may read."""
+        if not option.endswith("attn_implementation"):
+            return ""
+        asked = (own for own in self.attentions if not (own.reads_plain and option.startswith("_")))
+        any_program = not path.endswith(".py")
+        return next((o.path for o in asked if any_program or not o.programs or path in o.programs), "")
 
     def has_package(self, name: str, path: str, anywhere: bool = False) -> bool:
         """Whether the file at `path` gets a package from the project itself when it imports it. `anywhere`: it adds folders to

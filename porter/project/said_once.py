@@ -15,19 +15,14 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
-# a fused optimiser; a setting of the compilation; an own entry for an attention; a variable that is read
+# a fused optimiser; a setting of the compilation; a variable that is read
 # of the first also `fused=device.type == "cuda"`, which is true on an NPU once it is ported
 _FUSED = lazy(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
-_ATTENTION = lazy(
-    rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
-)
 # a variable of CUDA that a program reads
 _READ = lazy(
     rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
 )
-_ATTENTION_ASKED = lazy(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
-_FLASH_ATTN = lazy(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 # variables without an effect on NPUs, with the pattern of code that sets one; add further names to the tuple
 _NO_EFFECT = {
     name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)
@@ -126,18 +121,6 @@ def set_in_many(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
         if paths:
             rows.append((name, paths[0], len(paths) - 1))
     return tuple(rows)
-
-
-def first_attention(texts: Mapping[str, bytes]) -> str:
-    """The first file with its own code for "flash_attention_2": an entry in a table, or a comparison beside an import of
-    flash_attn."""
-    for path in sorted(texts):
-        data = texts[path]
-        if b"flash_attention_2" not in data or is_test(path):
-            continue
-        if _ATTENTION.search(data) or _FLASH_ATTN.search(data) and _ATTENTION_ASKED.search(data):
-            return path
-    return ""
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:

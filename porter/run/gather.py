@@ -28,6 +28,7 @@ from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
+from porter.project.own_attention import own_attentions
 from porter.project.own_methods import classes, first_own_next
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
@@ -35,7 +36,7 @@ from porter.project.passed_options import options_passed
 from porter.project.program_options import by_module, launcher, takes
 from porter.project.restored import restored
 from porter.project.roads import Survey
-from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
+from porter.project.said_once import first_readers, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
 from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
@@ -134,7 +135,7 @@ def _gather(
         tuple(sorted(gathered.own_methods["is_cuda"])),
         packages=tuple(sorted(_packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),
-        attention=first_attention(gathered.texts),
+        attentions=own_attentions(gathered.texts, survey.project.files),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),

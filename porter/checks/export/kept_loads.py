@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from porter.checks.export import loaded_uses
 from porter.engine.rule_file import RuleFile
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 
 _MOVES = frozenset({"to", "cuda", "npu"})
+_KEEPS = lazy(
+    r"(?i)load|restor|resum|set|init|sav|state|weight|param|epoch|step|copy|regist|add|train|fit"
+)  # methods of a model
+_NO_INPUT = lazy(
+    r"(?i)state|weight|epoch|step|iter|arg|opt|conf|cfg|param|name|best|acc|loss|meta|class|vocab|dim|version|seed"
+)
 _LIKE = ("_like",)  # `torch.zeros_like(other)` lies where the other lies
 
 
@@ -79,6 +86,56 @@ def meets_the_device(value: Link, file: RuleFile) -> bool:
         if any(getattr(use[1][0], "attr", "") in _MOVES for use in uses):
             return False
     return any(_is_called_with_moved(use) for use in uses)
+
+
+def is_given_to_moved(value: Link, file: RuleFile) -> bool:
+    """Whether a part of what was loaded goes to a model that is on a device, and nobody moves the part: `model(loaded["x"])`
+    beside `model.cuda()`, at once or in a function of the file that gets both."""
+    for use in (use for several in loaded_uses.named(value, file) for use in several):
+        whole, key = loaded_uses.part(use)
+        if not key or _NO_INPUT.search(key):
+            continue
+        for one in [whole, *(other for several in loaded_uses.named(whole, file) for other in several)]:
+            if _meets_a_moved_one(one, file):
+                return True
+    return False
+
+
+def _meets_a_moved_one(use: Link, file: RuleFile) -> bool:
+    call = use[1]
+    while call is not None and call[0].__class__ is ast.Subscript and call[0].value is use[0]:
+        use, call = call, call[1]  # `loaded["labels"][-1]`
+    if call is None or call[0].__class__ is not ast.Call or use[0] not in call[0].args:
+        return False
+    around = next((above[0] for above in ancestors(use) if above[0].__class__ in FUNCTIONS[:2]), None)
+    known = loaded_uses.functions(file)
+    if (
+        around is not None
+        and known.get(around.name) is around
+        and _works_with(call[0]) in loaded_uses.moved_in(file, around.name)
+    ):
+        return True
+    taken = loaded_uses.taken_as(use, file)
+    if taken is None:
+        return False
+    function, name = taken
+    moved = loaded_uses.moved_in(file, function)
+    if not moved or name in moved:
+        return False
+    nodes = list(ast.walk(known[function]))
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
+    if any(_is_moved(one.value) and name in {getattr(t, "id", "") for t in one.targets} for one in assigned):
+        return False
+    calls = (node for node in nodes if isinstance(node, ast.Call) and _works_with(node) in moved)
+    return any(getattr(given, "id", "") == name for one in calls for given in one.args)
+
+
+def _works_with(call: ast.Call) -> str:
+    """`model` of `model(x)` and `model.encode(x)`, which compute; not of `model.load_state_dict(x)`."""
+    called: Node = call.func
+    if called.__class__ is ast.Attribute:
+        called = None if _KEEPS.search(called.attr) or called.attr in _MOVES else called.value
+    return getattr(called, "id", "")
 
 
 def _is_called_with_moved(use: Link) -> bool:

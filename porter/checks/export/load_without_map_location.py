@@ -66,7 +66,8 @@ class LoadWithoutMapLocation(Rule):
             return Hit(
                 original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
             )
-        if loaded_optimizers.is_taken_whole(value, file) or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
+        as_it_comes = loaded_optimizers.is_taken_whole(value, file) or kept_loads.is_given_to_moved(value, file)
+        if as_it_comes or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
         made_on = kept_loads.device(value, file)
         if made_on is not None:  # a tensor of the object that computes on a device

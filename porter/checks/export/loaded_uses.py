@@ -117,7 +117,7 @@ def stays_in_part(value: Link, file: RuleFile) -> bool:
 
 def _is_function(use: Link, file: RuleFile) -> bool:
     """`checkpoint(...)`, where a function of the file has the name as well."""
-    return use[0].__class__ is ast.Name and use[0].id in _functions(file)
+    return use[0].__class__ is ast.Name and use[0].id in functions(file)
 
 
 def _is_of_another(use: Link, value: Link) -> bool:
@@ -147,7 +147,7 @@ def _methods(use: Link) -> Iterator[str]:
 
 def _is_module_in_taker(use: Link, file: RuleFile) -> bool:
     """Whether a function of this file gets a value and puts it to train or to evaluate."""
-    taken = _taken_as(use, file)
+    taken = taken_as(use, file)
     return taken is not None and taken[1] in _put_to_work_in(file, taken[0])
 
 
@@ -156,11 +156,11 @@ def _may_be_moved(use: Link, file: RuleFile) -> bool:
     taker = handed_to(use)
     if not taker or taker in _NUMBERS or taker.startswith("save"):
         return False
-    taken = _taken_as(use, file)
-    return taken is None or taken[1] in _moved_in(file, taker)
+    taken = taken_as(use, file)
+    return taken is None or taken[1] in moved_in(file, taker)
 
 
-def _taken_as(use: Link, file: RuleFile) -> tuple[str, str] | None:
+def taken_as(use: Link, file: RuleFile) -> tuple[str, str] | None:
     """The function of this file that gets a value, and what it calls it."""
     taker, call = handed_to(use), use[1][0]
     takes = _parameters(file).get(taker)
@@ -170,7 +170,7 @@ def _taken_as(use: Link, file: RuleFile) -> tuple[str, str] | None:
 
 
 @once_for_file
-def _functions(file: RuleFile) -> dict[str, Node]:
+def functions(file: RuleFile) -> dict[str, Node]:
     """Those of a file that are the only ones of their name."""
     several: dict[str, list[Node]] = {}
     for link in file.buckets.get(ast.FunctionDef, ()):
@@ -180,20 +180,20 @@ def _functions(file: RuleFile) -> dict[str, Node]:
 
 @once_for_file
 def _parameters(file: RuleFile) -> dict[str, list[str]]:
-    return {name: [a.arg for a in node.args.args] for name, node in _functions(file).items()}
+    return {name: [a.arg for a in node.args.args] for name, node in functions(file).items()}
 
 
 @once_for_file
-def _moved_in(file: RuleFile, name: str) -> frozenset[str]:
+def moved_in(file: RuleFile, name: str) -> frozenset[str]:
     """The names that a function moves: `agent.cuda()`, `agent.eval().to(device)`."""
-    start, end = file.source.span(_functions(file)[name])
+    start, end = file.source.span(functions(file)[name])
     return frozenset(match[1].decode() for match in _MOVES.finditer(file.source.utf8, start, end))
 
 
 @once_for_file
 def _put_to_work_in(file: RuleFile, name: str) -> frozenset[str]:
     """The names of modules in a function: `agent.train()`, `agent.eval()`."""
-    start, end = file.source.span(_functions(file)[name])
+    start, end = file.source.span(functions(file)[name])
     return frozenset(match[1].decode() for match in _WORKS.finditer(file.source.utf8, start, end))
 
 

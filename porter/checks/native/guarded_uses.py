@@ -29,7 +29,7 @@ def falls_back(package: str, names: list[str], file: RuleFile) -> bool:
         return _only_asks(up[0], file) and len(imports_of(file, package)) == 1
     if all(any(above is up[0] for above, _ in ancestors(use)) for use in uses):
         return _computes_else(up)
-    flags = {*_flags(up[0]), *(name for name in names if _is_none_else(name, up[0]))}
+    flags = {*flags_of(up[0]), *(name for name in names if _is_none_else(name, up[0]))}
     outside = [use for use in uses if not any(above is up[0] for above, _ in ancestors(use))]
     return bool(flags) and all(_is_behind(use, flags, file, 0) for use in outside)
 
@@ -58,7 +58,7 @@ def _computes_else(up: Link) -> bool:
     return any(call_name(call.func) not in _SAYING for call in calls)
 
 
-def _flags(node: ast.Try) -> set[str]:
+def flags_of(node: ast.Try) -> set[str]:
     """The names that are True where the import succeeds, and False where it fails."""
     handler = handler_of(node)
     told = [*node.body, *node.orelse]
@@ -85,11 +85,11 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
     child = use[0]
     for up in ancestors(use):
         above = up[0]
-        if above.__class__ in (ast.If, ast.IfExp) and child is above.test and _asks(child, flags):
+        if above.__class__ in (ast.If, ast.IfExp) and child is above.test and asks(child, flags):
             return True  # the question itself
-        if above.__class__ is ast.IfExp and child is above.body and _asks(above.test, flags):
+        if above.__class__ is ast.IfExp and child is above.body and asks(above.test, flags):
             return True
-        if above.__class__ is ast.If and place(above, child)[0] == "body" and _asks(above.test, flags):
+        if above.__class__ is ast.If and place(above, child)[0] == "body" and asks(above.test, flags):
             return _goes_on(_others(up))
         if above.__class__ in FUNCTIONS[:2]:
             callers = [c for c in file.names.spelled(above.name) if c[0].__class__ is ast.Name and _is_read(c)]
@@ -103,10 +103,10 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
     return False
 
 
-def _asks(test: Node, flags: set[str]) -> bool:
+def asks(test: Node, flags: set[str]) -> bool:
     """Whether a condition is true only where one of the flags is."""
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
-        return any(_asks(value, flags) for value in test.values)
+        return any(asks(value, flags) for value in test.values)
     if test.__class__ is ast.Compare and test.ops[0].__class__ is ast.IsNot and len(test.ops) == 1:
         return getattr(test.left, "id", "") in flags and constant(test.comparators[0]) is None
     return getattr(test, "id", "") in flags

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from porter.checks.native.attention_choices import other_works
+from porter.checks.native.flash_flags import is_behind_flag, is_taken_where_there
 from porter.engine.facts import Lists, OwnCode
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
@@ -30,14 +31,18 @@ def row_of(
     if isinstance(value, cst.IfExp):  # one of two values: said of the one that is for GPUs, and nothing is written
         rows = (row_of(options, word, way, file, func) for way in (value.body, value.orelse))
         chosen = next(filter(None, rows), None)
+        if "flash" in file.text(value.body) and is_taken_where_there(value, file):
+            return None
         return chosen and chosen._replace(to=None)
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
         if (spelled in row.values or _COMPUTED in row.values and _is_computed(value)) and (
             not row.calls or func is not None and _calls(func, row.calls, file)
         ):
+            if row.to is None and "flash" in spelled and is_behind_flag(file):
+                return None
             theirs = func is not None and (file.name(func) or "").startswith(_TRANSFORMERS)
-            own = file.facts.own.attends(word) and not theirs
+            own = file.facts.own.attends(word, file.path) and not theirs
             if own:
                 return row._replace(to=None, why="own")
             return as_asked(row, file.facts.lists, file.path)
@@ -61,7 +66,7 @@ def as_asked(row: Option, lists: Lists, path: str) -> Option | None:
 
 def of_setting(row: Option, key: str, own: OwnCode, lists: Lists, path: str) -> tuple[Option | None, dict[str, str]]:
     """The same of a key in a settings file, and what its message names besides."""
-    if place := own.attends(key):
+    if place := own.attends(key, path):
         return row._replace(to=None, why="own", severity="wrong"), {"place": place}
     asked = as_asked(row, lists, path)
     return asked, {} if asked is None or asked is row else {"asked": lists.below(asked.met or "", path)}
@@ -79,7 +84,7 @@ def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None,
         if row.met and row.why == row.unmet:
             values = (*values, ("asked", file.facts.lists.below(row.met, file.path)))
         if row.why == "own":
-            values = (*values, ("place", file.facts.own.attention))
+            values = (*values, ("place", file.facts.own.attends(word, file.path)))
         one_of_two = isinstance(node.value, cst.IfExp)
         chosen = "flash" in values[1][1] + word and (
             one_of_two or other_works(file.scene.link_to(file.statement), file)
