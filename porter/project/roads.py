@@ -110,7 +110,7 @@ class Survey:
                 others -= by_import
                 lost -= on_the_way - foreign - others
                 lost -= settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
-        own, read = self.root.name, self.bytes_of
+        own, read = self.root.name, self._bytes
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project, own, read)))
         torch = self.torch or self._speaks()
         device = self._uses_device()
@@ -124,7 +124,7 @@ class Survey:
         others = [
             (path, _NOTEBOOK if kind == NOTEBOOK else _SCRIPT) for path, kind in kinds if kind not in ("", PYTHON)
         ]
-        return any(speaks_of_devices(self.bytes_of(path, most)) for path, most in others)
+        return any(speaks_of_devices(self._bytes(path, most)) for path, most in others)
 
     def read(self, path: str) -> list[Import]:
         statements = self._read.get(path)
@@ -171,20 +171,20 @@ class Survey:
     def _asks(self, path: str) -> bool:
         if path.rpartition("/")[2] not in _LISTS and kind_of(path) != REQUIREMENTS:
             return False
-        text = self.bytes_of(path, _SCRIPT)
+        text = self._bytes(path, _SCRIPT)
         return (_REQUIRED if path.endswith((".py", ".toml")) else _ASKED).search(text) is not None
 
     def _speaks(self) -> bool:
         """Whether a file of a project without Python mentions torch."""
         kinds = ((path, kind_of(path)) for path in self.files)
         others = [path for path, kind in kinds if kind not in ("", PYTHON, NATIVE)]
-        return not self.texts and any(_SPEAKS.search(self.bytes_of(path, _SCRIPT)) for path in others)
+        return not self.texts and any(_SPEAKS.search(self._bytes(path, _SCRIPT)) for path in others)
 
     def notebooks(self) -> Iterator[tuple[str, bytes]]:
         """The notebooks that import torch, and their bytes. From then on, `read` gives their imports."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                data = self.bytes_of(path, _NOTEBOOK)
+                data = self._bytes(path, _NOTEBOOK)
                 text = lines_of_cells(data)
                 statements = list(imports(text)) if b"import" in text else []
                 if any(names_torch(statement, frozenset()) for statement in statements):
@@ -195,9 +195,9 @@ class Survey:
         """The notebooks, and the files of the project that each imports."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                yield path, self.project.meant(path, imports(lines_of_cells(self.bytes_of(path, _NOTEBOOK))))
+                yield path, self.project.meant(path, imports(lines_of_cells(self._bytes(path, _NOTEBOOK))))
 
-    def bytes_of(self, path: str, most: int = _SCRIPT) -> bytes:
+    def _bytes(self, path: str, most: int = _SCRIPT) -> bytes:
         return beginning(self.root / path, most) or b""
 
     # ---- neighbours
@@ -249,12 +249,12 @@ class Survey:
     def named_in_scripts(self) -> set[str]:
         """The Python files that scripts name."""
         scripts = (path for path in self.files if path.endswith((".sh", ".bash", ".slurm", ".sbatch")))
-        return set().union(*(self._mentioned(self.bytes_of(path, _SCRIPT)) for path in scripts))
+        return set().union(*(self._mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
 
     def named_as_commands(self) -> set[str]:
         """The Python files with the function of a command that an installation makes: `umx = "openunmix.cli:separate"`."""
         lists = (path for path in self.files if path.rpartition("/")[2] in _INSTALLERS)
-        texts = (text for path in lists if b"script" in (text := self.bytes_of(path, _SCRIPT)))
+        texts = (text for path in lists if b"script" in (text := self._bytes(path, _SCRIPT)))
         names = {name.decode().replace(".", "/") for text in texts for name in _COMMAND.findall(text)}
         ends = tuple(f"/{name}{end}" for name in names for end in (".py", "/__init__.py"))
         return {path for path in self.texts if ends and f"/{path}".endswith(ends)}
@@ -264,7 +264,7 @@ class Survey:
         started: set[str] = set()
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
-                text = self.bytes_of(path, _SCRIPT)
+                text = self._bytes(path, _SCRIPT)
                 started |= self._mentioned(text) if launches(text) else set()
         return started
 
@@ -274,7 +274,7 @@ class Survey:
         for path in self.files:
             if not path.endswith(".py") and kind_of(path) != NATIVE:
                 folder = path.rpartition("/")[0]
-                names = {name.decode() for name in _FILES.findall(self.bytes_of(path, _SCRIPT))}
+                names = {name.decode() for name in _FILES.findall(self._bytes(path, _SCRIPT))}
                 todo += self._load(f"{folder}/{name}".lstrip("/") for name in sorted(names))
         for path in todo:  # the list grows during the loop
             if len(self.texts) > _FOLLOWED:
@@ -295,5 +295,5 @@ class Survey:
     def _load(self, paths: Iterable[str]) -> Iterator[str]:
         for path in paths:
             if path not in self.texts and is_file(self.root / path) and len(self.texts) <= _FOLLOWED:
-                self.texts[path] = self.bytes_of(path, _SCRIPT)
+                self.texts[path] = self._bytes(path, _SCRIPT)
                 yield path

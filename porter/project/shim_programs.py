@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection
 
 from porter.engine.shimmed import Shimmed
 from porter.files.paths import is_test
+from porter.files.read import beginning
 from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.hydra_targets import makes_targets, targets
@@ -59,6 +60,7 @@ _MOVES = lazy(
     rb"(?m)^(?!(?:async|class|def|from|import)\b)[A-Za-z_](?:(?!\blambda\b)[^\n#])*?"
     rb"\.(?:cuda\(|to\((?![ \t]*(?:[\"']cpu|(?!torch\.)[\w.]+\.device\b|torch\.(?!device\b)\w|[\w.]*dtype\b)))"
 )
+_READ = 1_000_000  # bytes of a page or of settings
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
 
@@ -69,8 +71,11 @@ def under_shims(shims: Collection[str], project: Project) -> tuple[str, ...]:
 
 
 def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
+    def read(path: str) -> bytes:
+        return beginning(survey.root / path, _READ) or b""
+
     project, called = survey.project, survey.named_as_commands()
-    named = survey.named_in_scripts() | named_in_pages(survey.files, survey.bytes_of, project)
+    named = survey.named_in_scripts() | named_in_pages(survey.files, read, project)
     loaded, users = LoadedNames(survey.texts, survey.texts.__getitem__), DeviceUsers(survey.texts)
     own = {
         p: text
@@ -85,7 +90,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     choosing = {path: place for path, text in own.items() if (place := _chooses(path, text, also_npu))}
 
     made = {path for path, text in own.items() if makes_targets(text)}
-    settings = targets(survey.files, survey.bytes_of, project) & own.keys() if made else frozenset[str]()
+    settings = targets(survey.files, read, project) & own.keys() if made else frozenset[str]()
 
     def edges(path: str) -> set[str]:
         return project.files(path) | loaded.by(path) | (settings if path in made else set())

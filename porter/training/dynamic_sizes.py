@@ -42,9 +42,8 @@ _SAID = hints("computes-nothing")  # functions that compute nothing on the devic
 _REDUCED = hints("answer-of-one-size")  # the size of their result does not follow their argument
 _LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
 _WRITES = hints("shaped-like-its-receiver")
-_OF_ARRAYS = frozenset(
-    "astype explode to_numpy groupby iterrows itertuples tobytes to_list".split()
-)  # methods of arrays that no tensor has
+# methods of arrays that no tensor has
+_OF_ARRAYS = frozenset("astype explode to_numpy groupby iterrows itertuples tobytes to_list".split())
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
 # functions that make a size of a size
