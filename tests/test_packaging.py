@@ -66,9 +66,9 @@ def test_modules_stay_small() -> None:
     assert not {path.name: n for path, n in lines.items() if n > 300}
     rules = {Path(inspect.getfile(rule)): issubclass(rule, Rule) for rule in discover()}
     own = {path: n - sum(map(path.read_text("utf-8").count, ("\nimport ", "\nfrom "))) for path, n in lines.items()}
-    assert rules and not {p.name: n for p, n in own.items() if rules.get(p) and n > 110}  # the aim is 100: four have grown over it
+    assert rules and not {p.name: n for p, n in own.items() if rules.get(p) and n > 100}
     # a rule about a whole file reads rows of a table, or looks for what runs where
-    assert not {p.name: n for p, n in lines.items() if p in rules and n > 254}  # the aim is 250: installs.py has grown over it
+    assert not {p.name: n for p, n in lines.items() if p in rules and n > 250}
     assert lines[ROOT / "porter" / "cli" / "app.py"] < 200
 
 

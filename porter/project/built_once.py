@@ -6,6 +6,7 @@ They run once for a module, and on the host: a module is moved after it is made.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -38,18 +39,27 @@ class BuiltOnce:
     def __init__(self, texts: Texts, tree: Callable[[str], ast.Module | None]) -> None:
         self._texts, self._tree = texts, tree
         self._known: dict[str, bool] = {}
+        self._scopes: tuple[str, list[_Scope]] = ("", [])  # of the file that was asked last, in order
+        self._settled: dict[tuple[str, str, int], bool] = {}
 
     def at(self, code: str, path: str, line: int) -> str:
         """The name of the function around a line, if what a code speaks of is settled there; "" for none."""
-        tree = None if is_test(path) else self._tree(path)
-        scopes = _scopes(tree) if tree else ()
-        scope = next((s for s in scopes if s.function.lineno <= line <= (s.function.end_lineno or 0)), None)
-        if scope is None or scope.function.name.startswith("__") or scope.function.name == "forward":
+        if self._scopes[0] != path:
+            tree = None if is_test(path) else self._tree(path)
+            self._scopes = path, [*_scopes(tree)] if tree else []
+        scopes = self._scopes[1]
+        index = bisect_right(scopes, line, key=lambda scope: scope.function.lineno) - 1
+        if index < 0 or line > (scopes[index].function.end_lineno or 0):
             return ""
-        text = ast.unparse(scope.function)
-        if _DEVICE.search(text) or code == _COMPLEX and not _REAL.search(text):
+        function = scopes[index].function
+        if function.name.startswith("__") or function.name == "forward":
             return ""
-        return scope.function.name if self._builds(scope.function.name, path, 0) else ""
+        key = code, path, function.lineno
+        if key not in self._settled:
+            text = ast.unparse(function)
+            may_be = not _DEVICE.search(text) and (code != _COMPLEX or _REAL.search(text) is not None)
+            self._settled[key] = may_be and self._builds(function.name, path, 0)
+        return function.name if self._settled[key] else ""
 
     def _builds(self, name: str, home: str, depth: int) -> bool:
         if name not in self._known:

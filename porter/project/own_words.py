@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from porter.python.evidence import DEVICES, like
 from porter.regex import lazy
 
-_WITH_CUDA = lazy(rb"==[ \t]*[\"']cuda[\"']")
-_NAME = lazy(rb"([A-Za-z_]\w*)[ \t]*$")
-_WIDTH = 80  # bytes before a comparison in which the name stands
+_COMPARED = lazy(rb"\b([A-Za-z_]\w*)[ \t]*([=!])=[ \t]*[\"']([^\"'\n]+)[\"']")
+_OF_DEVICES = DEVICES | {"gpu"}
 
 
 def own_words(texts: Iterable[bytes]) -> tuple[str, ...]:
@@ -20,15 +18,14 @@ def own_words(texts: Iterable[bytes]) -> tuple[str, ...]:
     for data in texts:
         if b'"cuda"' not in data and b"'cuda'" not in data:
             continue
-        for match in _WITH_CUDA.finditer(data):
-            written = _NAME.search(data, max(0, match.start() - _WIDTH), match.start())
-            name = written[1].decode() if written else "type"
-            if name != "type" and name not in names and not like(name, "device") and _has_others(name, data):
-                names.add(name)
-    return tuple(sorted(names))
+        words: dict[bytes, set[bytes]] = {}
+        equal: set[bytes] = set()
+        for name, sign, word in _COMPARED.findall(data):
+            words.setdefault(name, set()).add(word)
+            equal.update([name] if sign == b"=" and word == b"cuda" else [])
+        names.update(name.decode() for name in equal if any(map(_is_no_device, words[name])))
+    return tuple(sorted(name for name in names if name != "type" and not like(name, "device")))
 
 
-def _has_others(name: str, data: bytes) -> bool:
-    others = re.finditer(rb"\b%s[ \t]*[=!]=[ \t]*[\"']([^\"'\n]+)[\"']" % name.encode(), data)
-    words = (match[1].decode("utf-8", "replace").partition(":")[0].lower() for match in others)
-    return any(word not in DEVICES | {"gpu"} for word in words)
+def _is_no_device(word: bytes) -> bool:
+    return word.decode("utf-8", "replace").partition(":")[0].lower() not in _OF_DEVICES

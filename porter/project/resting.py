@@ -125,7 +125,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
     is_open = uses.is_installed(path)  # then others may use all that is not private
     tree, text = None if is_test(path) or uses.may_be_any(path) else uses.tree(path), uses.text(path)
     if tree and (compared := [f for f in told if f.code == _COMPARISON]):
-        told |= {f: [_behind(tree, line) for line in told[f]] for f in compared}
+        behind = _behind(tree)
+        told |= {f: [behind.get(line, line) for line in told[f]] for f in compared}
 
     def constant(line: int) -> str:
         return next((condition for (first, last), condition in never.items() if first <= line <= last), "")
@@ -173,12 +174,14 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 
-def _behind(tree: ast.Module, line: int) -> int:
-    """The first line of the branch whose condition stands on a line; the line itself for others."""
+def _behind(tree: ast.Module) -> dict[int, int]:
+    """The lines of conditions, each with the first line of the branch behind it."""
+    found: dict[int, int] = {}
     for node in walk(tree):
-        if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
-            return node.body[0].lineno
-    return line
+        if isinstance(node, ast.If):
+            for line in range(node.test.lineno, (node.test.end_lineno or node.test.lineno) + 1):
+                found.setdefault(line, node.body[0].lineno)
+    return found
 
 
 def _branches(tree: ast.Module | None) -> Rows:

@@ -14,6 +14,7 @@ from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, imports
 from porter.project.loaded_names import LoadedNames
 from porter.project.meant_names import MeantNames, is_comment, whole_word
+from porter.project.near_first import NearFirst
 from porter.project.said_words import SaidWords
 from porter.python.kept import Remember, Rows, anew, rows_of
 from porter.python.trees import parse
@@ -59,7 +60,7 @@ class Uses:
         """`kept`: what single files said in an earlier run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
-        self._sorted: dict[tuple[str, int], list[str]] = {}  # of the folder and files that were asked last
+        self._near = NearFirst()
         self._read_imports: dict[str, list[Import]] = {}
         self._said = SaidWords(self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
@@ -127,8 +128,9 @@ class Uses:
         """Whether another file imports this one. Else its purpose is not known."""
         folder, _, name = home.rpartition("/")
         word = _bytes(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
-        near = self._near_first(self._sources, _folder(home))
-        return any(path != home and word in self.text(path) and home in self._project.files(path) for path in near)
+        near = self._near.of(self._sources, _folder(home))
+        saying = (path for path in near if path != home and self._said.may_say(path, word))
+        return any(home in self._project.files(path) for path in saying)
 
     def text(self, path: str) -> bytes:
         """The text of a file. Python and short texts are kept in memory; all others together may be gigabytes."""
@@ -238,7 +240,7 @@ class Uses:
         """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
         word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
-        for path in self._near_first(others, _folder(home)):
+        for path in self._near.of(others, _folder(home)):
             if path != home and self._said.may_say(path, word):
                 text = self.text(path)
                 if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
@@ -258,7 +260,7 @@ class Uses:
         whole = re.compile(rb"%s\b(?<=\b%s)(?<!def %s)" % (word, word, word))
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
-        near = (path for path in self._near_first(self._files, _folder(home)) if path != home)
+        near = (path for path in self._near.of(self._files, _folder(home)) if path != home)
         texts = (text for path in near if word in (text := self.text(path)))
         places = ((text, match.start()) for text in texts for match in whole.finditer(text))
         return any(not is_comment(*place) and not is_of_others(*place) for place in places)
@@ -268,7 +270,7 @@ class Uses:
         `home` come first, and each is searched when it is asked for. None if the project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
-        texts = ((path, self.text(path)) for path in self._near_first(self._files, _folder(home)))
+        texts = ((path, self.text(path)) for path in self._near.of(self._files, _folder(home)))
         spellings = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}
         return ((path, text) for path, text in texts if any(word in text for word in spellings))
 
@@ -277,13 +279,6 @@ class Uses:
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         return any(pattern.search(self.text(path)) for path in self._files)
-
-    def _near_first(self, paths: list[str], folder: str) -> list[str]:
-        key = folder, len(paths)
-        if key not in self._sorted:
-            near = [path for path in paths if path.startswith(folder)]
-            self._sorted = {key: [*near, *(path for path in paths if not path.startswith(folder))]}
-        return self._sorted[key]
 
 
 def _folder(path: str) -> str:

@@ -84,6 +84,10 @@ def _of_wrapper(names: Names, link: Link) -> str | None:
     wrapper = _class_of(link)
     if wrapper is None:
         return None
+    return names.once("wraps a library", wrapper.body, lambda: _wrapped(names, wrapper))
+
+
+def _wrapped(names: Names, wrapper: Node) -> str | None:
     brought = [name for name, bound in names.imports.items() if any(library_on_cuda(full) for full, _ in bound)]
     uses = (use for name in brought for use in names.spelled(name) if _class_of(use) is wrapper)
     library = next((found for use in uses if (found := _given_options(names, use))), None)

@@ -219,11 +219,9 @@ class _Walk:
     def _under(self, hit: Hit, held: Held) -> Hit:
         """The hit in a branch that a held comparison opens. It waits for review with it; in a branch that no port opens, the edit
         does no harm."""
-        return (
-            replace(hit, safe=False, values=(*hit.values, ("opened_by", held.partner)))
-            if held.status == "review"
-            else hit
-        )
+        if held.status != "review":
+            return hit
+        return replace(hit, safe=False, values=(*hit.values, ("opened_by", held.partner)))
 
     def _answers(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> tuple[Hit, ...]:
         """The hits of a rule. If the rule raises, or names a message that does not exist, only this answer is lost."""

@@ -220,9 +220,8 @@ class _Gathered:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
         if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
-            if (
-                len(questions) > 1 or questions[0][1] or questions[0][0].endswith((b"(", b"="))
-            ):  # else it imports the name alone
+            first = questions[0]
+            if len(questions) > 1 or first[1] or first[0].endswith((b"(", b"=")):  # else it imports the name alone
                 self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if is_named(data) and b" and " in data and (tree := self.parse(data)) is not None:
             self.array_switches.update((path, *switch) for switch in switches(tree))

@@ -53,7 +53,8 @@ class _Reader:
         if depth > _DEEPEST:
             raise Unreadable("deep", "", self.text.count("\n", 0, offset) + 1)
         first = self.text[offset : offset + 1]
-        if match := _FILLED_IN.match(self.text, offset):
+        may_be_filled_in = first == "$" or first.isupper() or self.text.startswith("{{", offset)
+        if may_be_filled_in and (match := _FILLED_IN.match(self.text, offset)):
             return Node("other", offset, match.end(), match[0]), match.end()
         if first == "{":
             return self.object(offset, depth)

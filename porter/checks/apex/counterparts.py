@@ -25,9 +25,8 @@ class Counterpart(NamedTuple):
     dropped: dict[str, tuple[object, ...]]  # what torch does not have, and the values that change nothing; () for any
     added: dict[str, str]  # defaults that differ: written where a call leaves them out
     class_use: bool = True  # whether it may be a base class or compared with as well
-    renamed: tuple[
-        tuple[str, str], ...
-    ] = ()  # keywords that torch calls otherwise, and leaves out where they are False
+    # keywords that torch calls otherwise, and that are left out where they are False
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def _words(text: str) -> frozenset[str]:

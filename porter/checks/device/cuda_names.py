@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise, takewhile
 from typing import Any
 
 from porter.checks.device.author_names import Mention, spelled
@@ -64,9 +65,7 @@ class CudaNames(Rule):
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
-            once = (
-                ((TOGETHER, name),) if move.code == "PRT105" else ()
-            )  # what takes its place is decided once for a file
+            once = ((TOGETHER, name),) if move.code == "PRT105" else ()  # it is decided once for a file
             told = Hit(original, move.why, values=(*values, *once), **weight)
             return told if known else Hit(original, "absent", values=values)
         link = file.link(original)
@@ -97,15 +96,11 @@ class CudaNames(Rule):
     def _waits(self, original: Mention, file: RuleFile) -> bool:
         """Whether it is an argument of a call of torch.cuda that stays: half a port of one expression is for review."""
         link = file.link(original)
-        child = link and link[0]
-        for up in ancestors(link):
-            above = up[0]
-            if isinstance(above, (ast.stmt, ast.Lambda)):
-                return False
-            if above.__class__ is ast.Call and above.func is not child and self._stays(up, file):
-                return True
-            child = above
-        return False
+        inside = takewhile(lambda up: not isinstance(up[0], (ast.stmt, ast.Lambda)), ancestors(link))
+        pairs = pairwise([link, *inside]) if link is not None else ()
+        return any(
+            up[0].__class__ is ast.Call and up[0].func is not child[0] and self._stays(up, file) for child, up in pairs
+        )
 
     def _stays(self, call: Link, file: RuleFile) -> bool:
         """A call that nothing on an NPU answers, or that is asked for what nothing there has."""

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 
 from porter.checks.export import loaded_uses
 from porter.engine.rule_file import RuleFile
-from porter.python.index import FUNCTIONS, Link, Node, ancestors
-from porter.regex import lazy
+from porter.python.blocks import once_for_file
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.rulebook.table import hint
 
 _MOVES = frozenset({"to", "cuda", "npu"})
-_KEEPS = lazy(
-    r"(?i)load|restor|resum|set|init|sav|state|weight|param|epoch|step|copy|regist|add|train|fit"
-)  # methods of a model
-_NO_INPUT = lazy(
-    r"(?i)state|weight|epoch|step|iter|arg|opt|conf|cfg|param|name|best|acc|loss|meta|class|vocab|dim|version|seed"
-)
+_KEEPS, _NO_INPUT = hint("keeps-what-it-gets"), hint("saved-beside-a-model")
 _LIKE = ("_like",)  # `torch.zeros_like(other)` lies where the other lies
 
 
@@ -119,15 +115,20 @@ def _meets_a_moved_one(use: Link, file: RuleFile) -> bool:
     if taken is None:
         return False
     function, name = taken
+    return name in _met(file, function)
+
+
+@once_for_file
+def _met(file: RuleFile, function: str) -> frozenset[str]:
+    """The names that a function gives to a model that it moves, and moves nowhere itself."""
     moved = loaded_uses.moved_in(file, function)
-    if not moved or name in moved:
-        return False
-    nodes = list(ast.walk(known[function]))
-    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
-    if any(_is_moved(one.value) and name in {getattr(t, "id", "") for t in one.targets} for one in assigned):
-        return False
+    if not moved:
+        return moved
+    nodes = [*walk(loaded_uses.functions(file)[function])]
+    assigned = (node for node in nodes if isinstance(node, ast.Assign) and _is_moved(node.value))
+    placed = {getattr(target, "id", "") for one in assigned for target in one.targets}
     calls = (node for node in nodes if isinstance(node, ast.Call) and _works_with(node) in moved)
-    return any(getattr(given, "id", "") == name for one in calls for given in one.args)
+    return frozenset(getattr(given, "id", "") for one in calls for given in one.args) - placed - moved
 
 
 def _works_with(call: ast.Call) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections.abc import Container, Mapping
 
 from porter.checks.native.guarded_uses import asks, flags_of
 from porter.engine.rule import cst
@@ -24,7 +26,7 @@ def is_taken_where_there(value: cst.IfExp, file: RuleFile) -> bool:
         return False
     place = file.span(value)
     choices = (node for node in walk(link[0]) if node.__class__ is ast.IfExp and file.source.span(node) == place)
-    return any(_needs(choice.test, _flags(file), (choice, link)) for choice in choices)
+    return any(_needs(choice.test, file, (choice, link)) for choice in choices)
 
 
 def is_behind_flag(file: RuleFile) -> bool:
@@ -32,7 +34,7 @@ def is_behind_flag(file: RuleFile) -> bool:
     link = file.scene.link_to(file.statement)
     child: Node = file.statement
     for above in parents(link) if link is not None else ():
-        if isinstance(above, ast.If) and child in above.body and _needs(above.test, _flags(file), (above, link)):
+        if isinstance(above, ast.If) and child in above.body and _needs(above.test, file, (above, link)):
             return True
         if above.__class__ in FUNCTIONS:
             return False
@@ -40,27 +42,43 @@ def is_behind_flag(file: RuleFile) -> bool:
     return False
 
 
-def _needs(test: Node, flags: frozenset[str], place: Link) -> bool:
+def _needs(test: Node, file: RuleFile, place: Link) -> bool:
     questions = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     if any(one.__class__ is ast.Call and _SAID.fullmatch(call_name(one.func)) for one in questions):
         return True
-    return asks(test, {*flags, *_held(flags, place)})
-
-
-def _held(flags: frozenset[str], place: Link) -> set[str]:
-    """`flash = flash if has_flash_attn else False` and `flash = flash and has_flash_attn`, above in the same function."""
     function = next((node for node in parents(place) if node.__class__ in FUNCTIONS[:2]), None)
-    held: set[str] = set()
-    for statement in function.body if function is not None else ():
-        if statement.lineno >= place[0].lineno:
-            break
-        if statement.__class__ is not ast.Assign:
-            continue
-        names = {target.id for target in statement.targets if target.__class__ is ast.Name}
-        value = statement.value
-        falls = value.__class__ is ast.IfExp and value.orelse.__class__ is ast.Constant and not constant(value.orelse)
-        is_held = asks(value.test if falls else value, {*flags, *held})
-        held = held | names if is_held else held - names
+    held = _held(file, function) if function is not None else {}
+    return asks(test, _Flags(_flags(file), held, place[0].lineno))
+
+
+class _Flags(Container[str]):
+    """The names that are true only where the package is, as they are on a line of a function."""
+
+    def __init__(self, everywhere: frozenset[str], held: Mapping[str, list[tuple[int, bool]]], line: int) -> None:
+        self._everywhere, self._held, self._line = everywhere, held, line
+
+    def __contains__(self, name: object) -> bool:
+        known = self._held.get(str(name), [])
+        index = bisect_left(known, (self._line, False)) - 1
+        return known[index][1] if index >= 0 else name in self._everywhere
+
+
+@once_for_file
+def _held(file: RuleFile, function: Node) -> dict[str, list[tuple[int, bool]]]:
+    """What a function sets, by name: on which lines, and whether to what is true only where the package is. `flash = flash if
+    has_flash_attn else False` and `flash = flash and has_flash_attn` are."""
+    held: dict[str, list[tuple[int, bool]]] = {}
+    for statement in function.body:
+        if statement.__class__ is ast.Assign:
+            value = statement.value
+            falls = (
+                value.__class__ is ast.IfExp and value.orelse.__class__ is ast.Constant and not constant(value.orelse)
+            )
+            flags = _Flags(_flags(file), held, statement.lineno)
+            is_held = asks(value.test if falls else value, flags)
+            for target in statement.targets:
+                if target.__class__ is ast.Name:
+                    held.setdefault(target.id, []).append((statement.lineno, is_held))
     return held
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import BODIES, place
@@ -103,7 +104,7 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
     return False
 
 
-def asks(test: Node, flags: set[str]) -> bool:
+def asks(test: Node, flags: Container[str]) -> bool:
     """Whether a condition is true only where one of the flags is."""
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
         return any(asks(value, flags) for value in test.values)

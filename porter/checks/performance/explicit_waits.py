@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.engine.rule import Hit, cst
 from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
@@ -27,7 +28,7 @@ _MAKERS = frozenset(
 # the wait is what a clock needs, or what makes a copy to the host complete
 _WANTS_IT = lazy(any_of("wants-to-wait").encode())
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_WAITS = b"synchronize("
+_WAITS, _NEAR = b"synchronize(", 8  # statements between a wait and what reads, at most
 # calls whose answers are numbers of the host, and methods that give the device work
 _CLOCKS = frozenset({"time", "perf_counter", "perf_counter_ns", "monotonic", "elapsed_time", "len", "float", "item"})
 _WORKS = frozenset({"backward", "step", "forward", "zero_grad", "record"})
@@ -64,7 +65,14 @@ def _is_made(scene: Scene, node: Node, link: Link) -> bool:
     return bool(values) and all(v.__class__ is ast.Call and _is_made(scene, v, link) for v in values)
 
 
-def waited_above(scene: Scene, link: Link) -> int:
+def told(call: cst.Call, why: str, values: tuple[tuple[str, str], ...], scene: Scene, link: Link) -> Hit:
+    """What is told of a wait; where the device was waited for right above, only that."""
+    if line := _waited_above(scene, link):
+        return Hit(call, "waited", values=(*values[:1], ("line", str(line))))
+    return Hit(call, why, values=values)
+
+
+def _waited_above(scene: Scene, link: Link) -> int:
     """The line of a wait for the whole device that stands above a read in the same round and is there to stay, with no work for the
     device in between; 0 for none. `link`: of what is called."""
     if not scene.file.source.says(_WAITS):
@@ -73,7 +81,7 @@ def waited_above(scene: Scene, link: Link) -> int:
     child = link[0]
     for around in ancestors(link):
         field, index = place(around[0], child) if isinstance(child, ast.stmt) else ("", 0)
-        for above in reversed(getattr(around[0], field)[:index] if field in BODIES else ()):
+        for above in reversed(getattr(around[0], field)[max(0, index - _NEAR) : index] if field in BODIES else ()):
             if (called := _wait(scene, above)) is not None:
                 return 0 if is_superfluous(scene, called) else int(above.lineno)
             if not _is_idle(above, read):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.performance import checked, conditions, explicit_waits, gradients, kept_sums, prefilters, syncs
+from porter.checks.performance.explicit_waits import told
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -17,7 +18,6 @@ TELLING = ("set_postfix", "set_description", "add_scalar")
 EXTREMES = {"max": "maximum", "min": "minimum"}
 BUILTINS = ("float", "int", "bool", "print", *EXTREMES)
 HEADERS = ("If", "While", "Assert")
-Values = tuple[tuple[str, str], ...]
 
 
 class HostSync(BatchRule):
@@ -46,7 +46,7 @@ class HostSync(BatchRule):
         if isinstance(original.func, cst.Name):
             name, values = original.func.value, (("name", f"{original.func.value}()"),)
             if name == "print":
-                return _told(original, "printed", values, scene, link) if syncs.takes_loss(scene, link) else None
+                return told(original, "printed", values, scene, link) if syncs.takes_loss(scene, link) else None
             if name in EXTREMES:
                 why = syncs.extreme(scene, link)
                 return Hit(original, why, values=(*values, ("new", EXTREMES[name]))) if why else None
@@ -54,11 +54,11 @@ class HostSync(BatchRule):
                 return None
             if check := checked.check(scene, link):
                 return Hit(original, check)
-            return _told(original, syncs.purpose(scene, link) or "call", values, scene, link)
+            return told(original, syncs.purpose(scene, link) or "call", values, scene, link)
         name = original.func.attr.value
         if name in TELLING:
             shows = syncs.shows_loss(scene, link)
-            return _told(original, "logged", (("name", f".{name}()"),), scene, link) if shows else None
+            return told(original, "logged", (("name", f".{name}()"),), scene, link) if shows else None
         return self._method(name, original, updated, link, file)
 
     @staticmethod
@@ -95,25 +95,17 @@ class HostSync(BatchRule):
         if taker:
             if function := host_takers.without_operator(scene, link):
                 return Hit(original, "alone", values=(("function", function.rpartition(".")[2]),))
-            fed = (*values, ("library", taker))
-            return None if taker == host_takers.FILE else Hit(original, "fed", values=fed)
+            return None if taker == host_takers.FILE else Hit(original, "fed", values=(*values, ("library", taker)))
         why = syncs.purpose(scene, link) or "call"
         after = kept_sums.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None or not kept_sums.can_be_kept(scene, link):
             clock = kept_sums.clock(link) if after is not None else 0
             why, said = ("timed", (("clock", str(clock)),)) if clock else (why, ())
             more = (*syncs.in_a_row(link, why), *kept_sums.right_below(scene, link), *said)
-            return _told(original, why, (*values, *more), scene, link)
+            return told(original, why, (*values, *more), scene, link)
         value = updated.func.value
         detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
         if isinstance(value, cst.Call) and getattr(value.func, "attr", cst.Name("x")).value == "detach":
             detached = value
         new = cst.Call(cst.Attribute(detached, cst.Name("float")))
         return Hit(original, "kept", new=new, values=values, more=(after,))
-
-
-def _told(call: cst.Call, why: str, values: Values, scene: Any, link: Link) -> Hit:
-    """What is told of a wait; where the device was waited for right above, only that."""
-    if line := explicit_waits.waited_above(scene, link):
-        return Hit(call, "waited", values=(*values[:1], ("line", str(line))))
-    return Hit(call, why, values=values)

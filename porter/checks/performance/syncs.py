@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.engine.rule import TOGETHER
+from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -104,8 +105,14 @@ def _is_read_between(scene: Scene, call: ast.Call, link: Link) -> bool:
     function = scene.function(link)
     if function is None or kept.__class__ is not ast.Name:
         return False
-    parts = (n for n in walk(function[0]) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
-    return any(getattr(part.value, "id", "") == kept.id and part.slice.__class__ is ast.Name for part in parts)
+    return kept.id in _read_by_name(function[0])
+
+
+@once
+def _read_by_name(function: Node) -> frozenset[str]:
+    """The names of which a function reads a part by a name: `kept[n]`."""
+    parts = (n for n in walk(function) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
+    return frozenset(getattr(part.value, "id", "") for part in parts if part.slice.__class__ is ast.Name)
 
 
 def _logged_by_name(scene: Scene, node: ast.Assign, link: Link) -> str:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any, cast
 
 from porter.checks.precision import held_types
 from porter.checks.precision.tallies import is_share, is_tallied, returns
+from porter.checks.precision.written_places import moved, on_cpu, to_cpu
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Node, RuleFile
-from porter.python.evidence import DEVICES, call_name, constant, device_like
+from porter.engine.rule_file import RuleFile
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link
-from porter.python.waits import COPIES
 from porter.regex import lazy
 from porter.training.host_copies import lies_on_host
 from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
-CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
 _DEVICES = lazy(rb"cuda|device|(?<![Ii])npu")  # `input` is none
-MOVES = frozenset({"cuda", "npu", "to"})
 
 
 class Float64Tensor(Rule):
@@ -38,7 +35,7 @@ class Float64Tensor(Rule):
                 or link is None
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
-                or _on_cpu(link)
+                or on_cpu(link)
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
@@ -67,7 +64,7 @@ class Float64Tensor(Rule):
         if name is None and callee in ("to", "type"):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
-            if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
+            if on_cpu(link) or place not in (0, 1, "dtype") or to_cpu(call):
                 return None
             return None if lies_on_host(scene, call.func.value, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
@@ -75,45 +72,6 @@ class Float64Tensor(Rule):
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             like = device.value if getattr(device, "attr", "") == "device" else None
-            host = constant(device) == "cpu" or _to_cpu(device) or like and is_on_host(scene, like, link)
+            host = constant(device) == "cpu" or to_cpu(device) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
         return "made" if moved(link) or held_types.is_held(link) else None
-
-
-def _on_cpu(link: Link) -> bool:
-    """Whether the words before or behind a call in its chain say that it is computed on the CPU."""
-    node = link[0]
-    while node.__class__ in (ast.Call, ast.Attribute, ast.Subscript):
-        if node.__class__ is ast.Call and (call_name(node.func) in CPU or _to_cpu(node)):
-            return True
-        node = node.func if node.__class__ is ast.Call else node.value
-    if node.__class__ is ast.Name and "cpu" in node.id:
-        return True
-    while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
-        above = link[1][0]
-        if above.__class__ is ast.Attribute and above.attr in ("numpy", "tolist"):
-            return True
-        if above.__class__ is ast.Call and above.func is not link[0]:
-            return False
-        link = link[1]
-    return False
-
-
-def _to_cpu(call: Node) -> bool:
-    """`x.to("cpu")`, `torch.device("cpu")`"""
-    if call.__class__ is not ast.Call:
-        return False
-    arguments = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
-    return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in arguments)
-
-
-def moved(link: Link) -> bool:
-    """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
-    while (link := link[1]) is not None and (node := link[0]).__class__ in (ast.Call, ast.Attribute):
-        if node.__class__ is ast.Call and call_name(node.func) in MOVES:
-            first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "device"), None)
-            if call_name(node.func) != "to" or first is not None and device_like(first):
-                return True
-            if isinstance(text := constant(first), str) and text.partition(":")[0] in DEVICES - {"cpu", "meta"}:
-                return True
-    return False

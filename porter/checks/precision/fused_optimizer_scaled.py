@@ -19,9 +19,10 @@ class FusedOptimizerScaled(Rule):
         if not place or file.tested:
             return None
         new, torch = None, file.meaning.module_name(original.func, "torch")
-        if (
-            file.target.torch >= (2, 3) and torch and (device := file.style.device_type(file))
-        ):  # first there since torch 2.3
+        device = (
+            file.style.device_type(file) if torch and file.target.torch >= (2, 3) else None
+        )  # first there since then
+        if device is not None:
             new = updated.with_changes(func=dotted(f"{torch}.amp.GradScaler"), args=[cst.Arg(device), *updated.args])
         # torch's own looks for infinities, which 910 does not have: it keeps to the largest number
         safe = new is not None and file.target.soc != "910"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 
 from porter.checks.precision import prefilters
-from porter.checks.precision.float64_tensor import moved
 from porter.checks.precision.late_casts import CASTING, TAKERS, cast_first, is_double, is_late, taker_of
+from porter.checks.precision.written_places import moved
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
@@ -16,8 +15,7 @@ from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, installable, packages
 from porter.text.document import Document
 from porter.text.nobodys import listed, nobodys
-from porter.text.shells import old_images
-from porter.text.shells.images import is_for_gpus_alone
+from porter.text.shells import old_images, stages
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
 
@@ -27,8 +25,6 @@ _INDEX = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|tor
 _RIVAL = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)")  # wheels for AMD's and Intel's GPUs
 _CUDA = lazy(rf"(?i)^(?:{any_of('installed-for-cuda')})$")
 _FOR_CUDA = lazy(r"^(?!nvidia-)([\w-]+)-cu\d{2,3}(?:-\w+)?$")
-_STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
-_BASE = lazy(r"(?i)[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
 _CONDAS = frozenset({"conda", "mamba", "micromamba"})
@@ -42,9 +38,9 @@ class Installs(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
-        foreign = _foreign_stages(document)
+        foreign = stages.foreign(document)
         alone = _brings_torch_alone(document)
-        for_gpus = _stages_for_gpus(document, script)
+        for_gpus = stages.for_gpus(document, script)
         found: list[Hit] = []
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
@@ -110,35 +106,6 @@ def _waiting(document: Document, hits: list[Hit]) -> Iterator[Hit]:
 
 def _dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
-
-
-def _foreign_stages(document: Document) -> list[range]:
-    """Of a Dockerfile, which builds one image after another: those for another accelerator. Branches of a script are not told
-    apart, and speak for themselves."""
-    stages = _stages(document)
-    return [stage for stage in stages if packages.for_others(document.text[stage.start : stage.stop])]
-
-
-def _stages(document: Document) -> list[range]:
-    """Of a Dockerfile, where each image is built."""
-    if kind_of(document.path) != DOCKERFILE:
-        return []
-    starts = [0, *(found.start() for found in _STAGE.finditer(document.text)), len(document.text)]
-    return [range(start, end) for start, end in pairwise(starts)]
-
-
-def _stages_for_gpus(document: Document, script: Script) -> list[range]:
-    """Of a Dockerfile, the stages that build on what nothing runs in on an NPU, or on another such stage."""
-    if not any(is_for_gpus_alone(image) for _, _, image in script.images):
-        return []
-    found, names = [], set()
-    for stage in _stages(document):
-        base = _BASE.match(document.text, stage.start, stage.stop)
-        on_image = any(start in stage and is_for_gpus_alone(image) for start, _, image in script.images)
-        if on_image or (base and base["image"] in names):
-            found.append(stage)
-            names |= {base["name"]} if base and base["name"] else set()
-    return found
 
 
 def _installed(command: Command) -> int | None:

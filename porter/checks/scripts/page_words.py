@@ -22,6 +22,7 @@ _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
 )  # tells what was, or of other things
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
+_WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
 
@@ -82,15 +83,18 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
         return True
     line = _around(text, match, "\n")
     start = text.rfind("\n", 0, match.start())
-    while start > 0 and text[start - 1] == "\\":  # a command of several lines
-        end, start = start, text.rfind("\n", 0, start)
+    for _ in range(_LINES):
+        if start <= 0 or text[start - 1] != "\\":
+            break
+        end, start = start, text.rfind("\n", 0, start)  # a command of several lines
         line += text[start + 1 : end]
     return _INSTALLS.search(line) is not None
 
 
 def _around(text: str, match: re.Match[str], between: str) -> str:
-    end = text.find(between, match.end())
-    return text[text.rfind(between, 0, match.start()) + 1 : end if end >= 0 else len(text)]
+    first, last = max(0, match.start() - _WIDEST), match.end() + _WIDEST
+    start, end = text.rfind(between, first, match.start()), text.find(between, match.end(), last)
+    return text[start + 1 if start >= 0 else first : end if end >= 0 else last]
 
 
 def _commented(text: str, at: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.support.grids import of_grid
 from porter.checks.support.norm_asked import QUESTIONS, norm_asked
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -33,7 +34,7 @@ class OlderTorch(Rule):
         if name in QUESTIONS:
             return norm_asked(original, updated, file)
         if name in _GRIDS:
-            return self._grid(original, updated, name)
+            return of_grid(original, updated, name)
         if name in _BACKWARDS:
             return self._backward(original, updated, name, file)
         if name == _VARIABLE:
@@ -83,18 +84,6 @@ class OlderTorch(Rule):
         values = (("name", name.rpartition(".")[2]), ("new", f"{file.text(value)}.dtype"))
         is_saved = file.text(value) == file.text(original.args[1].value)  # the output of the softmax: a tensor
         return Hit(given, "backward", new=updated.with_changes(args=args), safe=is_saved, values=values)
-
-    @staticmethod
-    def _grid(original: cst.Call, updated: cst.Call, name: str) -> Hit | None:
-        """`save_image(x, path, range=(-1, 1))`: torchvision has called it `value_range` since 0.9."""
-        given = [a.keyword.value if a.keyword else "" for a in original.args]
-        if "range" not in given or "value_range" in given:
-            return None
-        index = given.index("range")
-        args = [*updated.args]
-        args[index] = args[index].with_changes(keyword=cst.Name("value_range"))
-        values = (("name", name.rpartition(".")[2]),)
-        return Hit(original.args[index], "range", new=updated.with_changes(args=args), safe=True, values=values)
 
     @staticmethod
     def _stft(original: cst.Call, updated: cst.Call) -> Hit | None:
