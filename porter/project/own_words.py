@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from porter.python.evidence import DEVICES, like
 from porter.regex import lazy
 
+_WITH_CUDA = lazy(rb"==[ \t]*[\"']cuda[\"']")
 _COMPARED = lazy(rb"\b([A-Za-z_]\w*)[ \t]*([=!])=[ \t]*[\"']([^\"'\n]+)[\"']")
 _OF_DEVICES = DEVICES | {"gpu"}
 
@@ -16,7 +17,7 @@ def own_words(texts: Iterable[bytes]) -> tuple[str, ...]:
     """Such names. The names of devices are not among them, nor the type of one."""
     names: set[str] = set()
     for data in texts:
-        if b'"cuda"' not in data and b"'cuda'" not in data:
+        if (b'"cuda"' not in data and b"'cuda'" not in data) or _WITH_CUDA.search(data) is None:
             continue
         words: dict[bytes, set[bytes]] = {}
         equal: set[bytes] = set()
