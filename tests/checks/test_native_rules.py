@@ -202,8 +202,8 @@ def test_a_counterpart_takes_what_porter_leaves(needs_torch, full):
     for word in found.module.split(".")[1:]:
         owner = getattr(owner, word)
     parameters = inspect.signature(getattr(owner, found.name)).parameters
-    assert found.keywords | found.added.keys() <= parameters.keys()
-    assert not found.dropped.keys() & parameters.keys() - {"amsgrad", "capturable"}
+    assert found.keywords | found.added.keys() | set(dict(found.renamed).values()) <= parameters.keys()
+    assert not (found.dropped | dict(found.renamed)).keys() & parameters.keys() - {"amsgrad", "capturable"}
 
 
 @pytest.mark.parametrize(

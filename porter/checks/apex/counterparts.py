@@ -45,7 +45,7 @@ _ADAGRAD = Counterpart("PRT351", "torch.optim", "Adagrad", 2, _words("params lr 
 _NORM = Counterpart("PRT352", "torch.nn", "LayerNorm", 3, _words("normalized_shape eps elementwise_affine"),
                     {"memory_efficient": ()}, {})  # fmt: skip
 _RMS = _NORM._replace(name="RMSNorm", added={"eps": "1e-5"}, class_use=False)
-_DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module delay_allreduce"),
+_DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module"),
                    {"message_size": (), "allreduce_always_fp32": (False,)}, {}, False,
                    (("delay_allreduce", "find_unused_parameters"),))  # fmt: skip
 _SYNC = Counterpart("PRT353", "torch.nn", "SyncBatchNorm", 6,
@@ -100,7 +100,7 @@ def _follows(use: Use, entry: Counterpart) -> bool:
         not use.starred
         and use.positionals <= entry.positionals
         and all(
-            name in entry.keywords
+            name in entry.keywords | dict(entry.renamed).keys()
             or name in entry.dropped
             and (not entry.dropped[name] or value in entry.dropped[name])
             for name, value in use.keywords
