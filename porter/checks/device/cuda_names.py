@@ -16,6 +16,7 @@ from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
+from porter.python.caught_again import is_caught_again
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_choices import one_device
@@ -66,6 +67,8 @@ class CudaNames(Rule):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             once = ((TOGETHER, name),) if move.code == "PRT105" else ()  # it is decided once for a file
+            if known and move.code == "PRT105" and is_caught_again(file.link(original)):
+                return Hit(original, "caught", values=values, code=move.code)
             told = Hit(original, move.why, values=(*values, *once), **weight)
             return told if known else Hit(original, "absent", values=values)
         link = file.link(original)

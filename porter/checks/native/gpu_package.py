@@ -103,6 +103,7 @@ def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, ro
         return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
     if name in ATTENTIONS and only_asked_for(file, name):
         why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"
+        why = "guarded" if role == "optional" and why == "asked" else why
         severity = row.severity if file.statement in file.tree.body else "note"
         return Hit(original, why, values=(("name", name),), severity=severity)
     if role == "optional" and only_asked_for(file, name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import BODIES, place
@@ -30,8 +30,11 @@ def falls_back(package: str, names: list[str], file: RuleFile) -> bool:
         return _only_asks(up[0], file) and len(imports_of(file, package)) == 1
     if all(any(above is up[0] for above, _ in ancestors(use)) for use in uses):
         return _computes_else(up)
-    flags = {*flags_of(up[0]), *(name for name in names if _is_none_else(name, up[0]))}
     outside = [use for use in uses if not any(above is up[0] for above, _ in ancestors(use))]
+    if _answers_false(up) and all(_is_below(use, up) for use in outside):
+        return True
+    before = _set_before(up)
+    flags = {*flags_of(up[0], before), *(name for name in names if _is_none_else(name, up[0], before))}
     return bool(flags) and all(_is_behind(use, flags, file, 0) for use in outside)
 
 
@@ -59,25 +62,57 @@ def _computes_else(up: Link) -> bool:
     return any(call_name(call.func) not in _SAYING for call in calls)
 
 
-def flags_of(node: ast.Try) -> set[str]:
+def _answers_false(up: Link) -> bool:
+    """Whether a function ends with the answer False where the import fails."""
+    handler = handler_of(up[0])
+    last = handler.body[-1] if handler is not None else None
+    return isinstance(last, ast.Return) and constant(last.value) is False
+
+
+def _is_below(use: Link, up: Link) -> bool:
+    """Whether a place stands below a `try` in the same block: it runs where the import succeeds."""
+    if up[1] is None:
+        return False
+    field, index = place(up[1][0], up[0])
+    below = getattr(up[1][0], field)[index + 1 :] if field in BODIES else ()
+    return any(above is statement for above, _ in ancestors(use) for statement in below)
+
+
+def _set_before(up: Link) -> list[ast.stmt]:
+    """What stands before a `try` in its block: `flash = None` may stand there."""
+    field, index = place(up[1][0], up[0]) if up[1] is not None else ("", 0)
+    return list(getattr(up[1][0], field)[:index]) if up[1] is not None and field in BODIES else []
+
+
+def flags_of(node: ast.Try, before: Sequence[ast.stmt] = ()) -> set[str]:
     """The names that are True where the import succeeds, and False where it fails."""
     handler = handler_of(node)
     told = [*node.body, *node.orelse]
-    return _set_to(True, told) & _set_to(False, handler.body if handler is not None else [])
+    return _set_to(True, told) & _set_to(False, [*before, *(handler.body if handler is not None else [])])
 
 
 def _set_to(value: object, statements: list[ast.stmt]) -> set[str]:
-    plain = [s for s in statements if isinstance(s, ast.Assign) and constant(s.value) is value and len(s.targets) == 1]
-    return {s.targets[0].id for s in plain if isinstance(s.targets[0], ast.Name)}
+    """The names that are set to a value, and to no other after that."""
+    held: dict[str, bool] = {}
+    for statement in statements:
+        for name, given in _assigned(statement):
+            held[name] = given is not None and constant(given) is value and given.__class__ is ast.Constant
+    return {name for name, is_it in held.items() if is_it}
 
 
-def _is_none_else(name: str, node: ast.Try) -> bool:
+def _assigned(statement: ast.stmt) -> list[tuple[str, ast.expr | None]]:
+    if isinstance(statement, ast.Assign):
+        targets = [t.id for t in statement.targets if isinstance(t, ast.Name)]
+        return [(name, statement.value) for name in targets]
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return [(statement.target.id, statement.value)]
+    return []
+
+
+def _is_none_else(name: str, node: ast.Try, before: Sequence[ast.stmt]) -> bool:
     """`flash = None` where the import fails."""
     handler = handler_of(node)
-    for statement in handler.body if handler is not None else ():
-        if isinstance(statement, ast.Assign) and any(getattr(t, "id", "") == name for t in statement.targets):
-            return statement.value.__class__ is ast.Constant and constant(statement.value) is None
-    return False
+    return name in _set_to(None, [*before, *(handler.body if handler is not None else [])])
 
 
 def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
@@ -90,8 +125,14 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
             return True  # the question itself
         if above.__class__ is ast.IfExp and child is above.body and asks(above.test, flags):
             return True
+        if above.__class__ is ast.If and child is above.test and _asks_for_none(child, flags):
+            return _goes_on(above.body)
+        if above.__class__ is ast.BoolOp and above.op.__class__ is ast.And and _asked_before(child, above, flags):
+            return True
         if above.__class__ is ast.If and place(above, child)[0] == "body" and asks(above.test, flags):
             return _goes_on(_others(up))
+        if above.__class__ in (*FUNCTIONS[:2], ast.If) and _turned_back(above, child, flags):
+            return True
         if above.__class__ in FUNCTIONS[:2]:
             callers = [c for c in file.names.spelled(above.name) if c[0].__class__ is ast.Name and _is_read(c)]
             is_plain = up[1] is not None and up[1][0].__class__ is ast.Module and not above.decorator_list
@@ -111,6 +152,32 @@ def asks(test: Node, flags: Container[str]) -> bool:
     if test.__class__ is ast.Compare and test.ops[0].__class__ is ast.IsNot and len(test.ops) == 1:
         return getattr(test.left, "id", "") in flags and constant(test.comparators[0]) is None
     return getattr(test, "id", "") in flags
+
+
+def _asks_for_none(test: Node, flags: set[str]) -> bool:
+    """Whether a condition is true wherever one of the flags is not: `not has_flash or flash is None`."""
+    if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:
+        return any(_asks_for_none(value, flags) for value in test.values)
+    if test.__class__ is ast.Compare and test.ops[0].__class__ is ast.Is and len(test.ops) == 1:
+        return getattr(test.left, "id", "") in flags and constant(test.comparators[0]) is None
+    return test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not and asks(test.operand, flags)
+
+
+def _asked_before(value: Node, conditions: ast.BoolOp, flags: set[str]) -> bool:
+    """`has_flash and isinstance(x, flash)`, or the question itself."""
+    reached = conditions.values[: conditions.values.index(value) + 1]
+    return any(asks(condition, flags) for condition in reached)
+
+
+def _turned_back(block: Node, child: Node, flags: set[str]) -> bool:
+    """`if not has_flash: return False` stands above in the block."""
+    field, index = place(block, child)
+    above = getattr(block, field)[:index] if field in BODIES else ()
+    return any(
+        s.__class__ is ast.If and _asks_for_none(s.test, flags)
+        and s.body[-1].__class__ is ast.Return and _goes_on(s.body)
+        for s in above
+    )  # fmt: skip
 
 
 def _others(choice: Link) -> list[ast.stmt]:
