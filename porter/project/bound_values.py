@@ -62,7 +62,7 @@ class Bound:
                     self._set(target, node.value, at, groups)
             elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
                 self.bound.setdefault(_key(node.id, at), [])
-            todo += [(child, at, groups) for child in reversed(children(node))]
+            todo += [(child, at, groups) for child in reversed(children(node)) if not _is_leaf(child)]
 
     def _call(self, call: Node, at: At, groups: frozenset[str]) -> None:
         name = call_name(call.func)
@@ -89,6 +89,11 @@ class Bound:
     def _set_in_group(self, group: Node, rate: Node, at: At, groups: frozenset[str]) -> None:
         if getattr(group, "id", "") in groups or _of_groups(group):
             self.rates.setdefault(at.functions[-1:], []).append((rate, at))
+
+
+def _is_leaf(node: Node) -> bool:
+    """Half of all nodes are constants, and names that are only read."""
+    return node.__class__ is ast.Constant or node.__class__ is ast.Name and node.ctx.__class__ is ast.Load
 
 
 def _key(name: str, at: At) -> tuple[Node, str]:

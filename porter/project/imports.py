@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from porter.project.modules import IMPORTED, module_of
@@ -53,7 +54,7 @@ def imports_name(data: bytes, path: str, name: str) -> bool:
     stem = path.removesuffix(".py")
     if name.encode() not in data or stem.rpartition("/")[2].encode() not in data:
         return False
-    for found in imports(data):
+    for found in _statements(data):
         module = found.module.lstrip(".").replace(".", "/")
         named = {imported for imported, _ in found.names}
         if named & {name, "*"} and module and f"/{stem}".endswith(f"/{module}"):
@@ -63,6 +64,12 @@ def imports_name(data: bytes, path: str, name: str) -> bool:
             if f"{stem.rpartition('/')[2]}.{name}".encode() in data:
                 return True
     return False
+
+
+@lru_cache(maxsize=16)
+def _statements(data: bytes) -> tuple[Import, ...]:
+    """The imports of a text. Several questions in a row are about one text."""
+    return tuple(imports(data))
 
 
 def borrowed(files: Iterable[Iterable[Import]]) -> tuple[str, ...]:
@@ -92,6 +99,15 @@ def _called(part: bytes) -> tuple[str, str] | None:
     return words[0], words[2] if len(words) > 2 and words[1] == "as" else words[0]
 
 
+def modules_by_name(statements: Iterable[Import]) -> dict[str, list[str]]:
+    """The modules from which names are imported, by what the names are called here; "*" of a star."""
+    modules: dict[str, list[str]] = {}
+    for statement in statements:
+        for _, called in statement.names:
+            modules.setdefault(called, []).append(statement.module)
+    return modules
+
+
 class Project:
     """The Python files of a project by the names under which they are imported."""
 
@@ -101,6 +117,7 @@ class Project:
         self._imported: dict[str, set[str]] = {}
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._handed: dict[tuple[str, str], set[str]] = {}
+        self._called: dict[str, dict[str, list[str]]] = {}
         self._ends: dict[str, list[str]] = {}
         for module in sorted(self._modules):
             words = module.split("/")
@@ -144,9 +161,11 @@ class Project:
         return sources
 
     def _sources(self, path: str, name: str) -> Iterator[str]:
-        for statement in self.read(path):
-            if any(called in (name, "*") for _, called in statement.names):
-                yield from self.named(path, statement.module)
+        called = self._called.get(path)
+        if called is None:
+            called = self._called[path] = modules_by_name(self.read(path))
+        for module in (*called.get(name, ()), *called.get("*", ())):
+            yield from self.named(path, module)
 
     def named(self, path: str, name: str) -> list[str]:
         """The files that the name of a module may mean in a file: the nearest, or else those whose path ends in the name."""

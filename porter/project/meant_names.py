@@ -27,7 +27,7 @@ class MeantNames:
     def __init__(self, paths: Iterable[str], text: Callable[[str], bytes], project: Project):
         self._paths, self._text, self._project, self._read = tuple(paths), text, project, project.read
         self._rest: dict[str, bytes] = {}
-        self._leading: dict[str, set[str]] = {}
+        self._behind: dict[str, set[str]] = {}
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -38,20 +38,13 @@ class MeantNames:
         """Whether a module belongs to the project, by its first word."""
         return module.partition(".")[0] in self._words
 
-    def _leads_to(self, home: str) -> set[str]:
-        """All files that import the file `home`, directly or through others."""
-        known = self._leading.get(home)
-        if known is None:
-            known = self._leading[home] = reached([home], lambda file: self._importers.get(file, ()))
-        return known
-
-    @cached_property
-    def _importers(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for path in self._paths:
-            for file in self._project.files(path):
-                found.setdefault(file, []).append(path)
-        return found
+    def _imports(self, path: str, home: str) -> bool:
+        """Whether a file imports another, directly or through others. Mostly it does so directly."""
+        if home in self._project.files(path):
+            return True
+        if path not in self._behind:
+            self._behind[path] = reached([path], self._project.files)
+        return home in self._behind[path]
 
     def uses(self, name: str, path: str, home: str) -> bool:
         """Whether the file `path`, which contains a name, uses what the file `home` defines under it, as far as can be seen."""
@@ -60,7 +53,8 @@ class MeantNames:
             return True  # it is used under another name
         if not sources and not self._defines(path, name):
             # a file that does not import `home` may have the name in a string, for a registry
-            return self._says(path, name) if path in self._leads_to(home) else self._quotes(path, name)
+            says, quotes = self._says(path, name), self._quotes(path, name)
+            return says if says is quotes or self._imports(path, home) else quotes
         others = all(self._is_another(module, name, path, home) for module in sources)
         return self._says(path, name, b"." if others else b"")
 

@@ -22,6 +22,7 @@ _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_cs
 _RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]{0,999})[\])]")
 _TAKES = lazy(rb"(?m)^def[ \t]+(\w*save\w*)\([^()]*?\b(\w*optimizer)\b[^()]*\)[ \t]*:")
 _HANDS = lazy(rb"(?:^|[\s,.=])\w*optimizer[ \t]*(?:,|$)")
+_LEAVES = (ast.Constant, ast.Name)
 _FIELD = lazy(rb"[\"'](\w+)[\"']")
 
 
@@ -152,7 +153,7 @@ def dictionaries(
             owner = node
             functions[owner] = _Function(frozenset(given for name, given in handed if name == owner.name))
         functions[owner].take(node)
-        todo += [(child, owner) for child in reversed(children(node))]
+        todo += [(child, owner) for child in reversed(children(node)) if child.__class__ not in _LEAVES]
     for function in functions.values():
         for value, is_torch in function.given:
             if entries := function.entries(value, is_torch, known):
