@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
-from porter.checks.device.device_argument import by_keyword, certainty_of, index_of, is_storage, keeps_literal
+from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
 from porter.checks.device.moved_tensors import is_tensor
 from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
+from porter.checks.device.storages import of_storage
 from porter.checks.device.summarised import is_summarised
 from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
@@ -27,8 +27,7 @@ class CudaMethod(Rule):
     references = frozenset(UNBOUND)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
-        hit = self._answer(original, updated, file)
-        return replace(hit, new=by_keyword(hit.new)) if hit is not None and is_storage(original, file) else hit
+        return of_storage(self._answer(original, updated, file), original, file)
 
     def _answer(self, original: Any, updated: Any, file: RuleFile) -> Hit | None:
         attribute = original.func if isinstance(original, cst.Call) else original
