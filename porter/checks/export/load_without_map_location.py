@@ -16,6 +16,8 @@ CHECKPOINT = hint("name-of-a-checkpoint")
 PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 STATE = lazy(r"(?i)state_?dict")
 SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
+# the program may also run on the CPU: it names that, or has an option to use no GPU
+ON_HOST = lazy(rb"[\"']cpu[\"']|\b(?:no|use|with)_?(?:cuda|gpu)\b|--(?:no|use|with)-(?:cuda|gpu)\b|\bargs\.cuda\b")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -55,7 +57,7 @@ class LoadWithoutMapLocation(Rule):
             fate = "stays"
         names_whole = loaded_uses.MODULE.search(target) and not STATE.search(key) and not is_copied
         if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU
-            chosen = fate != "stays" or file.source.says(b'"cpu"') or file.source.says(b"'cpu'")
+            chosen = fate != "stays" or file.source.says(ON_HOST)
             device = None if chosen or sometimes else file.style.device(cst.SimpleString('"cuda"'), file)
             return Hit(
                 original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
