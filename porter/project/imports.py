@@ -113,7 +113,10 @@ class Project:
 
     def __init__(self, paths: Iterable[str], read: Callable[[str], list[Import]]):
         self.read = read
-        self._modules = {module_of(path): path for path in sorted(paths, reverse=True)}  # a package before a module
+        ordered = sorted(paths)
+        self._modules = {module_of(path): path for path in ordered}  # a package hides a module of its name
+        # `train.py` beside `train/__init__.py`: a program that nobody imports
+        self._hidden = {module: path for path in ordered if self._modules[module := module_of(path)] != path}
         self._imported: dict[str, set[str]] = {}
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._handed: dict[tuple[str, str], set[str]] = {}
@@ -146,12 +149,14 @@ class Project:
     def called(self, name: str) -> list[str]:
         """The files with this name: "train.py"."""
         ends = self._ends.get(name.removesuffix(".py"), ())
-        return [path for module in ends if (path := self._modules[module]).endswith(name)]
+        paths = (path for module in ends for path in (self._modules[module], self._hidden.get(module, "")))
+        return [path for path in paths if path.endswith(name)]
 
     def below(self, name: str) -> list[str]:
         """The files of a package. `name`: with a dot at its end, "a.b."."""
         folder = name.replace(".", "/")
-        return [path for module, path in self._modules.items() if module.startswith(folder)]
+        modules = (*self._modules.items(), *self._hidden.items())
+        return [path for module, path in modules if module.startswith(folder)]
 
     def behind(self, path: str, name: str) -> set[str]:
         """The file, and all files from which it imports a name, step by step: `from .trainer import Trainer` in a package."""

@@ -55,6 +55,11 @@ class LoadedNames:
         return [load for path, text in texts if any(word in text for word in _LOADS) for load in _loads(path, text)]
 
 
+def loads_any(text: bytes) -> bool:
+    """Whether a file loads a module by a name of which nothing is known."""
+    return any(word in text for word in _LOADS) and any(not load.prefix for load in _loads("", text))
+
+
 def _loads(path: str, text: bytes) -> Iterable[_Load]:
     suffixes = {suffix.decode() for suffix in _LISTED.findall(text)}
     suffix = suffixes.pop() if len(suffixes) == 1 else ""

@@ -19,11 +19,11 @@ from porter.files.paths import is_test
 from porter.files.read import beginning
 from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
-from porter.project.hydra_targets import makes_targets, targets
 from porter.project.imports import Project
 from porter.project.loaded_names import LoadedNames
 from porter.project.named_in_pages import named_in_pages
 from porter.project.roads import Survey
+from porter.project.settings_targets import makes_targets, targets
 from porter.python.graphs import reached
 from porter.python.shims import is_for_nvidia
 from porter.regex import lazy

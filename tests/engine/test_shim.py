@@ -675,6 +675,24 @@ def test_a_program_of_hydra_comes_to_the_classes_that_its_settings_name(tmp_path
     assert set(port(tmp_path, files).changed) == {"train.py"}
 
 
+def test_a_program_that_imports_what_an_option_names_comes_to_the_classes_in_settings(tmp_path: Path) -> None:
+    main = (
+        "import sys\nimport torch\n\n\ndef find(name):\n    found = __import__(name.split('.')[0])\n"
+        "    for part in name.split('.')[1:]:\n        found = getattr(found, part)\n    return found\n\n\n"
+        "if __name__ == '__main__':\n    print(find(sys.argv[1])(torch.zeros(1)))\n"
+    )
+    net = "import torch\n\n\nclass Net:\n    def __init__(self, x):\n        self.x = x.cuda()\n"
+    files = {
+        "main.py": main,
+        "plain.py": "import torch\n\nif __name__ == '__main__':\n    print(torch.zeros(1))\n",
+        "config/train.yaml": "phase: train\nmodel: net.shift.Net  # by name\nweights: net.other.pt\n",
+        "net/__init__.py": "from . import shift\n",
+        "net/shift.py": net,
+    }
+    ported = port(tmp_path, files)
+    assert set(ported.changed) == {"main.py"}
+
+
 def test_what_a_page_tells_people_to_start_is_a_program(tmp_path: Path) -> None:
     made = (
         "import torch\n\n\ndef main():\n    print(torch.zeros(2).cuda())\n\n\nif __name__ == '__main__':\n    main()\n"

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.export.loaded_objects import is_foreign, is_other_branch
+from porter.checks.export.loaded_objects import is_foreign
+from porter.checks.export.names_set_again import is_of_another, until_set_again
 from porter.checks.export.saved_here import is_tensor
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import once_for_file, place
+from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
@@ -21,7 +22,6 @@ _OF_GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "set_state", "
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
 _WORKS = lazy(rb"(?<![\w.])(\w+)\.(?:train|eval)\(")
-_FUNCTIONS, _LOOPS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), (ast.For, ast.AsyncFor, ast.While)
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
@@ -64,54 +64,16 @@ def is_of_generators(value: Link, file: RuleFile) -> bool:
 
 def takers(value: Link, file: RuleFile) -> list[str]:
     """Whose `load_state_dict` gets it or a part of it, as `self.scheduler`; also "", where something else gets some."""
-    uses = [use for uses in named(value, file) for use in _until_set_again(value, uses)] or [value]
+    uses = [use for uses in named(value, file) for use in until_set_again(value, uses)] or [value]
     whole = [part(use)[0] for use in uses]
     calls: list[Any] = [use[1] and use[1][0] for use in whole if handed_to(use) in _COPYING]
     names = [ast.unparse(call.func.value) for call in calls if isinstance(getattr(call, "func", None), ast.Attribute)]
     return names if len(names) == len(whole) else ["", *names]
 
 
-def _until_set_again(value: Link, uses: list[Link]) -> list[Link]:
-    """The uses of a name that come after this assignment, and not after another one to it that stands above them."""
-    first, targets = value[1] and value[1][0], _targets(value)
-    if not targets:
-        return uses
-    return [use for use in uses if use[0].lineno > first.end_lineno and not _is_set_since(use, first, targets)]
-
-
-def _targets(value: Link) -> list[str]:
-    above = value[1] and value[1][0]
-    return [ast.unparse(target) for target in above.targets] if above.__class__ is ast.Assign else []
-
-
-def _is_set_since(use: Link, first: Node, targets: list[str]) -> bool:
-    """Whether a statement that comes before a use, and after a first one, or in that, sets the targets."""
-    child = use[0]
-    for above in ancestors(use):
-        field, index = place(above[0], child)
-        before: list[Node] = _without_with(getattr(above[0], field)[:index]) if field else []
-        if any(s.lineno > first.lineno and _sets(s, targets) for s in before):
-            return True
-        child = above[0]
-    return False
-
-
-def _sets(statement: Node, targets: list[str]) -> bool:
-    """Whether a statement sets the targets; an `if` does where both sides do."""
-    if statement.__class__ is ast.If:
-        return all(any(_sets(one, targets) for one in side) for side in (statement.body, statement.orelse))
-    return statement.__class__ is ast.Assign and [ast.unparse(target) for target in statement.targets] == targets
-
-
-def _without_with(statements: list[Node]) -> list[Node]:
-    """Statements, and in the place of each `with` what it holds."""
-    held = [_without_with(one.body) if one.__class__ is ast.With else [one] for one in statements]
-    return [statement for several in held for statement in several]
-
-
 def fate(value: Link, file: RuleFile) -> str:
     """Of an object that is used as it was loaded: "moved" to a device, or "stays" where it was loaded; else ""."""
-    uses = [value, *(use for uses in named(value, file) for use in uses if not _is_of_another(use, value))]
+    uses = [value, *(use for uses in named(value, file) for use in uses if not is_of_another(use, value))]
     asked = [name for use in uses for name in _methods(use) if name or not _is_function(use, file)]
     if not _MOVING.isdisjoint(asked):
         return "moved"
@@ -122,26 +84,13 @@ def fate(value: Link, file: RuleFile) -> str:
 
 def stays_in_part(value: Link, file: RuleFile) -> bool:
     """`net = loaded["model"]`: a module among the parts of what was loaded, which is used where it was loaded."""
-    parts = [part(use) for uses in named(value, file) for use in uses if not _is_of_another(use, value)]
+    parts = [part(use) for uses in named(value, file) for use in uses if not is_of_another(use, value)]
     return any(MODULE.search(key) and fate(whole, file) == "stays" for whole, key in parts)
 
 
 def _is_function(use: Link, file: RuleFile) -> bool:
     """`checkpoint(...)`, where a function of the file has the name as well."""
     return use[0].__class__ is ast.Name and use[0].id in functions(file)
-
-
-def _is_of_another(use: Link, value: Link) -> bool:
-    """Whether a use, in the same function and in no loop with the load, is of what had the name before, or gets it later."""
-    if is_other_branch(value, use):
-        return True
-    around_use, around_value = ([up[0] for up in ancestors(link)] for link in (use, value))
-    functions = [next((n for n in nodes if n.__class__ in _FUNCTIONS), None) for nodes in (around_use, around_value)]
-    if functions[0] is not functions[1]:
-        return False
-    if loop := next((node for node in around_use if node.__class__ in _LOOPS and node in around_value), None):
-        return bool(use[0].lineno < value[0].lineno) and _is_set_since(use, loop, _targets(value))
-    return bool(use[0].lineno < value[0].lineno) or use not in _until_set_again(value, [use])
 
 
 def _methods(use: Link) -> Iterator[str]:
