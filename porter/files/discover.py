@@ -18,7 +18,7 @@ MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"})
 MADE = frozenset(
     [".direnv", ".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".porter", ".pytest_cache", ".ruff_cache"]
-    + [".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
+    + ["CMakeFiles", ".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
 )
 LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}  # the last only where it is no package of the project
 # ignore files, the nearest first: what comes before a path, how much of it goes, what the file says
