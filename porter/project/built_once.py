@@ -13,7 +13,7 @@ from typing import NamedTuple
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.project.passed_values import Texts
-from porter.python.index import Node
+from porter.python.index import Node, on_lines
 from porter.python.walks import walk
 from porter.regex import lazy
 
@@ -77,7 +77,8 @@ class BuiltOnce:
             tree = self._tree(path) if kind == PYTHON else None
             if tree is None or number >= _MOST:
                 return False
-            users = [*_users(tree, name)]
+            lines = [number for number, line in enumerate(text.splitlines(), 1) if name.encode() in line]
+            users = [*_users(tree, name, lines)]
             if None in users:
                 return False
             callers += filter(None, users)
@@ -103,15 +104,18 @@ def _scopes(tree: ast.Module) -> Iterator[_Scope]:
             yield from (_Scope(node, statement) for node in statement.body if isinstance(node, _DEFINITIONS))
 
 
-def _users(tree: ast.Module, name: str) -> Iterator[_Scope | None]:
-    """The scopes that mention a name, but for those of that name; None for a place on import."""
+def _users(tree: ast.Module, name: str, lines: list[int]) -> Iterator[_Scope | None]:
+    """The scopes that mention a name, but for those of that name; None for a place on import. `lines`: those with the name."""
     inside: set[ast.AST] = set()
     for scope in _scopes(tree):
+        if not on_lines(scope.function, lines):
+            continue
         mentions = [node for node in walk(scope.function) if _mentions(node, name)]
         inside.update(mentions)
         if mentions and scope.function.name != name:
             yield scope
-    if any(_mentions(node, name) and node not in inside for node in walk(tree)):
+    nodes = (node for statement in tree.body if on_lines(statement, lines) for node in walk(statement))
+    if any(_mentions(node, name) and node not in inside for node in nodes):
         yield None
 
 
