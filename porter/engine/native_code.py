@@ -42,6 +42,7 @@ class NativeCode:
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     apart: tuple[tuple[str, Native], ...] = ()  # (folder of the build, function) where several folders build one module
+    folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name

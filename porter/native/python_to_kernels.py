@@ -53,7 +53,8 @@ def gather(
     alone = (native for module in reached if module not in apart for native in _natives(module, reached[module]))
     natives = tuple(sorted({*alone, *(native for _, native in own)}))
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
-    modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
+    for_cuda = [extension for extension in built if extension.builder.endswith("CUDAExtension")]
+    modules |= {extension.module for extension in for_cuda}
     callers, spared, applied, going = _dying(reached, apart, texts, parse)
     either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
     left = unbuilt(root, files, sources, built, texts)
@@ -63,7 +64,7 @@ def gather(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
-        apart=own,
+        apart=own, folders=tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})),
     )  # fmt: skip
 
 
