@@ -41,10 +41,28 @@ class NativeCode:
     # Python files that have another way than all extensions that they use; functions that build such extensions at run time
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    apart: tuple[tuple[str, Native], ...] = ()  # (folder of the build, function) where several folders build one module
+    folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name
         return exports_of(self.functions)
+
+    def exports_near(self, path: str) -> dict[str, dict[str, Native]]:
+        """The same for one file: of modules that several folders build, those of the nearest folder above it."""
+        if not self.apart:
+            return self.exports
+        folders: dict[str, set[str]] = {}
+        for folder, native in self.apart:
+            folders.setdefault(native.module, set()).add(folder)
+        near = {module: nearest(several, path) for module, several in folders.items()}
+        own = exports_of(native for folder, native in self.apart if folder == near[native.module])
+        return self.exports | own
+
+
+def nearest(folders: Iterable[str], path: str) -> str | None:
+    """Which of these folders stands nearest above a file; None where none does. "" is the root."""
+    return max((folder for folder in folders if path.startswith(f"{folder}/".lstrip("/"))), key=len, default=None)
 
 
 def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:

@@ -46,7 +46,7 @@ def _after(file: RuleFile, statement: Link) -> str | None:
 @once_for_file
 def _calls(file: RuleFile) -> tuple[dict[Node, str], frozenset[str]]:
     """Where a file uses functions of an extension, and its own functions that do so."""
-    exports, words = file.facts.native.exports, file.source.words
+    exports, words = file.facts.native.exports_near(file.path), file.source.words
     if not any(module.removeprefix(OPS).encode() in words for module in exports):
         return {}, frozenset()
     places = {node: name for node, _, name in uses(file.tree, exports)}

@@ -46,6 +46,14 @@ class Exported(NamedTuple):
 
     reached: dict[str, dict[str, Reached]]
     keys: dict[str, dict[str, set[str]]]  # of everything that is exported: for which keys of the dispatcher
+    homes: dict[
+        str, dict[str, dict[str, Reached]]
+    ]  # `reached` by the folder that builds a module: module, folder, name
+
+    def add(self, module: str, folder: str, name: str, kernels: Reached) -> None:
+        """Notes what a function of a module ends in; `folder`: where the module is built."""
+        for names in (self.reached.setdefault(module, {}), self.homes.setdefault(module, {}).setdefault(folder, {})):
+            names.setdefault(name, {}).update(kernels)
 
 
 def sources_of(root: Path, files: Iterable[str]) -> dict[str, bytes]:
@@ -118,7 +126,7 @@ def exported(sources: Mapping[str, bytes], built: Sequence[Extension], kept: Rem
 def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:
     read = _Read(sources)
     listed = [(extension, extension.files(read)) for extension in built]
-    result = Exported({}, {})
+    result = Exported({}, {}, {})
     for path, data in sources.items():
         if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
@@ -133,13 +141,13 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
                     module = OPS + module if export.library else module
                     result.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
                     if kernels := _reached(export.words, words, ends, path):
-                        result.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
+                        result.add(module, extension.folder if extension else _head(path)[:-1], export.name, kernels)
     for extension, own_files in listed:
         for path in sorted(own_files) if extension.builder == FFI else ():
             words, ends = _linked(path, own_files, read)
             for function in read[path].functions:
                 if kernels := _reached([function.name], words, ends, path):
-                    result.reached.setdefault(extension.module, {}).setdefault(function.name, {}).update(kernels)
+                    result.add(extension.module, extension.folder, function.name, kernels)
     return result
 
 

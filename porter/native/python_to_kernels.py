@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.native_code import Native, NativeCode
+from porter.engine.native_code import Native, NativeCode, nearest
 from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.builders import BUILDER
 from porter.native.extensions import EITHER, Extension
-from porter.native.kernels import Reached
+from porter.native.kernels import Exported, Reached
 from porter.native.other_ways import goes_on
 from porter.native.unbuilt import linked, unbuilt
 from porter.native.uses import OPS, uses
@@ -22,6 +22,7 @@ from porter.python.trees import Parse
 from porter.python.walks import children
 
 _SHOWN, _PLACES = 3, 5
+Homes = Mapping[str, Mapping[str, dict[str, Reached]]]  # module -> the folder that builds it -> name -> what it ends in
 
 
 def gather(
@@ -38,18 +39,23 @@ def gather(
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return NativeCode()
     built = kernels.built_by(texts, parse, kept)
-    reached = kernels.exported(sources, built, kept).reached if exported else {}
+    known = kernels.exported(sources, built, kept) if exported else Exported({}, {}, {})
     for extension in built:
         for name, ends in kernels.inline(extension).items():
-            reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
-    natives = tuple(
-        Native(module, name, _shown(list(ends), _SHOWN), next(iter(ends.values())))
-        for module, names in sorted(reached.items())
-        for name, ends in sorted(names.items())
+            known.add(extension.module, extension.folder, name, ends)
+    reached, apart = known.reached, _apart(known)
+    own = tuple(
+        (folder, native)
+        for module in sorted(apart)
+        for folder, names in sorted(apart[module].items())
+        for native in _natives(module, names)
     )
+    alone = (native for module in reached if module not in apart for native in _natives(module, reached[module]))
+    natives = tuple(sorted({*alone, *(native for _, native in own)}))
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
-    modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
-    callers, spared, applied, going = _dying(reached, texts, parse)
+    for_cuda = [extension for extension in built if extension.builder.endswith("CUDAExtension")]
+    modules |= {extension.module for extension in for_cuda}
+    callers, spared, applied, going = _dying(reached, apart, texts, parse)
     either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
     left = unbuilt(root, files, sources, built, texts)
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
@@ -58,7 +64,24 @@ def gather(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
+        apart=own, folders=tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})),
     )  # fmt: skip
+
+
+def _natives(module: str, names: Mapping[str, Reached]) -> Iterator[Native]:
+    for name, ends in sorted(names.items()):
+        yield Native(module, name, _shown(list(ends), _SHOWN), next(iter(ends.values())))
+
+
+def _apart(known: Exported) -> Homes:
+    """The modules that several folders build. An operator of the dispatcher has one name for all."""
+    return {module: homes for module, homes in known.homes.items() if len(homes) > 1 and not module.startswith(OPS)}
+
+
+def _near(reached: dict[str, dict[str, Reached]], apart: Homes, path: str) -> dict[str, dict[str, Reached]]:
+    """What the modules export that a file means: of those that several folders build, those of the nearest above it."""
+    folders = {module: nearest(homes, path) for module, homes in apart.items()}
+    return reached | {module: apart[module][folder] for module, folder in folders.items() if folder is not None}
 
 
 def _asked_for(built: Sequence[Extension], going: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
@@ -86,7 +109,7 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
 
 
 def _dying(
-    reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
+    every: dict[str, dict[str, Reached]], apart: Homes, texts: Mapping[str, bytes], parse: Parse
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...], dict[tuple[str, str], bool]]:
     """(source, the functions of Python that end in it), the sources without which all of them have another way, the
     classes of torch.autograd.Function that end in one, and by (file, extension) whether the file has another way."""
@@ -95,6 +118,7 @@ def _dying(
     applied: set[str] = set()
     going: dict[tuple[str, str], bool] = {}
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
+        reached = _near(every, apart, path) if apart else every
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
             continue

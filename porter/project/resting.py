@@ -7,8 +7,9 @@ that looks names up at run time, everything may be used; in one that others inst
 installed only for programs of its own project does not count as one that others install.
 
 Also marked are findings about methods that nothing names, about branches that are never taken, that no caller takes or that no
-setting leads to, about a file that nothing runs or that cannot be imported, advice about code for Apple's MLX, advice about the
-`__main__` part of a module that other files import, and what is said of the workers of loaders in data sets that no loader gets.
+setting leads to, about a file that nothing runs or that cannot be imported, about a copy of a library that its users leave,
+advice about code for Apple's MLX, advice about the `__main__` part of a module that other files import, and what is said of the
+workers of loaders in data sets that no loader gets.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from porter.project.apple_code import AppleCode
 from porter.project.built_once import CODES, BuiltOnce
 from porter.project.chosen_by_callers import chooser
 from porter.project.gone_packages import GonePackages
+from porter.project.left_copies import LeftCopies
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.other_classes import OtherClasses
-from porter.project.set_aside import RESTS
+from porter.project.set_aside import RESTS, SPEAKS
 from porter.project.told_by_cause import CALLERS
 from porter.project.unloaded import Unloaded
 from porter.project.untaken import Untaken
@@ -44,7 +46,6 @@ from porter.rulebook.table import any_of
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
-_SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
 _LOADERS = {"PRT633": b"DataLoader("}  # one place of a file speaks for all with this text
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
@@ -82,6 +83,8 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     files = list(results)
     gone = GonePackages(files)
     files = [_as_notes(result, gone.of(result)) for result in files]
+    left = LeftCopies(files, uses)
+    files = [_as_notes(result, left.of(result)) for result in files]
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
@@ -279,4 +282,4 @@ def _matters_where_it_runs(finding: Finding) -> bool:
     if not finding.code.startswith(_OF_CODE):
         return False
     known = dict(finding.values)
-    return is_only_told(finding) and _SPEAKS.isdisjoint(known) and RESTS.isdisjoint(known)
+    return is_only_told(finding) and SPEAKS.isdisjoint(known) and RESTS.isdisjoint(known)

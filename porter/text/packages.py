@@ -13,6 +13,7 @@ from porter.engine.session import RuleSet
 from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
+from porter.text.built_here import built_here
 from porter.text.document import Document
 from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
 from porter.text.nobodys import listed, nobodys
@@ -145,12 +146,13 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
             yield old
         elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
             yield from _package(document, want, *entry, pinned)
+        elif own := built_here(document, document.text[want.start : want.end], (want.start, want.end)):
+            yield own
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen
-        shown = ", ".join(part.name for part in parts[:_WIDTH]) + (
-            f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
-        )
+        more = f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
+        shown = ", ".join(part.name for part in parts[:_WIDTH]) + more
         values, frozen = named(name=shown), _frozen(document, requirements, parts)
         if frozen:
             values = named(name=shown, old=frozen, torch=".".join(map(str, session.target.torch)))

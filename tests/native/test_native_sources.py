@@ -249,6 +249,41 @@ setup(ext_modules=[
     )
 
 
+def test_packages_that_call_their_extensions_alike_are_kept_apart(tmp_path):
+    """Python belongs to the extension of the nearest folder above it, also where the kernels have equal names."""
+    use = "from . import _C\n\ndef f(x):\n    return _C.run(x)\n"
+    files = {"many__use_py": "from .one import one\n\ndef g(x):\n    return one.f(x)\n"}
+    for name in ("one", "two"):
+        files |= {
+            f"many__{name}__setup_py": f'setup(ext_modules=[CUDAExtension("{name}._C", ["csrc/bind.cpp", "csrc/run.cu"])])',
+            f"many__{name}__csrc__bind_cpp": BINDING.format("go"),
+            f"many__{name}__csrc__run_cu": KERNEL.format("go"),
+            f"many__{name}__{name}__use_py": use,
+        }
+    files["many__two__two__more_py"] = "from ._C import walk\n\ndef f(x):\n    return walk(x)\n"
+    facts = project(tmp_path, **files)
+    assert facts.native.callers == (
+        ("many/one/csrc/run.cu", "many/one/one/use.py: f"),
+        ("many/two/csrc/run.cu", "many/two/two/use.py: f"),
+    )
+    ends = {name: facts.native.exports_near(f"many/{name}/{name}/use.py")["_C"]["run"].path for name in ("one", "two")}
+    assert ends == {"one": "many/one/csrc/run.cu", "two": "many/two/csrc/run.cu"}
+    assert reached(facts) == [("_C", "run", "go_kernel", f"many/{name}/csrc/run.cu") for name in ("one", "two")]
+
+
+def test_a_package_beside_another_with_fewer_functions(tmp_path):
+    """What only the other's extension exports is no use of it."""
+    facts = project(
+        tmp_path,
+        one__setup_py='CUDAExtension("one._C", ["run.cu"])',
+        one__run_cu=KERNEL.format("go") + BINDING.format("go"),
+        two__setup_py='CUDAExtension("two._C", ["run.cu"])',
+        two__run_cu=KERNEL.format("walk") + BINDING.format("walk").replace('"run"', '"walk"'),
+        two__two__use_py="from . import _C\n_C.run(1)",
+    )
+    assert facts.native.callers == ()
+
+
 @pytest.mark.parametrize(
     "setup",
     [

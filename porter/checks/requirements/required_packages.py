@@ -14,6 +14,7 @@ from porter.text.formats.requirements import Line
 _PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*={2,3}\d[\w.+!-]*(?!\S)")
 _SPEC = lazy(r"(?:[=!~]=|[<>]=?)[ \t]*\d[^\"']*$")
 _OPTION = lazy(r"[ \t]-")
+_EDITABLE = lazy(r"(?:(?:-e|--editable)[ \t=]+)?")  # what may stand before a folder that is installed
 _LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 
 
@@ -33,6 +34,11 @@ class RequiredPackages(TextRule):
                 yield from packages.built(document, wheel, line.start) if wheel else ()
                 start = line.start + match.start(1)
                 found.append(packages.wanted(document.text, start, line.start + match.end(1)))
+                continue
+            editable = _EDITABLE.match(line.text)
+            folder = line.start + (editable.end() if editable else 0)
+            if line.text[0] in "-." and packages.FOLDER.match(document.text, folder, line.end):
+                found.append(packages.wanted(document.text, folder, line.end))
                 continue
             if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
                 found += _several(document, line)

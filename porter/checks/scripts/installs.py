@@ -13,6 +13,7 @@ from porter.files.paths import is_test
 from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, installable, packages
+from porter.text.built_here import built_here
 from porter.text.document import Document
 from porter.text.nobodys import listed, nobodys
 from porter.text.shells import old_images, stages
@@ -181,7 +182,8 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
         elif name := packages.CLONED.match(text.strip("\"'")):
             yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
         elif name := packages.FOLDER.match(text.strip("\"'")):
-            yield from _package(document, word, canonical(name[1]), rows)
+            own = built_here(document, name[0], (word.start, word.end))
+            yield from list(_package(document, word, canonical(name[1]), rows)) or filter(None, [own])
         elif wheel := packages.WHEEL.match(text):
             known = list(_package(document, word, canonical(wheel[1]), rows))
             yield from known or packages.built(document, wheel, word.start)

@@ -28,7 +28,7 @@ class NativeCalls(IndexRule):
     @staticmethod
     def _calls(file: RuleFile) -> Iterator[Hit]:
         facts = file.facts.native
-        exports = facts.exports
+        exports = facts.exports_near(file.path)
         if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return
         links = {link[0]: link for link in file.names.uses}
