@@ -11,7 +11,7 @@ from porter.native.uses import OPS
 from porter.python.evidence import call_name, constant
 from porter.python.imports import handler_of
 from porter.python.index import Node, walk
-from porter.python.walks import children
+from porter.python.walks import children, statements
 
 _ASKED = frozenset({"is_cuda", "is_available"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue)
@@ -35,7 +35,7 @@ def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: 
 
 def built_when_asked(tree: ast.Module, module: str) -> list[ast.Assign]:
     """The assignments of an extension that the program builds when it runs: `_plugin = get_plugin("bias_act_plugin", ...)`."""
-    assigned = (node for node in walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    assigned = (node for node in statements(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
     return [
         node
         for node in assigned
@@ -59,7 +59,9 @@ def does_without(tree: ast.Module, module: str) -> bool:
 
 
 def _is_tried(tree: ast.Module, module: str, parents: Parents) -> bool:
-    imports = [node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) and _brings(node, module)]
+    imports = [
+        node for node in statements(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) and _brings(node, module)
+    ]
     return bool(imports) and all(_is_caught(node, parents) for node in imports)
 
 

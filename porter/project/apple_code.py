@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from porter.python.trees import parse
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.spans import Span, outermost, span_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -19,7 +19,7 @@ class AppleCode:
         tree = parse(text) if _WORD in text else None
         self._whole = tree is not None and any(map(_imports, tree.body))
         self._spans: list[Span] = []
-        for node in walk(tree) if tree is not None and not self._whole else ():
+        for node in statements(tree) if tree is not None and not self._whole else ():
             if isinstance(node, _FUNCTIONS) and any(map(_imports, node.body)):
                 self._spans.append((node.lineno, node.end_lineno or node.lineno))
         self._spans = outermost(self._spans)

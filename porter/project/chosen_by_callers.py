@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.python.index import FUNCTIONS
-from porter.python.walks import walk
+from porter.python.walks import statements
 
 # the files with a word, and their texts; None where nobody can tell
 Saying = Callable[[bytes], "Iterable[tuple[str, bytes]] | None"]
@@ -18,7 +18,7 @@ _NEAR = 3  # lines after a call
 
 def chooser(tree: ast.Module | None, line: int, home: str, saying: Saying) -> str:
     """The first file with a caller that chooses the device, if all callers of the function around a line do; "" for none."""
-    functions = (node for node in walk(tree) if isinstance(node, FUNCTIONS[:2])) if tree is not None else ()
+    functions = (node for node in statements(tree) if isinstance(node, FUNCTIONS[:2])) if tree is not None else ()
     around = [node for node in functions if node.lineno <= line <= (node.end_lineno or node.lineno)]
     files = saying(around[0].name.encode()) if len(around) == 1 else None
     if files is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from porter.python.evidence import call_name
 from porter.python.index import Node
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
@@ -89,7 +89,7 @@ def parts(tree: ast.Module) -> Iterator[Part]:
 
 
 def imported(tree: ast.Module) -> Iterator[Imported]:
-    for node in walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]

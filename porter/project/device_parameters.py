@@ -11,7 +11,7 @@ from functools import partial
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _MOVES = lazy(rb"\.to\(self\.(?!(?:\w*_)?device\b)(\w+)[,)]")
@@ -33,7 +33,7 @@ def _is_given(name: bytes, texts: Iterable[bytes]) -> bool:
 
 def _rows(data: bytes, parse: Parse) -> tuple[tuple[str, str], ...]:
     tree = parse(data)
-    owners = [node for node in walk(tree) if isinstance(node, ast.ClassDef)] if tree is not None else []
+    owners = [node for node in statements(tree) if isinstance(node, ast.ClassDef)] if tree is not None else []
     return tuple((owner.name, name) for owner in owners for name in _of_class(owner))
 
 

@@ -9,7 +9,7 @@ from porter.files.paths import is_test
 from porter.python.evidence import constant
 from porter.python.imports import handler_of
 from porter.python.index import Node
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 # the keys of rules/settings.toml that ask for the package flash_attn; torch's own attention may replace it
@@ -34,10 +34,10 @@ def _is_tried(tree: ast.Module, key: str) -> bool:
     """Whether every import of flash_attn stands in a `try`, and one of them in an `if` that asks for the key."""
     tried: set[Node] = set()
     asked = False
-    for node in walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Try) and _goes_on(node):
             tried.update(inner for statement in node.body for inner in walk(statement))
-    for node in walk(tree):
+    for node in statements(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_flash(node) and node not in tried:
             return False
         if isinstance(node, ast.If) and any(_says(inner, key) for inner in walk(node.test)):

@@ -13,7 +13,7 @@ from functools import partial
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 
 _MAKER = b"new_group("
 _PLACE = 2  # the position of `backend` in new_group
@@ -41,7 +41,7 @@ def gloo_groups(
 
 def _scopes(tree: ast.Module) -> Iterator[Node]:
     """Each function, and the statements at the top level."""
-    yield from (node for node in walk(tree) if isinstance(node, FUNCTIONS[:2]))
+    yield from (node for node in statements(tree) if isinstance(node, FUNCTIONS[:2]))
     yield ast.Module([node for node in tree.body if not isinstance(node, (ast.ClassDef, *FUNCTIONS[:2]))], [])
 
 

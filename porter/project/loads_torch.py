@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from porter.project.imports import Import, imports
 from porter.python.trees import parse
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.rulebook.table import load
 
@@ -92,7 +92,7 @@ def _before(text: bytes, offset: int) -> bytes:
 def _really_imports(text: bytes, own_modules: Collection[str]) -> bool:
     """Whether the tree of a file has an import of torch. Asked if all that looks like an import may stand in a string."""
     tree = parse(text)
-    for node in walk(tree) if tree else ():
+    for node in statements(tree) if tree else ():
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             if any(names_torch(statement, own_modules) for statement in imports(ast.unparse(node).encode())):
                 return True

@@ -14,7 +14,7 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.project.meant_names import is_comment
 from porter.python.blocks import once
 from porter.python.evidence import constant
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.spans import Span
 
@@ -94,7 +94,7 @@ _HANDED_ON = b"\0"  # stands for a place that only passes the option on, and set
 
 @once
 def _conditions(tree: ast.Module) -> list[ast.If]:
-    return [node for node in walk(tree) if isinstance(node, ast.If)]
+    return [node for node in statements(tree) if isinstance(node, ast.If)]
 
 
 def _offs(values: frozenset[bytes]) -> frozenset[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
@@ -13,7 +13,7 @@ _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name."""
-    for node in walk(tree) if tree else ():
+    for node in statements(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
 

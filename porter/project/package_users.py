@@ -17,7 +17,7 @@ from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
 from porter.python.trees import Parse
 from porter.python.uses import is_idle
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.rulebook.table import Package, load, package_row
 
@@ -166,7 +166,7 @@ def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) 
     if tree is None:
         return False
     imported: list[str] = []
-    for node in walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             imported += [alias.name if alias.asname else alias.name.partition(".")[0] for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -40,7 +40,7 @@ from porter.project.untaken import Untaken
 from porter.project.unused import Uses
 from porter.project.unused_parts import UnusedParts, owner
 from porter.python.kept import Rows
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
@@ -180,7 +180,7 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
 def _behind(tree: ast.Module) -> dict[int, int]:
     """The lines of conditions, each with the first line of the branch behind it."""
     found: dict[int, int] = {}
-    for node in walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.If):
             for line in range(node.test.lineno, (node.test.end_lineno or node.test.lineno) + 1):
                 found.setdefault(line, node.body[0].lineno)

@@ -11,7 +11,7 @@ from porter.project.saved_dictionaries import dictionaries
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
@@ -61,7 +61,7 @@ def _moves_all(data: bytes) -> bool:
 
 
 def _savers(tree: ast.Module | None) -> Iterator[_Saver]:
-    for function in walk(tree) if tree else ():
+    for function in statements(tree) if tree else ():
         if function.__class__ not in FUNCTIONS[:2]:
             continue
         inside = list(walk(function))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from porter.python.evidence import call_name
 from porter.python.trees import Parse
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _TURNED = lazy(rb"\.t\(\)")
@@ -37,7 +37,7 @@ def single_rows(sources: Mapping[str, bytes], parse: Parse) -> tuple[str, ...]:
 
 def _takers(tree: ast.Module | None) -> Iterator[tuple[ast.FunctionDef, tuple[int, str, bool]]]:
     """Functions with the place and name of the parameter, and whether they ask for one row where it is not given."""
-    for node in walk(tree) if tree else ():
+    for node in statements(tree) if tree else ():
         if isinstance(node, ast.FunctionDef):
             parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
             parameters = parameters[parameters[:1] in (["self"], ["cls"]) :]  # which no call of a method gives

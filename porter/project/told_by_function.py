@@ -12,7 +12,7 @@ from porter.engine.together import may_fold, with_lines
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.python.trees import parse
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.spans import Span, outermost, span_of
 
 Text = Callable[[str], bytes]
@@ -44,5 +44,5 @@ def _joined(result: FileResult, text: Text, thought: Thought) -> FileResult:
 
 def _functions(data: bytes) -> list[Span]:
     tree = parse(data)
-    nodes = walk(tree) if tree else ()
+    nodes = statements(tree) if tree else ()
     return outermost((n.lineno, n.end_lineno or n.lineno) for n in nodes if isinstance(n, _FUNCTIONS))

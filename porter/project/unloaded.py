@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from porter.files.paths import is_test
-from porter.python.walks import walk
+from porter.python.walks import statements
 from porter.regex import lazy
 from porter.spans import Span, span_of
 
@@ -25,7 +25,7 @@ class Unloaded:
     """The data sets of one file that no loader gets."""
 
     def __init__(self, tree: ast.Module | None, saying: Saying) -> None:
-        self._classes = {n.name: n for n in walk(tree) if isinstance(n, ast.ClassDef)} if tree else {}
+        self._classes = {n.name: n for n in statements(tree) if isinstance(n, ast.ClassDef)} if tree else {}
         self._spans: dict[Span, str] = {(n.lineno, n.end_lineno or n.lineno): n.name for n in self._classes.values()}
         self._saying = saying
         self._known: dict[str, bool] = {}

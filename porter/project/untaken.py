@@ -18,7 +18,7 @@ from porter.project.passed_values import Parameter, PassedValues, Texts, Values,
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Node
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 from porter.spans import Span
 
@@ -162,8 +162,8 @@ class Untaken:
 @once
 def _functions(tree: ast.Module) -> list[tuple[Node, ast.ClassDef | None]]:
     """The functions of a file, each with the class whose method it is."""
-    methods = {f: node for node in walk(tree) if isinstance(node, ast.ClassDef) for f in node.body}
-    return [(node, methods.get(node)) for node in walk(tree) if isinstance(node, _FUNCTIONS)]
+    methods = {f: node for node in statements(tree) if isinstance(node, ast.ClassDef) for f in node.body}
+    return [(node, methods.get(node)) for node in statements(tree) if isinstance(node, _FUNCTIONS)]
 
 
 @once

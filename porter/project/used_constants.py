@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.python.evidence import call_name, like, named
 from porter.python.trees import Parse
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 
 
 def used_constants(
@@ -24,7 +24,7 @@ def used_constants(
         tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
         if tree is None:
             continue
-        for node in walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.ImportFrom):
                 base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:

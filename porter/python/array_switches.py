@@ -13,7 +13,7 @@ from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.python.library_branches import served
-from porter.python.walks import children
+from porter.python.walks import children, statements
 from porter.rulebook.table import hints
 
 _LIBRARIES = hints("arrays-on-cuda")
@@ -31,7 +31,7 @@ def is_named(text: bytes) -> bool:
 
 def switches(tree: ast.Module) -> Iterator[_Switch]:
     """The parameters of functions that only choose a library of arrays: `if use_gpu and HAS_CUPY`."""
-    for function in walk(tree):
+    for function in statements(tree):
         if function.__class__ in FUNCTIONS[:2]:
             around = {below: above for above in walk(function) for below in children(above)}
             named: dict[str, list[Node]] = {}

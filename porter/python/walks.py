@@ -15,6 +15,7 @@ _PLAIN = frozenset(  # fields that are not visited: operators, contexts, words a
 _LEAVES = (ast.Constant, ast.alias, ast.Global, ast.Nonlocal, ast.MatchSingleton)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = (ast.ClassDef, ast.If, ast.Try, ast.With, ast.For, ast.While, ast.ExceptHandler)
+_BODIES = ("body", "handlers", "orelse", "finalbody", "cases")  # fields with lists of statements
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: () if kind in _LEAVES else tuple(name for name in kind._fields if name not in _PLAIN)
     for kind in vars(ast).values()
@@ -31,6 +32,17 @@ def walk(node: Node) -> Iterator[Node]:
         yield inner
         if _FIELDS[inner.__class__]:
             _add_children(inner, nodes)
+
+
+def statements(node: Node) -> Iterator[Node]:
+    """A node and the statements below it, handlers and cases among them, in the order of `walk`: a tenth of the nodes."""
+    nodes = [node]
+    for inner in nodes:
+        yield inner
+        for name in _BODIES:
+            value: Node = getattr(inner, name, None)
+            if value.__class__ is list:
+                nodes += value
 
 
 def children(node: Node) -> list[Node]:

@@ -12,6 +12,7 @@ from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, parents, walk
+from porter.python.walks import statements
 from porter.regex import lazy
 
 _PACKAGE = "flash_attn"
@@ -86,7 +87,7 @@ def _held(file: RuleFile, function: Node) -> dict[str, list[tuple[int, bool]]]:
 def _flags(file: RuleFile) -> frozenset[str]:
     """The names that are true only where the package can be imported, here or in the file that they are imported from."""
     flags: set[str] = set()
-    for block in (node for node in walk(file.tree) if isinstance(node, ast.Try)):
+    for block in (node for node in statements(file.tree) if isinstance(node, ast.Try)):
         tried = [node for statement in block.body for node in walk(statement)]
         if any(map(_is_of_package, tried)):
             flags |= flags_of(block)
