@@ -13,7 +13,7 @@ CHECKPOINT = lazy(
 )  # its weights are kept as integers, and computed anew for each product
 _CALL = b".quantize("
 # what is handed over: an option of the program
-_OPTION = lazy(rb"\.quantize\([ \t]*(?:bits[ \t]*=[ \t]*)?\w+\.(\w*(?:quant|bit)\w*)[ \t]*[,)]")
+_OPTION = lazy(rb"(?m)^[^#\n]*\.quantize\([ \t]*(?:bits[ \t]*=[ \t]*)?\w+\.(\w*(?:quant|bit)\w*)[ \t]*[,)]")
 _KERNELS = frozenset(
     {"cpm_kernels", "cpm-kernels"}
 )  # the package that starts the kernels; nothing but such models needs it
@@ -24,6 +24,6 @@ def remote_quantizers(texts: Mapping[str, bytes], lists: Lists) -> Iterator[tupl
     has_kernels = any(name in _KERNELS for name, _, _ in lists.asked)
     for path, data in sorted(texts.items()):
         if b"trust_remote_code" in data and (_CALL in data or CHECKPOINT.search(data)):
-            if has_kernels or b"chatglm" in data.lower():
+            if has_kernels or "chatglm" in path.lower() or b"chatglm" in data.lower():
                 option = _OPTION.search(data)
                 yield path, option[1].decode() if option else ""
