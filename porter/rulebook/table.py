@@ -6,7 +6,7 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -91,13 +91,18 @@ class Package(NamedTuple):
     methods: tuple[str, ...]  # of its objects, that need one all the same
     device: int | None  # where a function takes the device that it chooses by CUDA alone; None where that says nothing
     breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
+    plain_before: (
+        str | None
+    )  # the first version that is built for a torch: older ones are plain Python, and go with each
     severity: str
     why: str
     told_as: str  # the name that its finding has: the first of those that have one message, which says none
 
 
-def goes_with(package: Package, torch: tuple[int, ...]) -> bool:
-    """Whether nothing is to be told of it beside this torch."""
+def goes_with(package: Package, torch: tuple[int, ...], below: Callable[[str, str], str], path: str) -> bool:
+    """Whether nothing is to be told of it beside this torch. `below`: what the lists for a file ask, if only for older versions."""
+    if package.plain_before is not None and below(f"{package.names[0]}>={package.plain_before}", path):
+        return True
     return package.breaks_with is not None and torch < release(package.breaks_with)
 
 

@@ -44,6 +44,8 @@ def _is_remote(value: Node, file: RuleFile) -> bool:
     calls = (node for node in walk(value) if node.__class__ is ast.Call)
     if any(call_name(call.func) == _LOADS and _trusts(call) for call in calls):
         return True
+    while value.__class__ is ast.Call and value.func.__class__ is ast.Attribute:  # `model.half()`
+        value = value.func.value
     name = value.attr if value.__class__ is ast.Attribute else getattr(value, "id", "")
     made = rb"\b%s[ \t]*=[ \t]*%s" % (re.escape(name).encode(), ONE_OF_ITS_MODELS)
     return bool(name) and re.search(made, file.source.utf8) is not None
