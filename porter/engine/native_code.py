@@ -42,6 +42,8 @@ class NativeCode:
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     apart: tuple[tuple[str, Native], ...] = ()  # (folder of the build, function) where several folders build one module
+    # (module, folder of the build, whether it builds CUDA sources), where folders build one module in both ways
+    mixed: tuple[tuple[str, str, bool], ...] = ()
     folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
 
     @cached_property
@@ -58,6 +60,17 @@ class NativeCode:
         near = {module: nearest(several, path) for module, several in folders.items()}
         own = exports_of(native for folder, native in self.apart if folder == near[native.module])
         return self.exports | own
+
+    def modules_near(self, path: str) -> tuple[str, ...]:
+        """`modules`, without those that the nearest folder above a file builds without CUDA."""
+        if not self.mixed:
+            return self.modules
+        plain: set[str] = set()
+        for module in {module for module, _, _ in self.mixed}:
+            built = {folder: for_cuda for other, folder, for_cuda in self.mixed if other == module}
+            if not built.get(nearest(built, path) or "", True):
+                plain.add(module)
+        return tuple(module for module in self.modules if module not in plain)
 
 
 def nearest(folders: Iterable[str], path: str) -> str | None:
