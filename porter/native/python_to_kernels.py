@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.native_code import Native, NativeCode, nearest
+from porter.engine.native_code import Builds, Native, NativeCode, nearest
 from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.builders import BUILDER
@@ -64,7 +64,9 @@ def gather(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
-        apart=own, mixed=_mixed(built, known), folders=tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})),
+        built=Builds(
+            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, _mixed(built, known)
+        ),
     )  # fmt: skip
 
 
