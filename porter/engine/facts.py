@@ -25,6 +25,8 @@ class Launch(NamedTuple):
     # names of the files that `python -m torch.distributed.launch` starts; it passes them `--local-rank`
     by_module: tuple[str, ...] = ()
     words: tuple[str, ...] = ()  # options that programs hold against "cuda" and against words that are no devices
+    # (program, its option for the bits or "") of what quantises a model with CUDA kernels of the model's own code
+    quantizing: tuple[tuple[str, str], ...] = ()
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that passes this value to a flag and still does after the port. Other scripts are ported as well."""

@@ -25,6 +25,15 @@ class Needed(NamedTuple):
     end: str
 
 
+class Builds(NamedTuple):
+    """Which folders of the project build its extensions."""
+
+    folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
+    apart: tuple[tuple[str, Native], ...] = ()  # (folder, function) where several folders build one module
+    # (module, folder, whether it builds CUDA sources), where folders build one module in both ways
+    mixed: tuple[tuple[str, str, bool], ...] = ()
+
+
 @dataclass(frozen=True)
 class NativeCode:
     """The C++ and CUDA code of the project, as far as Python calls it."""
@@ -41,8 +50,7 @@ class NativeCode:
     # Python files that have another way than all extensions that they use; functions that build such extensions at run time
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
-    apart: tuple[tuple[str, Native], ...] = ()  # (folder of the build, function) where several folders build one module
-    folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
+    built: Builds = Builds()
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:  # `functions` by module and name
@@ -50,14 +58,25 @@ class NativeCode:
 
     def exports_near(self, path: str) -> dict[str, dict[str, Native]]:
         """The same for one file: of modules that several folders build, those of the nearest folder above it."""
-        if not self.apart:
+        if not self.built.apart:
             return self.exports
         folders: dict[str, set[str]] = {}
-        for folder, native in self.apart:
+        for folder, native in self.built.apart:
             folders.setdefault(native.module, set()).add(folder)
         near = {module: nearest(several, path) for module, several in folders.items()}
-        own = exports_of(native for folder, native in self.apart if folder == near[native.module])
+        own = exports_of(native for folder, native in self.built.apart if folder == near[native.module])
         return self.exports | own
+
+    def modules_near(self, path: str) -> tuple[str, ...]:
+        """`modules`, without those that the nearest folder above a file builds without CUDA."""
+        if not self.built.mixed:
+            return self.modules
+        plain: set[str] = set()
+        for module in {module for module, _, _ in self.built.mixed}:
+            built = {folder: for_cuda for other, folder, for_cuda in self.built.mixed if other == module}
+            if not built.get(nearest(built, path) or "", True):
+                plain.add(module)
+        return tuple(module for module in self.modules if module not in plain)
 
 
 def nearest(folders: Iterable[str], path: str) -> str | None:

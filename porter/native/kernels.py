@@ -38,7 +38,7 @@ _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, other
 _ROOTS = ("csrc", "src", "cuda", "cpp")
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
-_PLAIN = "CppExtension"  # builds for the host alone
+PLAIN = "CppExtension"  # builds for the host alone
 
 
 class Exported(NamedTuple):
@@ -156,7 +156,7 @@ def _is_whole(extension: Extension, own_files: frozenset[str], built: Sequence[E
     which no other place builds in another way."""
     same = [e for e in built if e.module == extension.module]
     listed = not any("*" in source for source in extension.sources) and len(own_files) >= len(extension.sources) > 0
-    return listed and all(e.builder == _PLAIN for e in same)
+    return listed and all(e.builder == PLAIN for e in same)
 
 
 def _linked(

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.native_code import Native, NativeCode, nearest
+from porter.engine.native_code import Builds, Native, NativeCode, nearest
 from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.builders import BUILDER
 from porter.native.extensions import EITHER, Extension
-from porter.native.kernels import Exported, Reached
+from porter.native.kernels import PLAIN, Exported, Reached
 from porter.native.other_ways import goes_on
 from porter.native.unbuilt import linked, unbuilt
 from porter.native.uses import OPS, uses
@@ -64,8 +64,23 @@ def gather(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
-        apart=own, folders=tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})),
+        built=Builds(
+            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, _mixed(built, known)
+        ),
     )  # fmt: skip
+
+
+def _mixed(built: Sequence[Extension], known: Exported) -> tuple[tuple[str, str, bool], ...]:
+    """(module, folder, whether it is built of CUDA sources) of modules that are so in one folder and not in another."""
+    ways: dict[str, dict[str, bool]] = {}
+    for extension in built:
+        folders = ways.setdefault(extension.module, {})
+        for_cuda = extension.builder != PLAIN or extension.folder in known.homes.get(extension.module, {})
+        folders[extension.folder] = folders.get(extension.folder, False) or for_cuda
+    mixed = ((module, folders) for module, folders in sorted(ways.items()) if len(set(folders.values())) > 1)
+    return tuple(
+        (module, folder, for_cuda) for module, folders in mixed for folder, for_cuda in sorted(folders.items())
+    )
 
 
 def _natives(module: str, names: Mapping[str, Reached]) -> Iterator[Native]:

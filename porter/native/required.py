@@ -16,7 +16,7 @@ GONE = frozenset({"caffe2"})  # packages of torch that its wheels no longer brin
 def required(file: RuleFile) -> tuple[Link, str] | None:
     """The import that nothing guards, and the extension; None where there is none."""
     native = file.facts.native
-    modules = frozenset(native.modules) - frozenset(native.plain)
+    modules = frozenset(native.modules_near(file.path)) - frozenset(native.plain)
     if not any(module.encode() in file.source.words for module in modules):
         return None
     for link in _unguarded(file):

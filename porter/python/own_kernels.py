@@ -15,4 +15,4 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
     native = file.facts.native
     if words[:1] == ["apply"] and words[-1] in native.applied:
         return True
-    return any(name.rpartition(".")[2] in (*native.modules, *native.applied) for name in names)
+    return any(name.rpartition(".")[2] in (*native.modules_near(file.path), *native.applied) for name in names)

@@ -206,6 +206,7 @@ KINDS: Kinds = {
             "wants": _least,
             "asks": _least_of_each,
             "breaks_with": version,
+            "plain_before": version,
             "replacement": _or_list(_string),
             "message": _message,
             "steps": languages,

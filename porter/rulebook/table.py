@@ -6,7 +6,7 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -90,15 +90,20 @@ class Package(NamedTuple):
     on_host: tuple[str, ...] | None  # what of it needs no device; None where nobody has looked
     methods: tuple[str, ...]  # of its objects, that need one all the same
     device: int | None  # where a function takes the device that it chooses by CUDA alone; None where that says nothing
-    breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
+    # the first torch that it does not go with, and its first version that is built for a torch: older ones are plain Python, and go
+    # with each; "" where that says nothing
+    of_torch: tuple[str, str]
     severity: str
     why: str
     told_as: str  # the name that its finding has: the first of those that have one message, which says none
 
 
-def goes_with(package: Package, torch: tuple[int, ...]) -> bool:
-    """Whether nothing is to be told of it beside this torch."""
-    return package.breaks_with is not None and torch < release(package.breaks_with)
+def goes_with(package: Package, torch: tuple[int, ...], below: Callable[[str, str], str], path: str) -> bool:
+    """Whether nothing is to be told of it beside this torch. `below`: what the lists for a file ask, if only for older versions."""
+    breaks_with, plain_before = package.of_torch
+    if plain_before and below(f"{package.names[0]}>={plain_before}", path):
+        return True
+    return bool(breaks_with) and torch < release(breaks_with)
 
 
 def package_row(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:

@@ -136,15 +136,8 @@ class _Joined:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, f"{names[0]}()")
         weight = self._weight(rule, s, why)
-        row = (
-            s["code"],
-            s.get("rename", {}),
-            tuple(s.get("remove", ())),
-            s.get("fix"),
-            *weight,
-            why,
-            s.get("positional"),
-        )
+        changed = s.get("rename", {}), tuple(s.get("remove", ()))
+        row = s["code"], *changed, s.get("fix"), *weight, why, s.get("positional")
         for name in names:
             self._put("parameters", where, name, row)
             if "example" in s:
@@ -156,7 +149,8 @@ class _Joined:
         severity, _ = self._weight(rule, s, why)
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
-        used = tuple(_listed(s.get("anywhere", []))), *host, s.get("device"), s.get("breaks_with")
+        torch = s.get("breaks_with", ""), s.get("plain_before", "")
+        used = tuple(_listed(s.get("anywhere", []))), *host, s.get("device"), torch
         raised = s.get("changed_at", ""), s.get("wants", ""), tuple(tuple(a.split(">=")) for a in s.get("asks", []))
         first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:

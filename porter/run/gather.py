@@ -34,6 +34,7 @@ from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
 from porter.project.program_options import by_module, launcher, takes
+from porter.project.remote_quantizers import remote_quantizers
 from porter.project.restored import restored
 from porter.project.roads import Survey
 from porter.project.said_once import first_readers, jit_compile, said_once, set_in_many
@@ -149,13 +150,19 @@ def _gather(
     is_foreign = of_others(files, read)
     choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
     foreign = tuple(path for path in choosing if is_foreign(path, scripts[path]))
+    lists = lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose)
     facts = Facts(
         launch=Launch(
-            launcher(scripts, is_foreign), passed, takes(passed, gathered.texts, parse, kept), started, words
+            launcher(scripts, is_foreign),
+            passed,
+            takes(passed, gathered.texts, parse, kept),
+            started,
+            words,
+            tuple(remote_quantizers(gathered.texts, lists)),
         ),
         own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts), foreign),
-        lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
+        lists=lists,
         once=once._replace(
             single_rows=single_rows(gathered.sources, parse), own_next=first_own_next(gathered.sources, parse)
         ),

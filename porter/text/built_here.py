@@ -10,7 +10,7 @@ from porter.text.document import Document
 
 def built_here(document: Document, written: str, at: tuple[int, int]) -> Hit | None:
     """What is said of a path in a list or a command, from the folder of the file or from the root, if such a folder lies there."""
-    folders = document.session.facts.native.folders
+    folders = document.session.facts.native.built.folders
     if not folders or "/" not in written:
         return None
     beside = document.path.rpartition("/")[0]

@@ -42,7 +42,9 @@ def test_the_example_of_a_rule(code, tmp_path):
     rule = Texts().rule(code)
     (tmp_path / "before.py").write_bytes(rule.before.encode())
     (tmp_path / ".gitmodules").write_text('[submodule "x"]\n\tpath = x/surface-rasteriser\n')  # not checked out
-    result = analyse("before.py", rule.before.encode(), open_session(facts=gather(tmp_path, ["before.py"])))
+    (tmp_path / "requirements.txt").write_text("torchtext==0.2.3\n")
+    facts = gather(tmp_path, ["before.py", "requirements.txt"])
+    result = analyse("before.py", rule.before.encode(), open_session(facts=facts))
     assert code in {f.code for f in result.findings}
     assert apply(rule.before.encode(), result.review).decode() == rule.after
     ast.parse(rule.by_hand)
@@ -146,7 +148,7 @@ def test_the_stanzas_arrive(folder, cache):
         None,
         (),
         2,
-        None,
+        ("", ""),
         "slow",
         "x",
         "x",

@@ -271,6 +271,22 @@ def test_packages_that_call_their_extensions_alike_are_kept_apart(tmp_path):
     assert reached(facts) == [("_C", "run", "go_kernel", f"many/{name}/csrc/run.cu") for name in ("one", "two")]
 
 
+def test_a_package_of_plain_cpp_beside_one_with_kernels(tmp_path):
+    """What imports it can be imported."""
+    facts = project(
+        tmp_path,
+        one__setup_py='CUDAExtension("one._C", ["run.cu"])',
+        one__run_cu=KERNEL.format("go") + BINDING.format("go"),
+        two__setup_py='CppExtension("two._C", ["run.cpp"])',
+        two__run_cpp="void go(int a) {}\n" + BINDING.format("go").partition("\n")[2],
+        two__two__use_py="from . import _C\n_C.run(1)",
+        one__one__use_py="from . import _C\n_C.run(1)",
+    )
+    assert facts.native.modules == ("_C",)
+    near = {path: facts.native.modules_near(path) for path in ("one/one/use.py", "two/two/use.py", "train.py")}
+    assert near == {"one/one/use.py": ("_C",), "two/two/use.py": (), "train.py": ("_C",)}
+
+
 def test_a_package_beside_another_with_fewer_functions(tmp_path):
     """What only the other's extension exports is no use of it."""
     facts = project(

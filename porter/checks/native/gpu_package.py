@@ -45,7 +45,7 @@ class GpuPackage(Rule):
                 self.parts.setdefault(above, []).append(name)
 
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
-        names = imported(original)
+        names, below = imported(original), file.facts.lists.below
         rows = [package_row(name, self.packages) for name in names]
         # `import numba` for `numba.cuda.jit`, `from audiotools import ml` for `ml.Accelerator`
         used = {part: name for name in names for part in self.parts.get(name, ()) if reached(file, part)}
@@ -53,7 +53,7 @@ class GpuPackage(Rule):
         matches = [
             (name, row)
             for name, row in filter(None, rows)
-            if row.why and row.code == self.code and not goes_with(row, file.target.torch)
+            if row.why and row.code == self.code and not goes_with(row, file.target.torch, below, file.path)
             if not _is_own(name.partition(".")[0], file)
         ]
         for name, row in dict(matches).items():
