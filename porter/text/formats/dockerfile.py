@@ -21,8 +21,9 @@ _INSTRUCTION = lazy(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNO
 _ENDS = lazy(r"\\[ \t]*\r?\n?$")
 _SHELL = lazy(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
 _PAIR = lazy(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
-_ALONE = lazy(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
-_READ = lazy(r"\$\{?([A-Za-z_]\w*)")
+_GAP = r"(?:[ \t]|\\[ \t]*\r?\n)+"  # the line may go on
+_ALONE = lazy(rf"[ \t]*[A-Za-z]+{_GAP}([A-Za-z_]\w*){_GAP}([^\r\n\\]+)")
+_READ = lazy(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^{}$]*)\})?|([A-Za-z_]\w*))")  # `${NAME:-what stands in}`
 _QUOTE = lazy(r"[\"']")
 _BLANKS = lazy(r"\\([ \t]+)\n")
 
@@ -85,7 +86,9 @@ def _names(start: int, body: str, name: str) -> Iterator[Name]:
         if not spans and (bare := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
             yield Name(start + bare.start(1), start + bare.end(1), bare[1], "named")
     for match in _READ.finditer(body):
-        yield Name(start + match.start(1), start + match.end(1), match[1], "read")
+        group = 1 if match[1] else 3
+        instead = Word(start + match.start(2), start + match.end(2), match[2]) if match[2] else None
+        yield Name(start + match.start(group), start + match.end(group), match[group], "read", instead)
 
 
 def _without(text: str, parts: list[tuple[int, int]]) -> str:
