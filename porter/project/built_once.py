@@ -6,12 +6,14 @@ They run once for a module, and on the host: a module is moved after it is made.
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.files.paths import is_test
+from porter.project.meant_names import whole_word
 from porter.project.passed_values import Texts
 from porter.python.index import Node, on_lines
 from porter.python.walks import walk
@@ -68,26 +70,40 @@ class BuiltOnce:
         return self._known[name]
 
     def _is_one(self, name: str, home: str, depth: int) -> bool:
-        files = self._texts(name.encode(), home)
+        word = whole_word(name.encode())
+        files = enumerate(self._texts(name.encode(), home) or ())
+        asked = [(number, path, text) for number, (path, text) in files if _may_say(path, text, name, word)]
+        if any(number >= _MOST for number, _, _ in asked):
+            return False
         callers: list[_Scope] = []
-        for number, (path, text) in enumerate(files if files is not None else ()):
-            kind = kind_of(path)
-            if is_test(path) or kind not in (PYTHON, NOTEBOOK) or name.encode() not in text:
-                continue
-            tree = self._tree(path) if kind == PYTHON else None
-            if tree is None or number >= _MOST:
+        for _, path, text in asked:
+            tree = self._tree(path) if kind_of(path) == PYTHON else None
+            if tree is None:
                 return False
             lines = [number for number, line in enumerate(text.splitlines(), 1) if name.encode() in line]
-            users = [*_users(tree, name, lines)]
-            if None in users:
-                return False
-            callers += filter(None, users)
+            for user in _users(tree, name, lines):
+                if user is None or not _may_build(user):
+                    return False
+                callers.append(user)
         return bool(callers) and all(self._is_builder(caller, home, depth) for caller in callers)
 
     def _is_builder(self, scope: _Scope, home: str, depth: int) -> bool:
-        if scope.function.name == "__init__":
-            return scope.owner is not None and _is_module(scope.owner)
-        return not scope.function.name.startswith("__") and self._builds(scope.function.name, home, depth + 1)
+        return scope.function.name == "__init__" or self._builds(scope.function.name, home, depth + 1)
+
+
+def _may_say(path: str, text: bytes, name: str, word: re.Pattern[bytes]) -> bool:
+    """Whether a file that is no test may call a function."""
+    kind = kind_of(path)
+    if is_test(path) or kind not in (PYTHON, NOTEBOOK) or name.encode() not in text:
+        return False
+    return kind == NOTEBOOK or word.search(text) is not None
+
+
+def _may_build(scope: _Scope) -> bool:
+    """Whether a function is the `__init__` of a module, or one that may run for such alone."""
+    if scope.function.name == "__init__":
+        return scope.owner is not None and _is_module(scope.owner)
+    return not scope.function.name.startswith("__")
 
 
 def _is_module(owner: Node) -> bool:

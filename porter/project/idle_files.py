@@ -59,7 +59,12 @@ class IdleFiles:
     @cached_property
     def _live(self) -> set[str]:
         """Programs, tests, files that tools run, and all files that these import."""
-        return reached([path for path in self._sources if self._starts(path)], lambda file: self._imports.get(file, ()))
+        live = self._reached(path for path in self._sources if self._is_program(path))
+        # these have to be parsed, but for those that a program imports
+        return live | self._reached(path for path in self._sources if path not in live and self._does_more(path))
+
+    def _reached(self, paths: Iterable[str]) -> set[str]:
+        return reached([*paths], lambda file: self._imports.get(file, ()))
 
     @cached_property
     def _imports(self) -> dict[str, set[str]]:
@@ -73,14 +78,15 @@ class IdleFiles:
                 found.setdefault(file, []).append(path)
         return found
 
-    def _starts(self, path: str) -> bool:
-        """Whether a file may be started by itself. A module of a package without `__main__` runs only if it is imported."""
+    def _is_program(self, path: str) -> bool:
+        """Whether a file says that it may be started by itself."""
         stem = stem_of(path)
-        if stem in _BY_TOOLS or is_test(path) or SIDE.search(path) or b"__main__" in self._text(path):
-            return True
-        if stem.startswith("__"):
-            return stem == "__main__"
-        return not self._is_packaged(path) and not self._only_defines(path)
+        by_tools = stem in _BY_TOOLS or is_test(path) or SIDE.search(path) is not None
+        return by_tools or stem == "__main__" or b"__main__" in self._text(path)
+
+    def _does_more(self, path: str) -> bool:
+        """Whether any other file may be one. A module of a package without `__main__` runs only if it is imported."""
+        return not stem_of(path).startswith("__") and not self._is_packaged(path) and not self._only_defines(path)
 
     def _is_packaged(self, path: str) -> bool:
         return f"{path.rpartition('/')[0]}/__init__.py" in self._set

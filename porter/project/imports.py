@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -106,6 +106,21 @@ def modules_by_name(statements: Iterable[Import]) -> dict[str, list[str]]:
         for _, called in statement.names:
             modules.setdefault(called, []).append(statement.module)
     return modules
+
+
+class Projects:
+    """Keeps the project that a run asked about: most questions are about the same files, and one scan of them is enough."""
+
+    def __init__(self) -> None:
+        self._paths = frozenset[str]()
+        self._project: Project | None = None
+
+    def of(self, paths: Collection[str], read: Callable[[str], list[Import]]) -> Project:
+        """`read`: what a file imports. It is the same whoever asks, as no file changes during a run."""
+        asked = frozenset(paths)
+        if self._project is None or asked != self._paths:
+            self._paths, self._project = asked, Project(paths, read)
+        return self._project
 
 
 class Project:

@@ -36,7 +36,7 @@ from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.files.paths import is_test
 from porter.files.read import beginning
 from porter.files.witness import is_file
-from porter.project.imports import Import, Project, imports, lines_of_cells
+from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, computes_otherwise
 from porter.project.outside import outside
@@ -85,13 +85,15 @@ class Survey:
     """Finds the roads of a project. `files`: its files of all kinds. `texts`: its Python files. `loose`: nothing marks a
     project, so that files on disk which these files import or name belong to it."""
 
-    def __init__(self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], loose: bool = False):
+    def __init__(
+        self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], projects: Projects, loose: bool = False
+    ):
         self.root, self.files, self.texts = root, tuple(files), dict(texts)
         self.asked, self.loose = frozenset(self.texts), loose
         self._read: dict[str, list[Import]] = {}
         if loose:
             self._follow()
-        self.project = Project(self.texts, self.read)
+        self.project = projects.of(self.texts, self.read)
         self.loading = {path for path in self.texts if self._loads_itself(path)}
         # files that load torch themselves and give the road to others; tests do not
         self.bearers = {path for path in self.loading if not is_test(path)}
@@ -99,8 +101,7 @@ class Survey:
 
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """The roads. `constants`: (path, user) of each constant that the file `user` has from the file `path`."""
-        lost = set(self.asked) - self.loading  # files without a road of their own
-        others: set[str] = set()
+        lost, others = {*self.asked} - self.loading, set[str]()  # `lost`: files without a road of their own
         if self.torch:
             others = {p for p in lost if computes_otherwise(self.texts[p]) and always_imports_another(self.read(p))}
             lost = others | {path for path in lost if any(word in self.texts[path] for word in _WORDS)}

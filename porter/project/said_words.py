@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from porter.regex import lazy
 
@@ -23,6 +23,14 @@ class SaidWords:
         """Names that will be asked for. All other names, and names that are no words, are searched for in the text."""
         self._names = self._names.union(name for name in names if _WORD.fullmatch(name))
         self._said.clear()
+
+    def saying(self, paths: Iterable[str], name: bytes) -> Iterator[str]:
+        """Those of some files that may contain a name."""
+        known, is_known = self._said, name in self._names
+        for path in paths:
+            said = known.get(path) if is_known else None
+            if name in said if said is not None else self.may_say(path, name):
+                yield path
 
     def may_say(self, path: str, name: bytes) -> bool:
         """False if a file does not contain a name as a word of its own. True may be wrong."""

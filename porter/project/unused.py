@@ -11,8 +11,9 @@ from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
 from porter.project.copies import is_of_another
 from porter.project.idle_files import IdleFiles, stem_of
-from porter.project.imports import Import, Project, imports
+from porter.project.imports import Import, Project, Projects, imports
 from porter.project.loaded_names import LoadedNames
+from porter.project.looked_up_names import LookedUpNames
 from porter.project.meant_names import MeantNames, is_comment, whole_word
 from porter.project.near_first import NearFirst
 from porter.project.said_words import SaidWords
@@ -29,16 +30,7 @@ _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MU
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
 _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
-# names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
-_LOOKED_UP = lazy(
-    rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
-)
-_ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
-_SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
-# searched for before the patterns, as most files have none of these
-_LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
 _REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
-_STARRED = lazy(rb"import[ \t]+\*")
 _NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
 _SHORT = 32_768  # bytes; shorter texts are kept in memory
@@ -56,12 +48,18 @@ class Uses:
     Where a project has too many files that are no Python (_TEXTS_AT_MOST), answers are those that set nothing aside.
     """
 
-    def __init__(self, files: Callable[[], Sequence[str]], read: Read, kept: Remember = anew) -> None:
-        """`kept`: what single files said in an earlier run."""
+    def __init__(
+        self,
+        files: Callable[[], Sequence[str]],
+        read: Read,
+        kept: Remember = anew,
+        projects: Projects | None = None,
+    ) -> None:
+        """`kept`: what single files said in an earlier run. `projects`: shared with other questions of the run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._near = NearFirst()
-        self._read_imports: dict[str, list[Import]] = {}
+        self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
         self._said = SaidWords(self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
 
@@ -92,7 +90,7 @@ class Uses:
 
     @cached_property
     def _project(self) -> Project:
-        return Project(self._sources, self._imports)
+        return self._projects.of(self._sources, self._imports)
 
     def _imports(self, path: str) -> list[Import]:
         if path not in self._read_imports:
@@ -113,7 +111,7 @@ class Uses:
         marks = {mark.partition(b".")[0].decode() for mark in _REGISTERS.findall(self.text(path))}
         return bool(marks) and any(
             (alias or name) in marks
-            for statement in self._imports(path)
+            for statement in self._project.read(path)
             if not self._project.named(path, statement.module)
             for name, alias in statement.names
         )
@@ -207,30 +205,15 @@ class Uses:
 
     def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
         """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
-        folder, _, stem = home.removesuffix(".py").rpartition("/")
-        if self._loaded.has(home):
-            return True
-        names, starred = {name.encode() for name in (stem, *folder.split("/"))}, _starred(stem.encode())
-        found = any(p != home and not names.isdisjoint(modules) for p, modules in self._looking_up.items()) or any(
-            p != home and p not in idle and starred.search(self.text(p)) for p in self._starring
-        )
-        return found or _LOOKED_UP.search(self.text(home)) is not None
+        return self._loaded.has(home) or self._looked_up.has(home, idle)
 
     @cached_property
     def _loaded(self) -> LoadedNames:
         return LoadedNames(self._sources, self.text)
 
     @cached_property
-    def _looking_up(self) -> dict[str, set[bytes]]:
-        """The files that look names up in an object, with the names of these objects."""
-        texts = ((p, self.text(p)) for p in self._sources)
-        asking = ((p, text) for p, text in texts if any(word in text for word in _LOOKS_UP))
-        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in asking}
-
-    @cached_property
-    def _starring(self) -> list[str]:
-        """The files with a star import that also look names up."""
-        return [p for p in self._sources if _STARRED.search(text := self.text(p)) and _LOOKED_UP.search(text)]
+    def _looked_up(self) -> LookedUpNames:
+        return LookedUpNames(self._sources, self.text)
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether another file uses a name that `home` defines, or may."""
@@ -240,8 +223,8 @@ class Uses:
         """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
         word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
-        for path in self._near.of(others, _folder(home)):
-            if path != home and self._said.may_say(path, word):
+        for path in self._said.saying(self._near.of(others, _folder(home)), word):
+            if path != home:
                 text = self.text(path)
                 if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
                     if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
@@ -283,10 +266,6 @@ class Uses:
 
 def _folder(path: str) -> str:
     return path[: path.rfind("/") + 1]
-
-
-def _starred(module: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"^[ \t]*from[ \t]+[\w.]*\b%s[ \t]+import[ \t]+\*" % re.escape(module), re.MULTILINE)
 
 
 def _may_use(path: str) -> bool:

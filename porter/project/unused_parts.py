@@ -42,21 +42,21 @@ class UnusedParts:
     def among(self, names: Iterable[str], path: str) -> set[str]:
         """Those of these top-level functions and classes of a file that nothing uses."""
         is_open = self._uses.is_installed(path)  # then others may use all that is not private
-        names = {n for n in names if (not is_open or is_private(n)) and not self._used_elsewhere(n, path)}
-        parts = self._of(path) if names else None
-        if parts is None or not parts.used and not self._uses.is_taken(path):
+        names = {name for name in names if not is_open or is_private(name)}
+        # the file itself comes first: for a name that nothing uses, all others are searched
+        parts = self._of(path) if names and not self._uses.may_be_any(path) else None
+        asked = names & parts.inside.keys() - parts.used if parts is not None else set()
+        if parts is None or not asked or not parts.used and not self._uses.is_taken(path):
             return set()
         users = {name: {user for user, words in parts.inside.items() if name in words} for name in parts.inside}
         unused = set()
-        for name in sorted(names & parts.inside.keys() - parts.used):
+        for name in sorted(asked):
             line = reached([name], lambda name: users[name])
             if is_open and not all(map(is_private, line)):
                 continue
-            if line.isdisjoint(parts.used) and not any(
-                self._used_elsewhere(user, path) for user in sorted(line - {name})
-            ):
+            if line.isdisjoint(parts.used) and not any(self._used_elsewhere(user, path) for user in sorted(line)):
                 unused.add(name)
-        return set() if unused and self._uses.may_be_any(path) else unused
+        return unused
 
     def _of(self, path: str) -> _Parts | None:
         if path not in self._parts:

@@ -22,7 +22,7 @@ from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
-from porter.project.imports import borrowed
+from porter.project.imports import Projects, borrowed
 from porter.project.mac_names import lacks_names_on_macs
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
@@ -81,14 +81,17 @@ def gather(
     given: Mapping[str, bytes] = MappingProxyType({}),
     loose: bool = False,
     shim: bool = False,
+    projects: Projects | None = None,
 ) -> Facts:
     """The facts of a project. `files`: all its files, relative to its root. `kept`: what an earlier run found in the same
     bytes. `asked`: the files that the run analyses, if not all. `given`: bytes that replace those on disk. `loose`: the files
-    are no project, but were named one by one. `shim`: find the programs that the style shim is for."""
+    are no project, but were named one by one. `shim`: find the programs that the style shim is for. `projects`: shared with
+    other questions of the run."""
+    shared = projects or Projects()
     try:
-        facts, survey = _gather(root, files, kept, asked, given, loose, parse)
+        facts, survey = _gather(root, files, kept, asked, given, loose, parse, shared)
     except (RecursionError, MemoryError):  # one file is too deep; its analysis says so
-        facts, survey = _gather(root, files, anew, asked, given, loose, shallow)
+        facts, survey = _gather(root, files, anew, asked, given, loose, shallow, shared)
     known = facts.accelerators
     return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
 
@@ -101,6 +104,7 @@ def _gather(
     given: Mapping[str, bytes],
     loose: bool,
     parse: Parse,
+    projects: Projects,
 ) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
 
@@ -124,7 +128,8 @@ def _gather(
     alone = {path for path in twins if kind_of(path) == SHELL}  # such scripts still start GPUs after the port
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
-    survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
+    survey = Survey(root, files, {**gathered.sources, **given}, projects, loose)
+    plain = _plain(files, gathered.with_cuda)
     started = by_module(gathered.texts, scripts, files, read)
     roads = survey.roads((path, user) for path, _, _, user in constants)
     if roads.device and not loose:

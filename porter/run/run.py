@@ -23,6 +23,7 @@ from porter.files.read import LIMIT, Seen, beginning, digest, read, reading_once
 from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
+from porter.project.imports import Projects
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
 from porter.project.told_by_cause import told_by_cause
@@ -123,7 +124,7 @@ def _look(
     tell: Progress,
 ) -> Said:
     """What porter says of the files that were found."""
-    kept = anew if cache is None or cache.anew else cache.remember
+    kept, projects = anew if cache is None or cache.anew else cache.remember, Projects()
     done, gated = _gate(root, found, session, cache, tell, kept)
     named = {stdin[0]} if stdin else {file.path for file in found}
     if gated or stdin:
@@ -132,7 +133,7 @@ def _look(
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
         listed, loose = listing(settings.exclude)
         shim = session.target.shims
-        facts = gather(root, listed, kept, asked, given=given, loose=loose, shim=shim)
+        facts = gather(root, listed, kept, asked, given=given, loose=loose, shim=shim, projects=projects)
         session = knowing(session, facts)
     if stdin:
         session.rules  # noqa: B018
@@ -150,7 +151,7 @@ def _look(
 
         done = consistent(done, partners, again)
     if (gated or stdin) and not loose:
-        texts = _uses(root, listing, given, kept)
+        texts = _uses(root, listing, given, kept, projects)
         done = told_by_function(rested(done, texts, session.rules.once), texts.text, session.rules.thought)
         done = told_by_decision(told_by_cause(done, dict(session.facts.native.linked)), session.rules.may_stay)
         done = set_aside(
@@ -163,8 +164,7 @@ def _gate(
     root: Path, found: Sequence[File], session: Session, cache: Cache | None, tell: Progress, kept: Remember
 ) -> tuple[list[FileResult], list[Gated]]:
     """Results of the files that nothing can concern, or that cannot be read; and those that have to be looked at."""
-    done: list[FileResult] = []
-    gated: list[Gated] = []
+    done, gated = list[FileResult](), list[Gated]()
     for count, file in enumerate(found, 1):
         tell("files", count, 0)
         try:
@@ -182,13 +182,13 @@ def _gate(
     return done, gated
 
 
-def _uses(root: Path, listing: Listing, given: Mapping[str, bytes], kept: Remember) -> Uses:
+def _uses(root: Path, listing: Listing, given: Mapping[str, bytes], kept: Remember, projects: Projects) -> Uses:
     """The uses of definitions in the whole project, also in files that the settings exclude."""
 
     def data(path: str) -> bytes:
         return given.get(path) or beginning(root / path, largest(kind(path))) or b""
 
-    return Uses(lambda: listing(())[0], data, kept)
+    return Uses(lambda: listing(())[0], data, kept, projects)
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:

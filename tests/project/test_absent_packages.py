@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from porter.project.absent_packages import absent
-from porter.project.imports import Project, imports
+from porter.project.imports import Project, Projects, imports
 from porter.project.outside import outside
 from porter.project.roads import Survey
 
@@ -148,5 +148,5 @@ def test_a_clone_of_the_project_itself_is_nothing_beside_it(tmp_path, folder, ow
         "demo.py": f'import sys\nimport torch\nsys.path.append("{folder}")\nimport net\nimport depthnets\n'.encode(),
         "depthnets/__init__.py": b"import torch\n",
     }
-    survey = Survey(tmp_path, ["pyproject.toml", *files], files)
+    survey = Survey(tmp_path, ["pyproject.toml", *files], files, Projects())
     assert survey.roads(()).outside == (() if own else (("demo.py", folder),))

@@ -1,0 +1,58 @@
+"""Says whether parts of a file may be used by names that are made at run time: `getattr(models, name)`, `globals()[name]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+
+from porter.regex import lazy
+
+# names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
+_LOOKED_UP = lazy(
+    rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
+)
+_ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
+_SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
+# searched for before the patterns, as most files have none of these
+_LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
+_STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.MULTILINE)
+
+
+class LookedUpNames:
+    """What the files of a project look up so. `sources`: its Python files."""
+
+    def __init__(self, sources: Sequence[str], text: Callable[[str], bytes]) -> None:
+        self._sources, self._text = sources, text
+        self._known: dict[str, bool] = {}  # answers, if all other files run
+
+    def has(self, home: str, idle: Collection[str] = ()) -> bool:
+        """Whether any part of a file may be looked up. `idle`: files that nothing runs."""
+        if idle:
+            return self._has(home, idle)
+        if home not in self._known:
+            self._known[home] = self._has(home, ())
+        return self._known[home]
+
+    def _has(self, home: str, idle: Collection[str]) -> bool:
+        folder, _, stem = home.removesuffix(".py").rpartition("/")
+        module, *folders = (name.encode("utf-8", "surrogateescape") for name in (stem, *folder.split("/")))
+        names = {module, *folders}
+        found = any(p != home and not names.isdisjoint(objects) for p, objects in self._asked.items()) or any(
+            p != home and p not in idle and module in modules for p, modules in self._starring.items()
+        )
+        return found or _LOOKED_UP.search(self._text(home)) is not None
+
+    @cached_property
+    def _asked(self) -> dict[str, set[bytes]]:
+        """The files that look names up in an object, with the names of these objects."""
+        texts = ((p, self._text(p)) for p in self._sources)
+        asking = ((p, text) for p, text in texts if any(word in text for word in _LOOKS_UP))
+        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in asking}
+
+    @cached_property
+    def _starring(self) -> dict[str, frozenset[bytes]]:
+        """The files that look names up and import modules with a star, with the last words of these modules."""
+        texts = ((p, self._text(p)) for p in self._sources)
+        starring = ((p, frozenset(_STARRED.findall(text)), text) for p, text in texts if b"*" in text)
+        return {p: modules for p, modules, text in starring if modules and _LOOKED_UP.search(text)}
