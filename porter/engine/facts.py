@@ -205,6 +205,17 @@ class SaidOnce(NamedTuple):
     own_next: str = ""  # the first file with an iterator that has a method `next`, which may be what `iter(x)` gives
 
 
+def _is_at(known: tuple[str, str], name: str, path: str) -> bool:
+    """Whether a name, as the file at `path` knows it, means this (file, function)."""
+    module, _, function = name.rpartition(".")
+    place, home = module.lstrip(".").replace(".", "/"), known[0]
+    if function != known[1]:
+        return False
+    if not place:
+        return home == path or home.startswith(path[: path.rfind("/") + 1])
+    return f"/{place}/" in f"/{home.removesuffix('.py')}/"
+
+
 class Accelerators(NamedTuple):
     """Files and folders that are already made for other accelerators than NVIDIA's."""
 
@@ -222,17 +233,18 @@ class Accelerators(NamedTuple):
     shimmed: Shimmed = Shimmed()
     # (file, function) of functions that answer which kind of device a machine has, and that know NPUs
     answering: tuple[tuple[str, str], ...] = ()
+    # (file, function or class, parameter, position or -1) of what is given the index of a device; "" for a parameter that is no device
+    given_index: tuple[tuple[str, str, str, int], ...] = ()
+
+    def takes_index(self, name: str, path: str, where: str | int) -> bool | None:
+        """Whether a function of the project takes what it is given by a keyword or at a position for a device, as the file at
+        `path` knows its name. None where the project has no such function."""
+        rows = [row for row in self.given_index if _is_at(row[:2], name, path)]
+        return any(where in row[2:] for row in rows) if rows else None
 
     def answers(self, name: str, path: str) -> bool:
         """Whether the name of a function, as the file at `path` knows it, means one of `answering`."""
-        module, _, function = name.rpartition(".")
-        place = module.lstrip(".").replace(".", "/")
-        folder = path[: path.rfind("/") + 1]
-        return any(
-            function == known
-            and (f"/{place}/" in f"/{home.removesuffix('.py')}/" if place else home == path or home.startswith(folder))
-            for home, known in self.answering
-        )
+        return any(_is_at(known, name, path) for known in self.answering)
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that runs on GPUs and NPUs. A rename there would break it on GPUs."""

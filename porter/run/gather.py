@@ -19,6 +19,7 @@ from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, riv
 from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
+from porter.project.given_indexes import given_indexes
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
@@ -178,6 +179,7 @@ def _gather(
             device_parameters(gathered.texts, parse, kept),
             lacks_names_on_macs(gathered.texts.values()),
             answering=device_answers(gathered.texts, parse, kept),
+            given_index=given_indexes(gathered.texts, parse, kept),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
