@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from porter.engine.bystanders import Bystanders
 from porter.engine.checkpoints import Checkpoints
+from porter.engine.functions import Functions
 from porter.engine.native_code import NativeCode
 from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
@@ -205,17 +206,6 @@ class SaidOnce(NamedTuple):
     own_next: str = ""  # the first file with an iterator that has a method `next`, which may be what `iter(x)` gives
 
 
-def _is_at(known: tuple[str, str], name: str, path: str) -> bool:
-    """Whether a name, as the file at `path` knows it, means this (file, function)."""
-    module, _, function = name.rpartition(".")
-    place, home = module.lstrip(".").replace(".", "/"), known[0]
-    if function != known[1]:
-        return False
-    if not place:
-        return home == path or home.startswith(path[: path.rfind("/") + 1])
-    return f"/{place}/" in f"/{home.removesuffix('.py')}/"
-
-
 class Accelerators(NamedTuple):
     """Files and folders that are already made for other accelerators than NVIDIA's."""
 
@@ -231,20 +221,7 @@ class Accelerators(NamedTuple):
     parameters: tuple[tuple[str, str], ...] = ()
     without_macs: bool = False  # the project uses names or numbers that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
-    # (file, function) of functions that answer which kind of device a machine has, and that know NPUs
-    answering: tuple[tuple[str, str], ...] = ()
-    # (file, function or class, parameter, position or -1) of what is given the index of a device; "" for a parameter that is no device
-    given_index: tuple[tuple[str, str, str, int], ...] = ()
-
-    def takes_index(self, name: str, path: str, where: str | int) -> bool | None:
-        """Whether a function of the project takes what it is given by a keyword or at a position for a device, as the file at
-        `path` knows its name. None where the project has no such function."""
-        rows = [row for row in self.given_index if _is_at(row[:2], name, path)]
-        return any(where in row[2:] for row in rows) if rows else None
-
-    def answers(self, name: str, path: str) -> bool:
-        """Whether the name of a function, as the file at `path` knows it, means one of `answering`."""
-        return any(_is_at(known, name, path) for known in self.answering)
+    functions: Functions = Functions()
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that runs on GPUs and NPUs. A rename there would break it on GPUs."""

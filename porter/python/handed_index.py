@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name, constant, is_log, is_part_of, logged
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, methods, owner_of
 from porter.python.parameters import positional
 from porter.regex import lazy
 
@@ -108,15 +108,19 @@ def _of_call(file: RuleFile, call: Link, child: Node, depth: int) -> Uses:
         return _HANDED
     taken = _parameter(file, call, where)
     if taken is not None:
-        return _of_parameter(file, taken, depth)
+        found = _of_parameter(file, taken, depth)
+        return found._replace(
+            shared=found.shared or func.__class__ is ast.Attribute
+        )  # a class of another file may have its own
     if not name and func.__class__ is ast.Name and not file.names.bound(func.id):
         return _NUMBER  # int(device), isinstance(device, int)
     if name == "functools.partial":
         return Uses(handed=True, named=is_device_name(keyword))
     if not _is_own(file, call, name):
         return Uses(left=True)
-    known = file.facts.accelerators.takes_index(name, file.path, where)
-    return Uses(handed=True, named=is_device_name(keyword) if known is None else known)
+    known = file.facts.accelerators.functions
+    is_device = known.takes(name, file.path, where) if known.is_given(name, file.path) else is_device_name(keyword)
+    return Uses(handed=True, named=is_device)
 
 
 def takes_device(file: RuleFile, call: Link, child: Node) -> bool:
@@ -144,11 +148,18 @@ def _is_own(file: RuleFile, call: Link, name: str) -> bool:
     """Whether the project itself defines what is called: the file does, or a module beside it or above it, or a known file."""
     if not name:
         func = call[0].func
-        return func.__class__ is ast.Name or getattr(func.value, "id", "") in ("self", "cls")
+        if func.__class__ is not ast.Name:
+            return getattr(func.value, "id", "") in ("self", "cls")
+        heirs = (link for link in file.buckets[ast.ClassDef] if link[0].name == func.id)
+        plain = [link for link in heirs if "__init__" not in methods(link[0])]
+        bases = [file.names.resolve(base, link) for link in plain for base in link[0].bases]
+        return all(_is_of_project(file, base) for base in bases if base)
+    return _is_of_project(file, name)
+
+
+def _is_of_project(file: RuleFile, name: str) -> bool:
     root = name.partition(".")[0]
-    return (
-        not root or is_part_of(file.path, root) or file.facts.accelerators.takes_index(name, file.path, -1) is not None
-    )
+    return not root or is_part_of(file.path, root) or file.facts.accelerators.functions.is_given(name, file.path)
 
 
 def _parameter(file: RuleFile, call: Link, where: str | int) -> Link | None:
@@ -187,8 +198,6 @@ def _of_parameter(file: RuleFile, parameter: Link, depth: int) -> Uses:
 
 def _of_target(file: RuleFile, target: Node, link: Link, depth: int) -> Uses:
     """What becomes of a value that a name or an attribute of `self` gets."""
-    if depth:
-        return _HANDED
     if target.__class__ is ast.Name:
         found = _of_name(file, target.id, (target, link), depth)
         function = _function(link)
@@ -203,7 +212,11 @@ def _of_target(file: RuleFile, target: Node, link: Link, depth: int) -> Uses:
     mine = [use for use in places if any(up[0] is owner for up in ancestors(use))]
     found = _all(file, (use for use in mine if use[0].ctx.__class__ is ast.Load), depth)
     several = sum(use[0].ctx.__class__ is ast.Store for use in mine) > 1
-    return found._replace(handed=True, named=is_device_name(target.attr), shared=True, rebound=several)
+    # other files may read it, but where this one takes it for an index alone, so will they
+    is_handed = found.device or found.handed or found.left or not found.either
+    return found._replace(
+        handed=is_handed, named=is_handed and is_device_name(target.attr), shared=True, rebound=several
+    )
 
 
 def _function(link: Link) -> Node:

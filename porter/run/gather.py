@@ -11,6 +11,7 @@ from types import MappingProxyType
 from porter.analysis.calls import calls
 from porter.engine.checkpoints import Checkpoints
 from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
+from porter.engine.functions import Functions
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
@@ -178,8 +179,9 @@ def _gather(
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
             lacks_names_on_macs(gathered.texts.values()),
-            answering=device_answers(gathered.texts, parse, kept),
-            given_index=given_indexes(gathered.texts, parse, kept),
+            functions=Functions(
+                device_answers(gathered.texts, parse, kept), given_indexes(gathered.texts, parse, kept)
+            ),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
