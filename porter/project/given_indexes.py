@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -15,7 +16,11 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _ASKED = b"cuda.current_device()"
-_HANDED = lazy(rb"[(,=]\s*[\w.]*\bcuda\.current_device\(\)")  # as an argument, or held by a name
+_INDEX = lazy(rb"[\w.]*\bcuda\.current_device\(\)")
+_HELD = lazy(rb"\b(\w+)[ \t]*=[ \t]*[^\n=]*\bcuda\.current_device\(\)")
+_CALLED = lazy(rb"(?:\w+\.)*\b([A-Za-z_]\w*)\Z")
+_LONGEST_NAME, _LONGEST_CALL = 80, 2_000  # bytes
+_DEFINED = lazy(rb"\n(?:async )?(?:def|class) (\w+)")  # in the first column
 _TORCHS = frozenset({"to", "cuda", "device"})
 Row = tuple[str, str, str, int]
 
@@ -23,40 +28,45 @@ Row = tuple[str, str, str, int]
 def given_indexes(texts: Mapping[str, bytes], parse: Parse, kept: Remember = anew) -> tuple[Row, ...]:
     """(path, function or class, parameter, position), -1 where it is given by name alone. A function without such a parameter
     has one row, with ""."""
-    asking = (data for data in texts.values() if _ASKED in data and _HANDED.search(data))
-    wanted = {
-        name for data in asking for name in rows_of(data, "given indexes", (), partial(_given, data, parse), kept)
-    }
-    names = {f"{word} {name}(".encode(): name for name in wanted for word in ("def", "class")}
-    names |= {f"class {name}:".encode(): name for name in wanted}
+    wanted = {name for data in texts.values() if _ASKED in data for name in _given(data)} - _TORCHS
     found: set[Row] = set()
-    for path, data in texts.items() if names else ():
-        if here := {name for head, name in names.items() if head in data}:
-            tree = parse(data)
-            found.update((path, *row) for row in (_taking(tree, here) if tree is not None else ()))
+    for path, data in texts.items() if wanted else ():
+        if here := wanted & {name.decode() for name in _DEFINED.findall(data)}:
+            rows = partial(_taking, data, here, parse)
+            found.update((path, *row) for row in rows_of(data, "taken indexes", sorted(here), rows, kept))
     return tuple(sorted(found))
 
 
-def _given(data: bytes, parse: Parse) -> tuple[str, ...]:
-    """The names of what is called with the index, or with a name that holds it."""
+def _given(data: bytes) -> Iterator[str]:
+    """The names of what is called with the index, or with a name that holds it. No tree is made for them: a name too many does
+    no harm."""
+    places = [match.start() for match in _INDEX.finditer(data)]
+    for name in {match[1] for match in _HELD.finditer(data)}:
+        places += (match.start(1) for match in re.finditer(rb"[(,=]\s*(%s)\s*[,)]" % name, data))
+    for place in places:
+        start = _opening(data, place)
+        called = _CALLED.search(data, max(0, start - _LONGEST_NAME), start)
+        if called is not None and not called[0].startswith(b"torch."):
+            yield called[1].decode()
+
+
+def _opening(data: bytes, place: int) -> int:
+    """Where the bracket opens that a place stands in; 0 where it is far."""
+    depth = 0
+    for index in range(place - 1, max(0, place - _LONGEST_CALL), -1):
+        sign = data[index]
+        depth += (sign in b")]}") - (sign in b"([{")
+        if depth < 0:
+            return index
+    return 0
+
+
+def _taking(data: bytes, names: set[str], parse: Parse) -> tuple[tuple[str, str, int], ...]:
     tree = parse(data)
-    nodes = [*walk(tree)] if tree is not None else []
-    held = {getattr(n.targets[0], "id", "") for n in nodes if n.__class__ is ast.Assign and _is_index(n.value)} - {""}
-    names = set()
-    for call in nodes:
-        if call.__class__ is not ast.Call:
-            continue
-        values = [*call.args, *(k.value for k in call.keywords)]
-        if any(_is_index(v) or getattr(v, "id", "") in held for v in values):
-            names.add(call_name(call.func))
-    return tuple(sorted(names - _TORCHS))
+    return tuple(_rows(tree, names)) if tree is not None else ()
 
 
-def _is_index(node: Node) -> bool:
-    return node.__class__ is ast.Call and call_name(node.func) == "current_device"
-
-
-def _taking(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, str, int]]:
+def _rows(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, str, int]]:
     for node in tree.body:
         if not isinstance(node, (*FUNCTIONS[:2], ast.ClassDef)) or node.name not in names:
             continue

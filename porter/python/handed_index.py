@@ -12,7 +12,7 @@ from typing import NamedTuple
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name, constant, is_log, is_part_of, logged
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, methods, owner_of
-from porter.python.parameters import positional
+from porter.python.parameters import dotted, positional
 from porter.regex import lazy
 
 _DEVICE_NAME = lazy(r"(?:^|_)device$")
@@ -152,9 +152,15 @@ def _is_own(file: RuleFile, call: Link, name: str) -> bool:
             return getattr(func.value, "id", "") in ("self", "cls")
         heirs = (link for link in file.buckets[ast.ClassDef] if link[0].name == func.id)
         plain = [link for link in heirs if "__init__" not in methods(link[0])]
-        bases = [file.names.resolve(base, link) for link in plain for base in link[0].bases]
-        return all(_is_of_project(file, base) for base in bases if base)
+        bases = [dotted(base) for link in plain for base in link[0].bases]
+        return all(_is_of_project(file, full) for base in bases for full in _imported(file, base))
     return _is_of_project(file, name)
+
+
+def _imported(file: RuleFile, name: str) -> list[str]:
+    """What a name may be that the file imports, in one of several ways."""
+    first, _, tail = name.partition(".")
+    return [f"{full}.{tail}".rstrip(".") for full, _ in file.names.imports.get(first, ())]
 
 
 def _is_of_project(file: RuleFile, name: str) -> bool:
