@@ -16,8 +16,8 @@ from porter.python.walks import walk
 from porter.regex import lazy
 
 _ASKED = b"cuda.current_device()"
-_INDEX = lazy(rb"[\w.]*\bcuda\.current_device\(\)")
-_HELD = lazy(rb"\b(\w+)[ \t]*=[ \t]*[^\n=]*\bcuda\.current_device\(\)")
+_INDEX = lazy(rb"cuda\.current_device\(\)")
+_HELD = lazy(rb"[ \t]*(?:self\.)?(\w+)[ \t]*(?::[^=]*)?=")  # the line in front of it
 _CALLED = lazy(rb"(?:\w+\.)*\b([A-Za-z_]\w*)\Z")
 _LONGEST_NAME, _LONGEST_CALL = 80, 2_000  # bytes
 _DEFINED = lazy(rb"\n(?:async )?(?:def|class) (\w+)")  # in the first column
@@ -41,8 +41,9 @@ def _given(data: bytes) -> Iterator[str]:
     """The names of what is called with the index, or with a name that holds it. No tree is made for them: a name too many does
     no harm."""
     places = [match.start() for match in _INDEX.finditer(data)]
-    for name in {match[1] for match in _HELD.finditer(data)}:
-        places += (match.start(1) for match in re.finditer(rb"[(,=]\s*(%s)\s*[,)]" % name, data))
+    lines = {data[data.rfind(b"\n", 0, place) + 1 : place] for place in places}
+    for name in {held[1] for line in lines if (held := _HELD.match(line))}:
+        places += (m.start() for m in re.finditer(rb"%s\s*[,)]" % name, data) if data[m.start() - 1] in b"(,= \t\n")
     for place in places:
         start = _opening(data, place)
         called = _CALLED.search(data, max(0, start - _LONGEST_NAME), start)
