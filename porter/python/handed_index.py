@@ -17,7 +17,7 @@ from porter.regex import lazy
 
 _DEVICE_NAME = lazy(r"(?:^|_)device$")
 MOVES, PLACES = ("to", "to_empty"), ("torch.device", "torch.set_default_device")  # what takes a device first
-CURRENT = ("torch.cuda.current_device", "torch.npu.current_device")
+CURRENT = "torch.cuda.current_device"  # what is written for NPUs already is what its authors run
 _INDEXED = ("cuda", "npu")
 _KEYWORDS = ("device", "map_location")
 _INDEX_KEYWORDS = ("device_ids", "output_device", "devices")

@@ -56,7 +56,7 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
         return _text(hit, literal, file) if edits or literal.role == "member" else hit
     if isinstance(original, (cst.Import, cst.ImportFrom)):
         return _import(hit, original, file) if edits else _chosen_inside(hit, file)
-    if isinstance(original, cst.Call) and file.name(original.func) in CURRENT:
+    if isinstance(original, cst.Call) and file.name(original.func) == CURRENT:
         return _covered(hit, "value", old=file.text(original))  # whatever takes it for a device is changed by the shim
     if isinstance(original, cst.Call):
         return _call(hit, original, file) if edits else _asks_cuda(hit, original, file)

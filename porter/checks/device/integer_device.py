@@ -17,14 +17,14 @@ _OF_LIST = lazy(r"(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d+\]")  # an index 
 class IntegerDevice(Rule):
     code = "PRT133"
     nodes = ("Call",)
-    calls = frozenset(CURRENT)
+    calls = frozenset({CURRENT})
     only = staticmethod(lambda scene, _: not scene.file.target.int_is_npu)
     text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.target.int_is_npu:
             return None
-        if file.name(original.func) in CURRENT:
+        if file.name(original.func) == CURRENT:
             return handed(original, updated, file)
         index = self._place(original, file)
         if index is None:
@@ -67,4 +67,4 @@ def is_told_where_made(value: Any, file: RuleFile) -> bool:
     """Whether a name holds `torch.cuda.current_device()`, and it is spoken of there."""
     if not isinstance(value, cst.Name) or is_found_by_name(value.value):
         return False
-    return file.meaning.made_by(value) in CURRENT
+    return file.meaning.made_by(value) == CURRENT
