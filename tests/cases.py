@@ -31,4 +31,4 @@ def session(case: Path) -> Session:
     text = (case / "target.txt").read_text().strip() if (case / "target.txt").exists() else DEFAULT_TORCH_NPU
     target = Target(*text.split(" "))
     libraries = read([case / "facts.json"] if (case / "facts.json").exists() else [], target)
-    return open_session(target, gather(case, others, shim=target.style == "shim"), libraries)
+    return open_session(target, gather(case, others, target=target), libraries)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from porter.engine.bystanders import Bystanders
 from porter.engine.checkpoints import Checkpoints
+from porter.engine.functions import Functions
 from porter.engine.native_code import NativeCode
 from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
@@ -220,19 +221,7 @@ class Accelerators(NamedTuple):
     parameters: tuple[tuple[str, str], ...] = ()
     without_macs: bool = False  # the project uses names or numbers that the module of Macs, torch.mps, lacks
     shimmed: Shimmed = Shimmed()
-    # (file, function) of functions that answer which kind of device a machine has, and that know NPUs
-    answering: tuple[tuple[str, str], ...] = ()
-
-    def answers(self, name: str, path: str) -> bool:
-        """Whether the name of a function, as the file at `path` knows it, means one of `answering`."""
-        module, _, function = name.rpartition(".")
-        place = module.lstrip(".").replace(".", "/")
-        folder = path[: path.rfind("/") + 1]
-        return any(
-            function == known
-            and (f"/{place}/" in f"/{home.removesuffix('.py')}/" if place else home == path or home.startswith(folder))
-            for home, known in self.answering
-        )
+    functions: Functions = Functions()
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that runs on GPUs and NPUs. A rename there would break it on GPUs."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def answered(file: File) -> list[tuple[int, int]]:
     """The ranges of such comparisons, of what their conditions ask only if they hold, and of the branches that they open."""
-    known = file.facts.accelerators
+    known = file.facts.accelerators.functions
     if not known.answering or b"cuda" not in file.source.words:
         return []
     words = {function for _, function in known.answering}

@@ -164,7 +164,7 @@ class _Walk:
         elif kind in _IMPORTS:
             packages = {name.partition(".")[0]: None for name in imported(original)}
             asked = dict.fromkeys(rule for name in packages for rule in keys.imports.get(name, ()))
-        asked = (*asked, *of_kind)
+        asked = dict.fromkeys((*asked, *of_kind)) if asked and of_kind else asked or of_kind
         if self.patterns and kind is cst.Call and self.piece.knows(original):
             for match in self.patterns.get(self.piece.span(original), ())[:1]:
                 asked = (*asked, *keys.patterns[match.kind])

@@ -21,6 +21,7 @@ from porter.engine.rule import Hit, named
 from porter.python.blocks import once_for_file
 from porter.python.compared import both_sides, is_compared, is_key, is_torchs, other_device
 from porter.python.evidence import call_name
+from porter.python.handed_index import CURRENT
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import Link
 from porter.python.shims import is_for_nvidia
@@ -55,6 +56,8 @@ def settled(hit: Hit, original: cst.CSTNode, file: File) -> Hit:
         return _text(hit, literal, file) if edits or literal.role == "member" else hit
     if isinstance(original, (cst.Import, cst.ImportFrom)):
         return _import(hit, original, file) if edits else _chosen_inside(hit, file)
+    if isinstance(original, cst.Call) and file.name(original.func) == CURRENT:
+        return _covered(hit, "value", old=file.text(original))  # whatever takes it for a device is changed by the shim
     if isinstance(original, cst.Call):
         return _call(hit, original, file) if edits else _asks_cuda(hit, original, file)
     if isinstance(original, (cst.Attribute, cst.Name)):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
 from porter.engine.checkpoints import Checkpoints
 from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
+from porter.engine.functions import Functions
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
-from porter.project.counterpart_files import PROJECT, for_cpus, npu_folders, rivals_among, twins_among
+from porter.project.counterpart_files import for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
+from porter.project.given_indexes import given_indexes
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
@@ -30,6 +32,7 @@ from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_attention import own_attentions
 from porter.project.own_methods import classes, first_own_next
+from porter.project.own_packages import packages, packages_beside, without_devices
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
@@ -49,7 +52,7 @@ from porter.python.array_switches import is_named, switches
 from porter.python.kept import Remember, anew
 from porter.python.trees import Parse, parse, shallow
 from porter.regex import lazy
-from porter.rulebook.gate import opening
+from porter.target import Target
 from porter.training.calls.per_batch import served
 
 _OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
@@ -67,8 +70,6 @@ _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd",
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")  # paths of tests and examples
 _ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=)|\()?", re.MULTILINE)
-_BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # no packages
-_CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # a package or module of the project that is called so
 _LARGEST = 2_000_000  # a script with more bytes is data
 
 
@@ -80,20 +81,22 @@ def gather(
     *,
     given: Mapping[str, bytes] = MappingProxyType({}),
     loose: bool = False,
-    shim: bool = False,
+    target: Target | None = None,
     projects: Projects | None = None,
 ) -> Facts:
     """The facts of a project. `files`: all its files, relative to its root. `kept`: what an earlier run found in the same
     bytes. `asked`: the files that the run analyses, if not all. `given`: bytes that replace those on disk. `loose`: the files
-    are no project, but were named one by one. `shim`: find the programs that the style shim is for. `projects`: shared with
+    are no project, but were named one by one. `target`: what only some targets need is gathered for these. `projects`: shared with
     other questions of the run."""
     shared = projects or Projects()
     try:
-        facts, survey = _gather(root, files, kept, asked, given, loose, parse, shared)
+        facts, survey = _gather(root, files, kept, asked, given, loose, parse, shared, target)
     except (RecursionError, MemoryError):  # one file is too deep; its analysis says so
-        facts, survey = _gather(root, files, anew, asked, given, loose, shallow, shared)
+        facts, survey = _gather(root, files, anew, asked, given, loose, shallow, shared, target)
     known = facts.accelerators
-    return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu))) if shim else facts
+    if target is None or not target.shims:
+        return facts
+    return replace(facts, accelerators=known._replace(shimmed=shimmed(survey, known.also_npu)))
 
 
 def _gather(
@@ -105,6 +108,7 @@ def _gather(
     loose: bool,
     parse: Parse,
     projects: Projects,
+    target: Target | None,
 ) -> tuple[Facts, Survey]:
     gathered = _Gathered(parse)
 
@@ -129,17 +133,17 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey = Survey(root, files, {**gathered.sources, **given}, projects, loose)
-    plain = _plain(files, gathered.with_cuda)
+    plain = without_devices(files, gathered.with_cuda)
     started = by_module(gathered.texts, scripts, files, read)
     roads = survey.roads((path, user) for path, _, _, user in constants)
     if roads.device and not loose:
         roads = replace(roads, host=tuple(sorted({*roads.host, *host_programs(survey, parse, kept)})))
-    beside = {package for several in _packages_beside(files).values() for package in several}
+    beside = {package for several in packages_beside(files).values() for package in several}
     with_steps = {path: text for path, text in gathered.texts.items() if path not in roads.host}
     own = OwnCode(
         tuple(sorted(gathered.own_methods["cuda"])),
         tuple(sorted(gathered.own_methods["is_cuda"])),
-        packages=tuple(sorted(_packages(files))),
+        packages=tuple(sorted(packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),
         attentions=own_attentions(gathered.texts, survey.project.files),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
@@ -182,7 +186,10 @@ def _gather(
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
             lacks_names_on_macs(gathered.texts.values()),
-            answering=device_answers(gathered.texts, parse, kept),
+            functions=Functions(
+                device_answers(gathered.texts, parse, kept),
+                () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
+            ),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
@@ -251,47 +258,6 @@ class _Gathered:
             for name, value in _CONSTANT.findall(data):
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
-
-
-def _packages(files: Sequence[str]) -> set[str]:
-    """Packages that the project contains itself, such as `third/apex`; `third/src/apex` is given as `third/apex`."""
-    known, packages = {*opening()["packages"]}, set()
-    sources = frozenset(path for path in files if path.endswith(".py"))
-    for path in sources:
-        words = path.removesuffix(".py").split("/")
-        for index, word in enumerate(words):
-            above = words[:index]  # `word`: a package, a namespace with a package in it, or a module
-            whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
-            if "cuda" in word and _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
-                packages.add("/".join([*above, word]))
-            if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
-                if above and above[-1] in ("src", "python", "lib"):
-                    above.pop()
-                packages.add("/".join([*above, word]))
-                break
-    return packages
-
-
-def _packages_beside(files: Sequence[str]) -> dict[str, set[str]]:
-    """The packages of a folder with a setup.py or the like, by that folder: `src/` between them does not count."""
-    packages: dict[str, set[str]] = {}
-    for path in files:
-        if path.endswith("/__init__.py"):
-            above, _, name = path.removesuffix("/__init__.py").rpartition("/")
-            if name not in _BESIDE:
-                packages.setdefault(above.removesuffix("src").rstrip("/"), set()).add(f"{above}/{name}".lstrip("/"))
-    folders = {folder for folder, _, name in (path.rpartition("/") for path in files) if name in PROJECT}
-    return {folder: packages[folder] for folder in folders & packages.keys()}
-
-
-def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
-    """Files like setup.py of packages that name no device. Their examples and tests may name devices."""
-    packages = _packages_beside(files)
-    speaking = {str(folder) for path in with_cuda for folder in PurePosixPath(path).parents}
-    for path in files:
-        folder, _, name = path.rpartition("/")
-        if name in PROJECT and (own := packages.get(folder)) and own.isdisjoint(speaking):
-            yield path
 
 
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:

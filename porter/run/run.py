@@ -132,8 +132,8 @@ def _look(
         asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
         given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
         listed, loose = listing(settings.exclude)
-        shim = session.target.shims
-        facts = gather(root, listed, kept, asked, given=given, loose=loose, shim=shim, projects=projects)
+        target = session.target
+        facts = gather(root, listed, kept, asked, given=given, loose=loose, target=target, projects=projects)
         session = knowing(session, facts)
     if stdin:
         session.rules  # noqa: B018

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.device.handed_index import handed, is_found_by_name, spelled
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.handed_index import CURRENT, MOVES, PLACES
 from porter.regex import lazy
 
 _INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b|(?:\w+\.)*\w*(?:args|opts?)\.device\b|(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d)"
 _OF_LIST = lazy(r"(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d+\]")  # an index out of a list of them
-PLACES = {"torch.device": 0, "torch.set_default_device": 0}
-METHODS = ("to", "to_empty")
 
 
 class IntegerDevice(Rule):
     code = "PRT133"
     nodes = ("Call",)
+    calls = frozenset({CURRENT})
     only = staticmethod(lambda scene, _: not scene.file.target.int_is_npu)
     text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.target.int_is_npu:
             return None
+        if file.name(original.func) == CURRENT:
+            return handed(original, updated, file)
         index = self._place(original, file)
         if index is None:
             return None
         value = original.args[index].value
+        if is_told_where_made(value, file):
+            return None
         kind = file.meaning.int_kind(value) or ("likely" if _OF_LIST.fullmatch(file.text(value)) else "")
         if not kind:
             return None
         given = updated.args[index].value
-        text = self._spelled(file.text(value), given, file)
+        text = spelled(file.text(value), given, file)
         values = (("old", file.text(value)), ("new", text or ""))
         if text is None:
             return Hit(original, "by-hand", values=values)
@@ -50,24 +55,16 @@ class IntegerDevice(Rule):
         for index, arg in enumerate(original.args):
             if arg.keyword is not None and arg.keyword.value == "device":
                 torch = name is not None and name.partition(".")[0] == "torch" and not name.startswith("torch.cuda.")
-                moved = method in METHODS or method.startswith("new_")
+                moved = method in MOVES or method.startswith("new_")
                 return index if torch or moved else None
         first = bool(original.args) and original.args[0].keyword is None
         if first and (name in PLACES or method == "to"):
             return 0
         return None
 
-    @staticmethod
-    def _spelled(old: str, updated: Any, file: RuleFile) -> str | None:
-        """`"npu:0"` for 0, `f"npu:{rank}"` for the rest; None where no f-string can hold it. Where the type of device is a name:
-        `torch.device(accelerator_type, rank)`."""
-        if not file.style.one_world:
-            index, name = cst.Module([]).code_for_node(updated), file.style.type_name(file)
-            is_written = name is not None and not set(index) & {"\n", "#"}
-            return f"{file.imported.head()}.device({name}, {index})" if is_written else None
-        device = file.target.device
-        if isinstance(updated, cst.Integer):
-            return f'"{device}:{old}"' if old.isdecimal() else None
-        text = cst.Module([]).code_for_node(updated.with_changes(lpar=[], rpar=[]))
-        quote = '"' if '"' not in text else "'"
-        return None if set(text) & {"\\", "\n", "{", "}", "#", quote} else f"f{quote}{device}:{{{text}}}{quote}"
+
+def is_told_where_made(value: Any, file: RuleFile) -> bool:
+    """Whether a name holds `torch.cuda.current_device()`, and it is spoken of there."""
+    if not isinstance(value, cst.Name) or is_found_by_name(value.value):
+        return False
+    return file.meaning.made_by(value) == CURRENT

@@ -1,0 +1,36 @@
+"""What is known of functions of the project, for the files that call them by a name of theirs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+def _is_at(known: tuple[str, str], name: str, path: str) -> bool:
+    """Whether a name, as the file at `path` knows it, means this (file, function)."""
+    module, _, function = name.rpartition(".")
+    place, home = module.lstrip(".").replace(".", "/"), known[0]
+    if function != known[1]:
+        return False
+    if not place:
+        return home == path or home.startswith(path[: path.rfind("/") + 1])
+    return f"/{place}/" in f"/{home.removesuffix('.py')}/"
+
+
+class Functions(NamedTuple):
+    # (file, function) of those that answer which kind of device a machine has, and that know NPUs
+    answering: tuple[tuple[str, str], ...] = ()
+    # (file, function or class, parameter that is a device, its position or -1) of those that are given the index of a device;
+    # "" for one without such a parameter
+    given: tuple[tuple[str, str, str, int], ...] = ()
+
+    def answers(self, name: str, path: str) -> bool:
+        """Whether a name, as the file at `path` knows it, means one of `answering`."""
+        return any(_is_at(known, name, path) for known in self.answering)
+
+    def is_given(self, name: str, path: str) -> bool:
+        """The same for `given`."""
+        return any(_is_at(row[:2], name, path) for row in self.given)
+
+    def takes(self, name: str, path: str, where: str | int) -> bool:
+        """Whether it takes what it is given by a keyword or at a position for a device."""
+        return any(where in row[2:] and _is_at(row[:2], name, path) for row in self.given)
