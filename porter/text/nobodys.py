@@ -54,7 +54,7 @@ def listed(
     why = _beside_users(name, spec, optional, row) if users else ""
     if not why:
         return None
-    values = named(name=name, importers=users, new=", ".join(row.replacement))
+    values = named(name=name, importers=users, new=", ".join(row.replacement), package=row.told_as)
     # who leaves its extra out is not stopped by it
     weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
     return Hit(at, why, code=row.code, values=values, severity=weight)
