@@ -120,8 +120,11 @@ def _lists_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     owners: dict[Finding, Finding] = {}
     for f in lines:
         values = dict(f.values)
-        files = _MORE.sub("", values["importers"]).split(", ")
-        importing = (imports.get((path, values["package"])) for path in files)
+        shown = _MORE.sub("", values["importers"])
+        importing = [imports.get((path, values["package"])) for path in shown.split(", ")]
+        if shown != values["importers"]:  # it names the first of them
+            folder = f.path[: f.path.rfind("/") + 1]
+            importing += [o for (path, name), o in imports.items() if name == values["package"] and path.startswith(folder)]
         if owner := next((owner for owner in importing if owner is not None and _speaks_for(owner, f)), None):
             owners[f] = owner
     return owners

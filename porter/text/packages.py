@@ -286,10 +286,11 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
             plain = "." in imported and (name == first or row.device is not None)
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
-                if name == imported.replace("_", "-").lower():  # of several that a row names, the one of this name
-                    rows[name] = (imported, row)
-                rows.setdefault(name, (imported, row))
-                rows.setdefault(_BUILD.sub("", name), (imported, row))
+                build = _BUILD.sub("", name)
+                for written in (name, build):
+                    if build == imported.replace("_", "-").lower():  # of several that a row names, the one of this name
+                        rows[written] = (imported, row)
+                    rows.setdefault(written, (imported, row))
     return rows
 
 
