@@ -124,7 +124,9 @@ def _lists_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
         importing = [imports.get((path, values["package"])) for path in shown.split(", ")]
         if shown != values["importers"]:  # it names the first of them
             folder = f.path[: f.path.rfind("/") + 1]
-            importing += [o for (path, name), o in imports.items() if name == values["package"] and path.startswith(folder)]
+            importing += [
+                o for (path, name), o in imports.items() if name == values["package"] and path.startswith(folder)
+            ]
         if owner := next((owner for owner in importing if owner is not None and _speaks_for(owner, f)), None):
             owners[f] = owner
     return owners
