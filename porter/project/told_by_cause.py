@@ -3,7 +3,8 @@
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
 the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
 attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the
-inventory. So does the note of a package whose provider another finding of the file is about. Where a file reads from a profile
+inventory. So does the note of a package whose provider another finding of the file is about. To replace a package for GPUs in the files that
+import it means to drop it from the lists of packages, so the finding of such a file gets the lines of these lists. Where a file reads from a profile
 what the NPU's profiler lacks, the recording is written anew: the finding of the reading gets the places of the recording.
 Findings that are edited or suppressed stay.
 """
@@ -30,6 +31,9 @@ CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
 # what records, what is imported to record, and what reads the recording; and what is said of the three
 _RECORDING, _RECORDER, _READING = ("PRT505", "results"), ("PRT506", "results"), ("PRT507", "result")
 _RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
+# what is said of a line that asks for a package, where the files that import it are told what to write
+_MORE = lazy(r" \(\+\d+\)$")  # of files that are not shown
+_LISTED = frozenset({"listed", "extra"})
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves
 _PACKAGES = {"xformers": ("xformers",), "dense": _FLASH, "packed": _FLASH}
@@ -39,7 +43,7 @@ def told_by_cause(results: Iterable[FileResult], linked: Mapping[str, tuple[str,
     """The results with one finding for each such rewrite. `linked`: by source, those of the kernels that are built with it."""
     files = list(results)
     found = [f for result in files for f in result.findings if may_fold(f) and RESTS.isdisjoint(dict(f.values))]
-    owners, named = {**_kernels_of(found, linked), **_readings_of(found)}, {*_packages_of(found)}
+    owners, named = {**_kernels_of(found, linked), **_readings_of(found), **_lists_of(found)}, {*_packages_of(found)}
     if not owners and not named:
         return files
     more: dict[Finding, list[Finding]] = {}
@@ -107,6 +111,27 @@ def _readings_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     return {f: owner for f, owner in pairs if owner is not None and owner is not f and _speaks_for(owner, f)}
 
 
+def _lists_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
+    """The lines that ask for a package, each with the finding of a file that imports it and that the line names."""
+    lines = [f for f in found if f.code == _PACKAGE and f.why in _LISTED]
+    named = {dict(f.values)["package"] for f in lines}
+    told = [f for f in found if f.code == _PACKAGE and dict(f.values).get("name") in named and f not in lines]
+    imports = {(f.path, dict(f.values)["name"]): f for f in reversed(told)}
+    owners: dict[Finding, Finding] = {}
+    for f in lines:
+        values = dict(f.values)
+        shown = _MORE.sub("", values["importers"])
+        importing = [imports.get((path, values["package"])) for path in shown.split(", ")]
+        if shown != values["importers"]:  # it names the first of them
+            folder = f.path[: f.path.rfind("/") + 1]
+            importing += [
+                o for (path, name), o in imports.items() if name == values["package"] and path.startswith(folder)
+            ]
+        if owner := next((owner for owner in importing if owner is not None and _speaks_for(owner, f)), None):
+            owners[f] = owner
+    return owners
+
+
 def _packages_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
     """The findings about calls of a package of attention, each with the finding of the package in the same file; and the notes
     of onnxruntime, each with the finding about the choice of its provider."""
@@ -135,8 +160,8 @@ def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
     own = str(owner.line)
     if lines := [line for line in dict.fromkeys(lines) if line != own]:
         values[ALSO] = ", ".join(sorted(lines, key=int))
-    if starting := [f.path for f in findings if f.code == _KERNEL]:
-        values[FILES] = ", ".join(dict.fromkeys(starting))
+    if shown := [f.path for f in findings if f.code == _KERNEL or f.why in _LISTED]:
+        values[FILES] = ", ".join(dict.fromkeys(shown))
     if places:
         values[PLACES] = ", ".join(dict.fromkeys(places))
     return replace(owner, values=tuple(values.items()))

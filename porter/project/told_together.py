@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from porter.engine.rule import NEEDED
-from porter.engine.together import ALSO, FILES, PLACES, is_only_told, lines_of, sentence
+from porter.engine.together import ALSO, FILES, PLACES, further_places, is_only_told, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import SEVERITIES, FileResult, Finding
@@ -135,10 +135,11 @@ def of_all(findings: Sequence[Finding]) -> Finding:
         values |= {key: more[key] for key in _CARRIED if key in more and _CARRIED[0] not in values}
         if NEEDED in more:
             values[NEEDED] = max(values[NEEDED], more[NEEDED], key=sure)
-    lines = dict.fromkeys(line for f in findings if f.path == first.path for line in lines_of(f) if line != first.line)
+    all_places = [place for f in findings for place in [(f.path, f.line), *further_places(f.path, dict(f.values))]]
+    lines = dict.fromkeys(line for path, line in all_places if path == first.path and line != first.line)
     if lines:
         values[ALSO] = ", ".join(map(str, lines))
-    places = [(f.path, line) for f in findings if f.path != first.path for line in lines_of(f)]
+    places = list(dict.fromkeys(place for place in all_places if place[0] != first.path))
     if places:
         names = list(dict.fromkeys(path for path, _ in places))
         more_files = len(names) - _SHOWN

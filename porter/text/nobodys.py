@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from porter.engine.rule import Hit, named
-from porter.rulebook.table import Package, goes_with
+from porter.regex import lazy
+from porter.rulebook.table import Package, any_of, goes_with
 from porter.text.document import Document
+
+_BY_IMPORTS = lazy(rf"(?:{any_of('package-used-by-imports')})")
 
 
 def nobodys(document: Document, name: str, row: Package) -> bool:
@@ -15,9 +20,19 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
         return True
     if not _installs_anywhere(name, row):
         return False
-    rows = document.session.rules.tables.packages
+    return _may_go(document, row, lists.unneeded)
+
+
+def _is_unimported(document: Document, name: str, row: Package) -> bool:
+    """Whether no file of the project imports a package that nothing else loads, as libraries load kernels of attention."""
+    return row.code == "PRT401" and _BY_IMPORTS.fullmatch(name) is not None and _may_go(document, row)
+
+
+def _may_go(document: Document, row: Package, unneeded: Container[tuple[str, str]] = ()) -> bool:
+    """Whether no file imports what this row's packages bring. `unneeded`: (import, list) of those that files need on no device."""
+    rows, unimported = document.session.rules.tables.packages, document.session.facts.lists.unimported
     return all(
-        imported in lists.unimported or (imported, document.path) in lists.unneeded
+        imported in unimported or (imported, document.path) in unneeded
         for imported, other in rows.items()
         if other.names == row.names
     )
@@ -48,13 +63,15 @@ def listed(
     spec: str = "",
     optional: bool = False,
 ) -> Hit | None:
-    """What is said of a package that files of the project import, which have the row's own words."""
+    """What is said of a package that files of the project import, which have the row's own words; and of one that none does."""
     lists = document.session.facts.lists
     users = lists.users(imported, document.path)
     why = _beside_users(name, spec, optional, row) if users else ""
+    if not why and row.why and _is_unimported(document, name, row):
+        return Hit(at, "unimported", code=row.code, values=named(name=name), severity=row.severity)
     if not why:
         return None
-    values = named(name=name, importers=users, new=", ".join(row.replacement))
+    values = named(name=name, importers=users, new=", ".join(row.replacement), package=row.told_as)
     # who leaves its extra out is not stopped by it
     weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
     return Hit(at, why, code=row.code, values=values, severity=weight)

@@ -117,7 +117,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     found = list(_hits(document, requirements))
     # what is to be dropped needs no other version first
-    dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why == "listed"}
+    dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why in ("listed", "unimported")}
     needs += (hit for hit in held_back if hit.why != "bound" or hit.at not in dropped)
     # what other lines need does not wait for the lines of torch
     needs += (replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit for hit in found)
@@ -286,10 +286,9 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
             plain = "." in imported and (name == first or row.device is not None)
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
-                if name == imported.replace("_", "-").lower():  # of several that a row names, the one of this name
-                    rows[name] = (imported, row)
-                rows.setdefault(name, (imported, row))
-                rows.setdefault(_BUILD.sub("", name), (imported, row))
+                plainly = _BUILD.sub("", name)
+                own = plainly == imported.replace("_", "-").lower()  # of several that a row names, the one of this name
+                rows.update({n: (imported, row) for n in (name, plainly) if own or n not in rows})
     return rows
 
 

@@ -12,6 +12,7 @@ from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 from porter.training import host_takers, value_uses
+from porter.training.frozen import needs_none
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -81,12 +82,8 @@ def _is_gathered(scene: Scene, place: Link) -> bool:
     call = place[0]
     if call.__class__ is not ast.Call or call_name(call.func) != "append" or call.func.value.__class__ is not ast.Name:
         return False
-    if not any(above[0].__class__ is ast.With and _needs_none(above[0]) for above in ancestors(place)):
+    if not any(needs_none(above[0]) for above in ancestors(place)):
         return False
     rows = call.func.value
     calls = (use[1] for use in scene.names.readers(rows.id, (rows, place)) if use[1][0].__class__ is ast.Call)
     return any(scene.names.resolve(c[0].func, c) in _JOINS for c in calls)
-
-
-def _needs_none(node: ast.With) -> bool:
-    return any(call_name(getattr(i.context_expr, "func", None)) in ("no_grad", "inference_mode") for i in node.items)

@@ -265,3 +265,25 @@ def test_what_reads_a_recording_speaks_for_what_records_it(found) -> None:
         ("b.py", "PRT506", None),
     ]
     assert {f["code"] for f in profiles if f["path"] == "c.py"} == {"PRT505", "PRT506"}, "what is edited stays"
+
+
+RENDERS = "import torch\nimport neural_renderer as nr\n\n\ndef draw(x):\n    return nr.Renderer()(torch.as_tensor(x))\n"
+
+
+def test_a_package_to_be_replaced_speaks_for_the_lists_that_ask_for_it(found) -> None:
+    files = {"draw.py": RENDERS, "also.py": RENDERS.replace("x", "y"), "requirements.txt": "neural-renderer-pytorch\n"}
+    files["Dockerfile"] = "FROM ubuntu:22.04\nRUN pip install neural-renderer-pytorch\n"
+    (package,) = [f for f in found(files) if f["code"] == "PRT401"]
+    assert package["path"] == "also.py" and "also in " in package["message"]
+    assert {"draw.py:2", "requirements.txt:1", "Dockerfile:2"} == set(package["values"]["places"].split(", "))
+    assert all(name in package["message"] for name in ("draw.py", "requirements.txt", "Dockerfile"))
+
+
+def test_a_list_is_told_where_no_file_that_imports_the_package_is(found) -> None:
+    guarded = "try:\n    import xformers.ops as ops\nexcept ImportError:\n    ops = None\n\n\ndef attend(q, k, v):\n"
+    guarded += "    return ops.memory_efficient_attention(q, k, v) if ops is not None else q @ k @ v\n"
+    told = [f for f in found({"attend.py": guarded, "requirements.txt": "xformers\n"}) if f["code"] == "PRT401"]
+    assert any(f["path"] == "requirements.txt" for f in told)
+    suppressed = RENDERS.replace("as nr", "as nr  # porter: ignore[PRT401] its machine stays")
+    told = found({"draw.py": suppressed, "requirements.txt": "neural-renderer-pytorch\n"})
+    assert [f["path"] for f in told if f["code"] == "PRT401" and not f["suppressed"]] == ["requirements.txt"]

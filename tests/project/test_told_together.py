@@ -66,3 +66,12 @@ def test_the_places_of_a_value_that_wait_for_one_place_are_told_once(found) -> N
     codes = ("PRT120", "PRT122")
     told = found({"encoder.py": ENCODER, "train.py": "from encoder import Encoder\nprint(Encoder(1).run(2))\n"}, *codes)
     assert [(f["line"], f["severity"], f["values"]["also"]) for f in told] == [(8, "blocker", "6, 15")]
+
+
+def test_a_name_that_transformers_lost_is_told_once(found) -> None:
+    files = {
+        "tune.py": "from transformers import AdamW, AutoModel\n\nmodel = AutoModel.from_pretrained('a')\nprint(AdamW(model.parameters()))\n",
+        "eval.py": "from transformers import (AutoModel, AdamW)\n\nmodel = AutoModel.from_pretrained('b')\nprint(AdamW(model.parameters()))\n",
+    }
+    (told,) = found(files, "PRT717")
+    assert (told["path"], told["values"]["places"]) == ("eval.py", "tune.py:1")

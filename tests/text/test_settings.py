@@ -859,7 +859,28 @@ def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
         facts=Facts(lists=Lists(unimported=(*names, *fairscales, *(f"cuda.{part}" for part in parts))))
     )
     assert [f.why for f in found("requirements.txt", text, alone).findings] == ["came", "missing"]
-    assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["pycuda", "default"]
+    assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["unimported", "default"]
+
+
+def test_what_no_file_imports_is_left_out_unless_libraries_load_it(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\nprint(torch.ones(2))\n")
+    lists = {
+        "requirements.txt": "torch-spline-conv\nxformers\ncuml-cu11\n",
+        "Dockerfile": "FROM ubuntu:22.04\nRUN pip install torch-spline-conv xformers cuml-cu11\n",
+    }
+    for name, text in lists.items():
+        (tmp_path / name).write_text(text)
+        facts = gather(tmp_path, ["a.py", name])
+        session = open_session(facts=facts)
+        told = [f for f in found(name, text, session).findings if f.code == "PRT401"]
+        assert [f.why for f in told] == ["unimported", "xformers", "unimported"], name
+        assert "no file of this project imports it" in Texts().message(told[0])
+    (tmp_path / "a.py").write_text(
+        "import torch\nfrom cuml.linear_model import LogisticRegression\nprint(LogisticRegression)\n"
+    )
+    facts = gather(tmp_path, ["a.py", "requirements.txt"])
+    told = found("requirements.txt", lists["requirements.txt"], open_session(facts=facts)).findings
+    assert [f.why for f in told if f.code == "PRT401"] == ["unimported", "xformers", "listed"]
 
 
 def test_a_setting_whose_reader_does_without_the_package():
