@@ -30,10 +30,9 @@ _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a packag
 _PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
 # names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
-_LOOKED_UP = lazy(
-    rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
-)
+_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|\b(\w+)\.__dict__|(?<!\w\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
+_CALLED = lazy(rb"^[ \t]*import[^\n]*\bas[ \t]+(\w+)", re.MULTILINE)
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
@@ -214,7 +213,13 @@ class Uses:
         found = any(p != home and not names.isdisjoint(modules) for p, modules in self._looking_up.items()) or any(
             p != home and p not in idle and starred.search(self.text(p)) for p in self._starring
         )
-        return found or _LOOKED_UP.search(self.text(home)) is not None
+        return found or self._looks_up(home)
+
+    def _looks_up(self, path: str) -> bool:
+        """Whether a file makes names at run time. Of `args.__dict__` they are names only if an import binds `args`."""
+        words = {*_LOOKED_UP.findall(self.text(path))} - {b"self", b"cls", b"config"}
+        bound = {w for i in self._imports(path) for w in (*i.module.split("."), *(b or a for a, b in i.names))}
+        return not words.isdisjoint({b"", *map(_bytes, bound), *_CALLED.findall(self.text(path))}) if words else False
 
     @cached_property
     def _loaded(self) -> LoadedNames:
@@ -230,7 +235,7 @@ class Uses:
     @cached_property
     def _starring(self) -> list[str]:
         """The files with a star import that also look names up."""
-        return [p for p in self._sources if _STARRED.search(text := self.text(p)) and _LOOKED_UP.search(text)]
+        return [p for p in self._sources if _STARRED.search(self.text(p)) and self._looks_up(p)]
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether another file uses a name that `home` defines, or may."""
