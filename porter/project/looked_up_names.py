@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
+from porter.project.imports import Import
 from porter.regex import lazy
 
 # names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
-_LOOKED_UP = lazy(
-    rb"\bglobals\(|\bvars\(\)|(?<!\bself\.)(?<!\bcls\.)(?<!\bconfig\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b"
-)
+_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|\b(\w+)\.__dict__|(?<!\w\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
+_OWN = frozenset({b"self", b"cls", b"config"})
+_CALLED = lazy(rb"^[ \t]*import[^\n]*\bas[ \t]+(\w+)", re.MULTILINE)
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these
@@ -20,10 +21,12 @@ _STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.
 
 
 class LookedUpNames:
-    """What the files of a project look up so. `sources`: its Python files."""
+    """What the files of a project look up so. `sources`: its Python files. `read`: what a file imports."""
 
-    def __init__(self, sources: Sequence[str], text: Callable[[str], bytes]) -> None:
-        self._sources, self._text = sources, text
+    def __init__(
+        self, sources: Sequence[str], text: Callable[[str], bytes], read: Callable[[str], list[Import]]
+    ) -> None:
+        self._sources, self._text, self._imports = sources, text, read
         self._known: dict[str, bool] = {}  # answers, if all other files run
 
     def has(self, home: str, idle: Collection[str] = ()) -> bool:
@@ -41,7 +44,15 @@ class LookedUpNames:
         found = any(p != home and not names.isdisjoint(objects) for p, objects in self._asked.items()) or any(
             p != home and p not in idle and module in modules for p, modules in self._starring.items()
         )
-        return found or _LOOKED_UP.search(self._text(home)) is not None
+        return found or self._looks_up(home)
+
+    def _looks_up(self, path: str) -> bool:
+        """Whether a file makes names at run time. Of `args.__dict__` they are names only if an import binds `args`."""
+        words = {*_LOOKED_UP.findall(self._text(path))} - _OWN
+        if not words or b"" in words:
+            return bool(words)
+        bound = {w for i in self._imports(path) for w in (*i.module.split("."), *(called for _, called in i.names))}
+        return not words.isdisjoint({*(w.encode() for w in bound), *_CALLED.findall(self._text(path))})
 
     @cached_property
     def _asked(self) -> dict[str, set[bytes]]:
@@ -54,5 +65,5 @@ class LookedUpNames:
     def _starring(self) -> dict[str, frozenset[bytes]]:
         """The files that look names up and import modules with a star, with the last words of these modules."""
         texts = ((p, self._text(p)) for p in self._sources)
-        starring = ((p, frozenset(_STARRED.findall(text)), text) for p, text in texts if b"*" in text)
-        return {p: modules for p, modules, text in starring if modules and _LOOKED_UP.search(text)}
+        starring = ((p, frozenset(_STARRED.findall(text))) for p, text in texts if b"*" in text)
+        return {p: modules for p, modules in starring if modules and self._looks_up(p)}

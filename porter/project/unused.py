@@ -213,7 +213,7 @@ class Uses:
 
     @cached_property
     def _looked_up(self) -> LookedUpNames:
-        return LookedUpNames(self._sources, self.text)
+        return LookedUpNames(self._sources, self.text, self._project.read)
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether another file uses a name that `home` defines, or may."""

@@ -11,7 +11,8 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.waits import SEARCHES
 from porter.regex import lazy
-from porter.training.value_uses import MOVES, is_factory, is_on_host
+from porter.training.made_there import is_factory
+from porter.training.value_uses import MOVES, is_on_host
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene

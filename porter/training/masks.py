@@ -13,6 +13,7 @@ from porter.training.frequency import is_beside
 from porter.training.named_masks import is_below_trouble, is_named
 from porter.training.numpy_arrays import asks_numpy, is_array
 from porter.training.placement import NUMBER
+from porter.training.read_before import was_read_back
 from porter.training.same_shape import covers, gives_booleans, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
@@ -186,9 +187,11 @@ def _lies_on_host(scene: Scene, link: Link) -> bool:
     parts = index.elts if index.__class__ is ast.Tuple else [index]
     masks = [n for n in parts if is_mask(n, scene, link)]
     values = [flow[0].at.get(n) for n in masks] if flow else []
-    return any(value is not None and made_on_host(value) for value in values) or any(
-        is_on_host(scene, node, link) for node in (link[0].value, *masks)
-    )
+    if any(value is not None and made_on_host(value) for value in values):
+        return True
+    if any(n.__class__ is ast.Compare and was_read_back(scene, n.left, link) for n in masks):
+        return True  # `logits[encoded["input_ids"] == mask_id]`
+    return any(is_on_host(scene, node, link) for node in (link[0].value, *masks))
 
 
 def summed(scene: Scene, link: Link) -> str | None:

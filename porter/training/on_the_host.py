@@ -11,7 +11,7 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
-from porter.training.value_uses import FACTORIES
+from porter.training.made_there import FACTORIES
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene, File

@@ -18,6 +18,7 @@ from porter.python.index import Link, Node, owner_of, walk
 from porter.rulebook.table import hints
 from porter.training import kept_on_host
 from porter.training.buffers import is_parameter, registered
+from porter.training.made_there import is_setting
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FACTORIES = hints("makes-a-tensor")
 # modules of torch whose functions are operators
 _OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
@@ -145,7 +145,7 @@ class Natures:
             texts = any(v.op == "const" and v.info.__class__ in (str, NoneType) for v in value.args)
             if texts or not {"Is", "IsNot", "In", "NotIn"}.isdisjoint(value.info):
                 return NUMBER
-            return self._combined(value.args, function)
+            return self._combined((v for v in value.args if not is_setting(v, function[0])), function)
         if op == "choice":
             kinds = {self._nature(v, function) for v in value.args if not (v.op == "const" and v.info is None)}
             return kinds.pop() if len(kinds) == 1 else UNKNOWN

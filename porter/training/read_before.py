@@ -11,6 +11,7 @@ from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.waits import COPIES
+from porter.training.made_there import is_made_there
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -20,13 +21,14 @@ _JOINS = frozenset({"torch.cat", "torch.concat", "torch.stack", "torch.vstack", 
 
 
 def was_read_back(scene: AnyContext, node: Node, link: Link) -> bool:
-    """Whether an expression copies a tensor to the host, or is a name that has nothing but such copies. `link`: of what has it."""
+    """Whether an expression copies a tensor to the host, is a name that has nothing but such copies, or was made there. `link`: of
+    what has it."""
     if reads_back(node):
         return True
-    if node.__class__ is not ast.Name:
-        return False
-    values = values_of(scene.names, node, link)
-    return bool(values) and all(reads_back(v) or _joins(scene, v, link) for v in values)
+    values = values_of(scene.names, node, link) if node.__class__ is ast.Name else []
+    if values and all(reads_back(v) or _joins(scene, v, link) for v in values):
+        return True
+    return is_made_there(scene, node, link)
 
 
 def reads_back(node: Node) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from porter.python.evidence import call_name
 from porter.rulebook.table import hints
-from porter.training.value_uses import FACTORIES
+from porter.training.made_there import FACTORIES
 from porter.values.value import Value
 from porter.values.views import base
 

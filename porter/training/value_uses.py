@@ -13,6 +13,7 @@ from porter.python.waits import READS
 from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import hints
+from porter.training.made_there import is_factory, is_given_there
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
 
 SIZED = hints("wants-a-size")
-FACTORIES = frozenset(
-    f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
-)
 MOVES = frozenset({"to", "cuda", "npu", "type_as"})
 # names of values that must be on the host: actions, lengths
 _WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
@@ -221,12 +219,7 @@ def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:
         if node.func.attr in MOVES:
             return False
         node = node.func.value
-    return False
-
-
-def is_factory(full: str, call: Node) -> bool:
-    """Whether a call makes a tensor on the device that is the default one."""
-    return full in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
+    return node.__class__ is ast.Name and is_given_there(scene, node, link)
 
 
 def asked_above(link: Link) -> bool:

@@ -87,6 +87,14 @@ USES = {
         {"lib/parts.py": MODULE + "\n\nclass Config:\n    def put(self, key):\n        self.__dict__[key] = 1\n"},
         {"cached", "Sampler"},
     ),
+    "what an argument holds": (
+        {"lib/parts.py": MODULE + "\n\ndef tensors(module):\n    return module.__dict__.items()\n"},
+        {"cached", "Sampler"},
+    ),
+    "what an imported module holds": (
+        {"lib/parts.py": MODULE + "\n\nfrom lib import parts\n\nparts.__dict__[name](3)\n"},
+        set(),
+    ),
     "what a module holds": ({"lib/parts.py": MODULE + "\n\nimport lib.parts as me\n\nme.__dict__[name](3)\n"}, set()),
     "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),

@@ -24,8 +24,8 @@ from porter.regex import lazy
 from porter.rulebook.table import any_of
 from porter.target import Target
 from porter.training.loops import loops_around
+from porter.training.made_there import FACTORIES
 from porter.training.on_the_host import optimises_there
-from porter.training.value_uses import FACTORIES
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
