@@ -18,8 +18,8 @@ _C = lazy(r"\.c$")
 SUFFIX = lazy(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
 _SIGNS = (b"Extension", b"cpp_extension", FFI.encode(), b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
 _BUILDERS = lazy(r"(?i)\w*extension$|load$|load_inline$")
-_PLAIN, _CUDA = "CppExtension", "CUDAExtension"
-EITHER = f"{_PLAIN} or {_CUDA}"  # of a name that stands for the one or the other
+_PLAIN, CUDA = "CppExtension", "CUDAExtension"
+EITHER = f"{_PLAIN} or {CUDA}"  # of a name that stands for the one or the other
 _NAMES = ("name", "module_name")
 _STEPS = 3
 Parts = tuple[list[str], list[str]]
@@ -117,7 +117,7 @@ def _called(call: ast.Call) -> str:
 def _is_either(word: str, values: dict[str, list[ast.expr]]) -> bool:
     """`extension = CppExtension`, and `extension = CUDAExtension` where there is CUDA."""
     names = {getattr(value, "attr", "") or getattr(value, "id", "") for value in values.get(word, ())}
-    return names == {_PLAIN, _CUDA}
+    return names == {_PLAIN, CUDA}
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:

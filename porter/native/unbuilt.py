@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from porter.files.read import beginning
 from porter.native.builders import BUILDER
-from porter.native.extensions import Extension
+from porter.native.extensions import CUDA, Extension
 from porter.regex import lazy
 
 _INCLUDE = lazy(rb"^[ \t]*#[ \t]*(?:include|import)[ \t]*[\"<]([^\">\n]{1,200})", re.MULTILINE)
@@ -53,8 +53,12 @@ def linked(sources: Mapping[str, bytes], built: Sequence[Extension]) -> tuple[tu
     """(source without kernels, the sources of kernels that one extension builds with it)"""
     kernels = {path for path, data in sources.items() if KERNEL in data}
     found: dict[str, set[str]] = {}
+    folders = {extension.folder for extension in built}
     for extension in built if kernels else ():
-        together = _with_includes(extension.files(sources), sources)
+        own_files: Collection[str] = extension.files(sources)
+        if not own_files and extension.builder in (CUDA, "load"):  # it collects them: what lies below it
+            own_files = [path for path in sources if _nearest(path, folders) == extension.folder]
+        together = _with_includes(own_files, sources)
         for path in together - kernels:
             found.setdefault(path, set()).update(together & kernels)
     return tuple((path, tuple(sorted(beside))) for path, beside in sorted(found.items()) if beside)

@@ -118,6 +118,34 @@ def test_a_kernel_speaks_for_all_that_is_built_with_it(found) -> None:
     assert set(kernel["values"]["places"].split(", ")) >= {"ops/more.h:1"}
 
 
+COLLECTING = """import glob
+
+from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+sources = glob.glob("{}/*.cu".format("src")) + glob.glob("{}/*.cpp".format("src"))
+setup(name="scale", ext_modules=[CUDAExtension("scale._ext", sources)])
+"""
+
+
+def test_a_kernel_speaks_for_what_lies_below_a_build_that_collects_its_sources(found) -> None:
+    more = "#include <cuda_runtime.h>\nstruct More { void stop() { cudaDeviceSynchronize(); } };\n"
+    rows = found({
+        "setup.py": "print()\n", "ops/setup.py": COLLECTING, "ops/src/scale.cu": '#include "more.h"\n' + KERNEL,
+        "ops/include/more.h": more, "away/other.h": more.replace("More", "Away"),
+    })  # fmt: skip
+    assert {f["path"] for f in rows if f["code"] == "PRT850"} == {"ops/src/scale.cu", "away/other.h"}
+
+
+def test_a_copy_of_a_library_goes_with_the_kernels_that_include_it(found) -> None:
+    header = "#pragma once\n__global__ void prepare(float* x) { x[threadIdx.x] = 1; }\nvoid run(float* x) { prepare<<<1, 1>>>(x); }\n"
+    rows = found({
+        "ops/scale.cu": "#include <cufftdx.hpp>\n" + KERNEL, "mathdx/include/cufftdx.hpp": '#include "cufftdx/detail.hpp"\n',
+        "mathdx/include/cufftdx/detail.hpp": header, "ops/include/detail.hpp": header.replace("prepare", "own"),
+    })  # fmt: skip
+    assert {f["path"] for f in rows if f["code"] == "PRT850"} == {"ops/scale.cu", "ops/include/detail.hpp"}
+
+
 def test_a_kernel_of_a_library_is_told_where_it_is_called(found) -> None:
     told = found({"ops/scale.py": OPS, "train.py": USER})
     assert [f["line"] for f in told if f["code"] == "PRT402"] == [4]

@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 from porter.engine.native_code import NativeCode
 from porter.regex import lazy
-from porter.rulebook.table import Kernel
+from porter.rulebook.table import Kernel, any_of
 from porter.text.document import Document
-from porter.text.formats.native import Native
+from porter.text.formats.native import HEADERS, Native
 
 _BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?|extras?)/")
 _SERVES = lazy(r"(?i)(?:^|/)(?:deploy\w*|tensor_?rt\w*|trt|ncnn|deepstream\w*)/")  # folders of programs for inference
+_OF_LIBRARY = lazy(rf"(?:^|/)include/(?:{any_of('library-of-kernels')})/")  # a copy of it
 _STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
 _ENGINE = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<](?:NvInfer|NvOnnx|nvds|onnxruntime_cxx_api|ncnn/|openvino/|MNN/)")
 _TENSORFLOW = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<]tensorflow/")
@@ -25,6 +26,8 @@ def needless(document: Document, native: Native, rows: Collection[Kernel]) -> st
         return "tensorflow"
     if path in facts.unbuilt:
         return "unbuilt"
+    if path.endswith((*HEADERS, ".cuh")) and _OF_LIBRARY.search(path):
+        return "library"
     called = native.exports or any(source == path for source, _ in facts.callers)
     if not called and _BESIDE.search(path) and _STARTS.search(document.text):
         return "program"

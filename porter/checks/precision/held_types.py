@@ -4,14 +4,16 @@ its module."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Any
 
+from porter.checks.precision.written_places import to_cpu
 from porter.engine.rule import Hit
 from porter.engine.rule_file import RuleFile
 from porter.python import parameters
-from porter.python.evidence import call_name, like
-from porter.python.index import Link, Node, chain_of, walk
+from porter.python.evidence import call_name, constant, like
+from porter.python.index import FUNCTIONS, Link, Node, chain_of, parents, walk
 from porter.regex import lazy
 
 _HOLDERS = frozenset({"register_buffer", "add_state", "Parameter"})
@@ -35,9 +37,25 @@ def defaulted(original: Any, file: RuleFile) -> Hit | None:
     if link is None or arguments is None or arguments[0].__class__ is not ast.arguments or arguments[1] is None:
         return None
     function, name = arguments[1][0], parameters.defaulted(arguments[0], link[0]).arg
-    has_device = any(like(parameter, "device") for parameter in parameters.parameters(function))
-    says = _TYPED.search(name) and has_device and _is_cast_to(function, name)
+    devices = [parameter for parameter in parameters.parameters(function) if like(parameter, "device")]
+    says = _TYPED.search(name) and devices and _is_cast_to(function, name) and not _on_host(devices, link, file)
     return Hit(original, "defaulted", values=(("name", name),)) if says else None
+
+
+def _on_host(devices: Collection[str], link: Link, file: RuleFile) -> bool:
+    """Whether the file makes the CPU the default of one of these parameters, where casts to float64 are what they say."""
+    functions = (node for node in walk(list(parents(link))[-1]) if isinstance(node, FUNCTIONS[:2]))
+    given = (default for f in functions for name, default in parameters.defaults(f).items() if name in devices)
+    return any(map(partial(_is_host, link=link, file=file), given))
+
+
+def _is_host(value: Node, link: Link, file: RuleFile) -> bool:
+    """`"cpu"`, `torch.device("cpu")`, and a name of the module that is set to it once: `CPU = torch.device("cpu")`."""
+    if value.__class__ is ast.Name:
+        bound = file.names.bindings(value.id, link)
+        above = bound[0][1] if len(bound) == 1 else None
+        value = above[0].value if above is not None and above[0].__class__ is ast.Assign else value
+    return constant(value) == "cpu" or to_cpu(value)
 
 
 def handed(original: Any, file: RuleFile) -> Iterator[tuple[Link, str | int]]:

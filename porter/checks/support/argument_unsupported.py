@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -41,13 +43,22 @@ class ArgumentUnsupported(Rule):
         if given is None or file.text(given.value) in covered:
             return None
         text = file.text(given.value)
-        if argument == "scale_factor" and _becomes_a_size(original):
+        if argument == "scale_factor" and (_becomes_a_size(original) or _either(original, given, file)):
             return None
         if argument in _SWITCHES and text not in ("True", "False"):
             return None  # computed: nobody knows
         spelled = argument if argument == "scale_factor" else f"{argument}={text}"
         values = (("argument", spelled), ("name", name.rpartition(".")[2]))
         return Hit(given, argument.replace("_", "-"), values=values)
+
+
+def _either(call: cst.Call, given: cst.Arg, file: RuleFile) -> bool:
+    """Whether a size is handed over as well, and the factor is a name that is None where there is one: torch takes one of them."""
+    sized = any(a.keyword is not None and a.keyword.value == "size" and file.text(a.value) != "None" for a in call.args)
+    link = file.link(call.func) if sized and isinstance(given.value, cst.Name) else None
+    bound = file.names.bindings(file.text(given.value), link) if link is not None else ()
+    values = (binding[1][0].value for binding in bound if binding[1] and isinstance(binding[1][0], ast.Assign))
+    return any(isinstance(value, ast.Constant) and value.value is None for value in values)
 
 
 def _becomes_a_size(call: cst.Call) -> bool:
