@@ -28,6 +28,8 @@ def falls_back(package: str, names: list[str], file: RuleFile) -> bool:
     uses = [use for name in names for use in file.names.spelled(name) if _is_read(use)]
     if not uses:
         return _only_asks(up[0], file) and len(imports_of(file, package)) == 1
+    if names and all(_is_torchs_else(name, up[0], file) for name in names):
+        return True
     if all(any(above is up[0] for above, _ in ancestors(use)) for use in uses):
         return _computes_else(up)
     outside = [use for use in uses if not any(above is up[0] for above, _ in ancestors(use))]
@@ -113,6 +115,20 @@ def _is_none_else(name: str, node: ast.Try, before: Sequence[ast.stmt]) -> bool:
     """`flash = None` where the import fails."""
     handler = handler_of(node)
     return name in _set_to(None, [*before, *(handler.body if handler is not None else [])])
+
+
+def _is_torchs_else(name: str, node: ast.Try, file: RuleFile) -> bool:
+    """`CrossEntropyLoss = torch.nn.CrossEntropyLoss` where the import fails, or one that torch has, imported."""
+    handler = handler_of(node)
+    for statement in handler.body if handler is not None else ():
+        if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith("torch."):
+            if any((alias.asname or alias.name) == name for alias in statement.names):
+                return True
+    for binding in file.names.others.get(name, ()):
+        above = binding[1]
+        if handler is not None and above and isinstance(above[0], ast.Assign) and above[0] in handler.body:
+            return f"{file.names.resolve(above[0].value, above) or ''}".startswith("torch.")
+    return False
 
 
 def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:

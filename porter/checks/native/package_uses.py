@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.index import methods
+from porter.python.index import FUNCTIONS, ancestors, methods
 from porter.python.uses import imports_of, is_idle, uses
 
 SHOWN = 4
@@ -55,12 +55,29 @@ def only_asked_for(file: RuleFile, package: str) -> bool:
 
 
 def uses_as_they_are(file: RuleFile, package: str, method: str) -> bool:
-    """Whether a class is used otherwise than as the base of one that has its own `method`."""
+    """Whether a class is used otherwise than as the base of one that has its own `method`, and to say what a value is."""
     mentions = file.meaning.mentions.of(frozenset({package}))
     return not mentions or not all(
-        link[1][0].__class__ is ast.ClassDef and link[0] in link[1][0].bases and method in methods(link[1][0])
+        link[1][0].__class__ is ast.ClassDef
+        and link[0] in link[1][0].bases
+        and method in methods(link[1][0])
+        or _is_annotation(link)
         for link in mentions
     )
+
+
+def _is_annotation(link: Link) -> bool:
+    """Whether a name only says what a value is: `mixup: Optional[Mixup] = None`."""
+    child = link[0]
+    for above, _ in ancestors(link):
+        if above.__class__ in (ast.arg, ast.AnnAssign):
+            return child is above.annotation
+        if above.__class__ in FUNCTIONS[:2]:
+            return child is above.returns
+        if isinstance(above, ast.stmt):
+            return False
+        child = above
+    return False
 
 
 def called_bare(file: RuleFile, package: str) -> bool:
