@@ -70,7 +70,6 @@ class OwnCode(NamedTuple):
     is_cuda: tuple[str, ...] = ()  # the same for classes with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project itself provides
     cuda_names: tuple[str, ...] = ()  # attributes that the project sets below torch.cuda: `torch.cuda.patched = True`
-    patched: tuple[str, ...] = ()  # names below torch.cuda that tests put something in the place of
     attentions: tuple[OwnAttention, ...] = ()
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
     notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders

@@ -83,7 +83,7 @@ class Portable(Rename):
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
         new, since = _NAMES.get(old, ("", (99,)))
         # a test that counts calls of torch.cuda's function counts none of torch.accelerator's
-        patched = file is not None and old in file.facts.own.patched
+        patched = file is not None and old in file.facts.accelerators.functions.patched
         if self.target.torch >= since and not patched and not (old in _ASKED and file and self._leaves_macs(file)):
             return f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):

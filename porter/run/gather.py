@@ -36,6 +36,7 @@ from porter.project.own_packages import packages, packages_beside, without_devic
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
 from porter.project.passed_options import options_passed
+from porter.project.patched_names import patched
 from porter.project.program_options import by_module, launcher, takes
 from porter.project.remote_quantizers import remote_quantizers
 from porter.project.restored import restored
@@ -60,7 +61,6 @@ _OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
     "is_cuda": lazy(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
 _SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
-_PATCHED = lazy(rb"\b(?:patch|setattr)\([ \t\n]*[\"']torch\.cuda\.(\w+)[\"']")  # by a test
 _CONSTANT = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 _MEMBER = lazy(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while a program runs
@@ -146,7 +146,6 @@ def _gather(
         tuple(sorted(gathered.own_methods["is_cuda"])),
         packages=tuple(sorted(packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),
-        patched=tuple(sorted(gathered.patched)),
         attentions=own_attentions(gathered.texts, survey.project.files),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
@@ -191,6 +190,7 @@ def _gather(
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
+                patched(gathered.texts.values()),
             ),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
@@ -215,7 +215,6 @@ class _Gathered:
         self.parse = parse
         self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
         self.cuda_names: set[str] = set()
-        self.patched: set[str] = set()
         self.with_cuda: set[str] = set()  # Python files that name CUDA or NCCL
         self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
         self.shim: set[str] = set()
@@ -258,7 +257,6 @@ class _Gathered:
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
-                self.patched.update(name.decode() for name in _PATCHED.findall(data))
             for name, value in _CONSTANT.findall(data):
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
