@@ -13,6 +13,7 @@ from porter.python.evidence import call_name, constant
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.kernel_choices import beside
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
 from porter.regex import lazy
@@ -45,6 +46,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`. In a style for NPUs alone the two
     are looked at together: ("opens", what stays)."""
     compared = _compared(link) if link is not None else None
+    if compared is not None and (what := beside(compared[0])):
+        return "half", what
     found = choice(*compared) if compared is not None else None
     if found is None:
         return None

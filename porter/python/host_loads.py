@@ -1,4 +1,5 @@
-"""Finds choices such as `map_location=None if torch.cuda.is_available() else "cpu"`: without a GPU, a file is loaded to the CPU.
+"""Finds choices such as `map_location=None if torch.cuda.is_available() else "cpu"`: without a GPU, a file is loaded to the CPU. So it
+is where `if torch.cuda.is_available(): return` stands before what loads it there.
 
 None loads each tensor to the device that it was saved from, `cuda:0`. An NPU cannot do that. So an NPU has to take the way
 without a GPU, and the question for a GPU stays as it is.
@@ -31,9 +32,25 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
     with_gpu, without = ways
     if choice[0].__class__ is ast.IfExp:
         return _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
+    if with_gpu and all(map(_is_idle, with_gpu)):
+        return any(_loads_there(file, statement, choice) for statement in without)
     if len(with_gpu) != 1 or len(without) != 1:
         return False
     return _sets_place(file, with_gpu[0], without[0], choice) or _same_load(file, with_gpu[0], without[0], choice)
+
+
+def _is_idle(statement: Node) -> bool:
+    """`return`, `yield`, `pass`: on a GPU, nothing has to be done about a file."""
+    value: Node = getattr(statement, "value", None)
+    if statement.__class__ is ast.Expr and value.__class__ is ast.Yield:
+        value = value.value
+    return value is None and statement.__class__ in (ast.Return, ast.Expr, ast.Pass)
+
+
+def _loads_there(file: RuleFile, statement: Node, link: Link) -> bool:
+    """Whether a statement loads a file to the CPU, or defines what does."""
+    calls = (node for node in walk(statement) if node.__class__ is ast.Call)
+    return any(file.names.resolve(c.func, link) in _LOADERS and _is_host(_place(file, c, link)) for c in calls)
 
 
 def loaded_where_saved(file: RuleFile, choice: Link, yes: bool) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
+_SUPPORTS = lazy(r"(?:^|_)supports?_cuda$|(?:^|_)cuda_support(?:ed)?$")  # says whether something has a way for CUDA
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # sources and flags for a CUDA compiler alone
 # a name that stands for the choice of a kernel
 _CHOSEN = lazy(
@@ -216,13 +217,21 @@ def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
     return ("member", member) if member else None
 
 
+def beside(part: Link) -> str | None:
+    """What of CUDA a condition asks for together with one of its parts: `device.type == "cuda" and backend.supports_cuda`."""
+    test: Node = part[1][0] if part[1] else None
+    if test.__class__ is not ast.BoolOp or not isinstance(test.op, ast.And):
+        return None
+    return next((choice[1] for value, choice in _beside(test) if value is not part[0]), None)
+
+
 @once
 def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
     """The parts of a condition that ask for something of CUDA: `torch.cuda.is_available() and CUDA_HOME is not None`."""
     choices: list[tuple[ast.expr, Choice]] = []
     for value in test.values:
         words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(value))
-        if word := next((word for word in words if word in _BUILDS), None):
+        if word := next((word for word in words if word in _BUILDS or _SUPPORTS.search(word)), None):
             choices.append((value, ("kernel", word)))
         elif not is_setting(value) and (member := _member(value)):
             choices.append((value, ("member", member)))
