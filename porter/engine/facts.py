@@ -219,7 +219,7 @@ class Accelerators(NamedTuple):
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     # (class, parameter) to which tensors are moved, and that is given "cuda"
     parameters: tuple[tuple[str, str], ...] = ()
-    without_macs: bool = False  # the project uses names or numbers that the module of Macs, torch.mps, lacks
+    left: tuple[str, ...] = ()  # types of accelerators that a portable port leaves to the code as it is: "mps", "xpu"
     shimmed: Shimmed = Shimmed()
     functions: Functions = Functions()
 

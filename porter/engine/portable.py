@@ -8,12 +8,14 @@ torch 2.7 on they are bound by
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
 On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
-are they on Macs, where the project uses names or numbers that torch.mps lacks (project/mac_names.py): then the questions for a
-device go to the module, which Macs answer with no: `accelerator_module.is_available()`, `accelerator_module.device_count()`.
+are they on Macs, where the project uses names or numbers that torch.mps lacks, and on XPUs, of which the project has code of its own
+(project/left_accelerators.py): then the questions for a device go to the module, which these machines answer with no:
+`accelerator_module.is_available()`, `accelerator_module.device_count()`.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
+KINDS = ("mps", "xpu")  # types of accelerators that may be left to the code, in the order in which a head names them
 # torch 2.6 raises where there is no accelerator, and asks the driver; before 2.7, the head of a module tries to import torch_npu
 SINCE = (2, 7)
 # names of torch.cuda: the name in torch.accelerator, and the torch that brought it. Streams are asked of the module: that of
@@ -51,9 +54,10 @@ def has_accelerator(torch: tuple[int, ...]) -> bool:
     return torch >= min(since for _, since in _NAMES.values())
 
 
-def head_lines(torch: str, version: tuple[int, ...], *, without_macs: bool) -> dict[str, str]:
-    """The statements that bind the names at the head of a module, by name. `torch`: what the module calls torch."""
-    kept = '.replace("mps", "cuda")' if without_macs else ""
+def head_lines(torch: str, version: tuple[int, ...], left: Iterable[str]) -> dict[str, str]:
+    """The statements that bind the names at the head of a module, by name. `torch`: what the module calls torch. `left`:
+    types of accelerators on which the program does what it did."""
+    kept = "".join(f'.replace("{kind}", "cuda")' for kind in left)
     if version < SINCE:
         lines = "try:", "    import torch_npu  # noqa: F401", "", f'    {TYPE} = "npu"'
         return {
@@ -82,17 +86,22 @@ class Portable(Rename):
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
         new, since = _NAMES.get(old, ("", (99,)))
-        # a test that counts calls of torch.cuda's function counts none of torch.accelerator's
-        patched = file is not None and old in file.facts.accelerators.functions.patched
-        if self.target.torch >= since and not patched and not (old in _ASKED and file and self._leaves_macs(file)):
+        if self.target.torch >= since and not (file and self._asks_module(old, file)):
             return f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
         return f"{MODULE}.{tail}" if self._has(f"{self.target.namespace}.{tail}") else None
 
-    def _leaves_macs(self, file: RuleFile) -> bool:
-        """Whether a Mac's GPU is no accelerator of this port. Before torch 2.7, the head does not know it."""
-        return (self.target.torch < SINCE or file.facts.accelerators.without_macs) and self.reaches(file)
+    def _asks_module(self, old: str, file: RuleFile) -> bool:
+        """Whether the module of the accelerator is asked although torch.accelerator has the name: a test that counts calls of torch.cuda's
+        function counts none of torch.accelerator's, and `set_device` alone takes what `torch.cuda.device(0)` makes."""
+        if old in file.facts.accelerators.functions.patched or old == "set_device" and _keeps_contexts(file):
+            return True
+        return old in _ASKED and self._leaves_some(file)
+
+    def _leaves_some(self, file: RuleFile) -> bool:
+        """Whether not every accelerator of torch is one of this port. Before torch 2.7, the head knows the NPU alone."""
+        return (self.target.torch < SINCE or bool(file.facts.accelerators.left)) and self.reaches(file)
 
     def reaches(self, file: RuleFile) -> bool:
         """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot, nor can a `case`,
@@ -172,6 +181,17 @@ class Portable(Rename):
     def _expression(text: str, old: Any) -> cst.BaseExpression:
         new = dotted(text) if text.replace(".", "").isidentifier() else cst.parse_expression(text)
         return new.with_changes(lpar=old.lpar, rpar=old.rpar)
+
+
+def _keeps_contexts(file: RuleFile) -> bool:
+    """Whether the file does more with a `torch.cuda.device(0)` than to enter it."""
+    for link in file.apis.get("torch.cuda.device", ()):
+        while link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            link = link[1]
+        call = link[1]
+        if call is not None and call[0].__class__ is ast.Call and call[1][0].__class__ is not ast.withitem:
+            return True
+    return False
 
 
 def _is_plain(node: cst.BaseExpression) -> bool:

@@ -1,8 +1,10 @@
-"""Whether a project uses names of torch.cuda that torch.mps, the module of Macs, does not have, or numbers that it does not.
+"""Finds the accelerators that a portable port of a project leaves to its code: Macs and XPUs.
 
-In the portable style the names would be asked of the accelerator's module. On a Mac, which ran such a program on its CPU, that is
+A Mac is left where the project uses names of torch.cuda that torch.mps, its module, does not have, or numbers that it does not: in
+the portable style the names would be asked of the accelerator's module. On a Mac, which ran such a program on its CPU, that is
 torch.mps, and the program would stop. So it would where a tensor of float64 comes to the device, which arrays of NumPy make as a
-rule. There the whole program stays on the CPU: one file alone could not, as tensors meet.
+rule. There the whole program stays on the CPU: one file alone could not, as tensors meet. XPUs are left where the project has code
+of its own for them, beside that for CUDA, which would run there as well.
 """
 
 from __future__ import annotations
@@ -20,11 +22,19 @@ _USED = lazy(
 _WIDE = lazy(
     rb"(?m)^[^#\n]*?(?:\.double\(\)|\bfrom_numpy\b|\b(?:float64|complex128)\b|\btorch\.c?double\b|\bDoubleTensor\b)"
 )
+_XPUS = lazy(rb"(?m)^[^#\n]*?(?:\btorch\.xpu\b|[\"']xpu(?::\d+)?[\"'])")
 _WIDE_WORDS = (b"double", b"Double", b"float64", b"complex128", b"from_numpy")
 
 
-def lacks_names_on_macs(texts: Iterable[bytes]) -> bool:
-    return any(map(_lacks_names, texts))
+def left(texts: Iterable[bytes]) -> tuple[str, ...]:
+    """The types of these accelerators, in the order of engine/portable.py (KINDS)."""
+    known = [*texts]
+    kinds = {"mps": any(map(_lacks_names, known)), "xpu": any(map(_has_xpus, known))}
+    return tuple(kind for kind, is_left in kinds.items() if is_left)
+
+
+def _has_xpus(data: bytes) -> bool:
+    return b"xpu" in data and _XPUS.search(data) is not None
 
 
 def _lacks_names(data: bytes) -> bool:

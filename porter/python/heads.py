@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.engine.portable import BACKEND, MODULE, TYPE, head_lines
+from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines
 from porter.finding import Change
 from porter.python.index import Link, ancestors
 from porter.regex import lazy
@@ -60,7 +61,9 @@ def _head(file: File) -> Head | None:
         return None
     first, torch = links[0][0], called or "torch"
     bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
-    written = [head_lines(torch, file.target.torch, without_macs=without) for without in (False, True)]
+    written = [
+        head_lines(torch, file.target.torch, left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
+    ]
     if any(not any(_binds(file, name, lines[name]) for lines in written) for name in bound):
         return None
     return Head(torch, is_imported, first, bound)
@@ -119,8 +122,7 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
     if found is None:
         return []
     used |= {TYPE} if used else set()
-    without = file.facts.accelerators.without_macs
-    lines_of = head_lines(found.torch, file.target.torch, without_macs=without)
+    lines_of = head_lines(found.torch, file.target.torch, file.facts.accelerators.left)
     texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
     texts += wanted
     if not texts:

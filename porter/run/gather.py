@@ -25,7 +25,7 @@ from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
 from porter.project.imports import Projects, borrowed
-from porter.project.mac_names import lacks_names_on_macs
+from porter.project.left_accelerators import left
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -186,7 +186,7 @@ def _gather(
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
-            lacks_names_on_macs(gathered.texts.values()),
+            left(gathered.texts.values()),
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),

@@ -1,10 +1,10 @@
-"""Which names of torch.cuda the module of Macs, torch.mps, lacks."""
+"""Which accelerators a portable port leaves to the code."""
 
 from __future__ import annotations
 
 import pytest
 
-from porter.project.mac_names import lacks_names_on_macs
+from porter.project.left_accelerators import left
 from porter.rulebook.table import hints
 
 
@@ -36,7 +36,21 @@ from porter.rulebook.table import hints
     ],
 )
 def test_a_line(line: bytes, lacks: bool) -> None:
-    assert lacks_names_on_macs([b"import torch\n", b"import torch\n" + line + b"\n"]) is lacks
+    assert ("mps" in left([b"import torch\n", b"import torch\n" + line + b"\n"])) is lacks
+
+
+@pytest.mark.parametrize(
+    ("line", "is_left"),
+    [
+        (b'if hasattr(torch, "xpu") and torch.xpu.is_available():', True),
+        (b"device = 'xpu:0'", True),
+        (b"# torch.xpu.is_available()", False),
+        (b"from lib.xpu import kernels", False),
+        (b"expu = 'xpus'", False),
+    ],
+)
+def test_code_for_xpus(line: bytes, is_left: bool) -> None:
+    assert ("xpu" in left([b"import torch\n" + line + b"\n"])) is is_left
 
 
 @pytest.mark.usefixtures("needs_torch")
