@@ -1,4 +1,4 @@
-"""What is known of functions of the project, for the files that call them by a name of theirs."""
+"""What is known of functions of the project, for the files that call them by a name of theirs, and of what its tests do with torch's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class Functions(NamedTuple):
     # (file, function or class, parameter that is a device, its position or -1) of those that are given the index of a device;
     # "" for one without such a parameter
     given: tuple[tuple[str, str, str, int], ...] = ()
-
     patched: tuple[str, ...] = ()  # those of torch.cuda that tests put something in the place of: "synchronize"
 
     def answers(self, name: str, path: str) -> bool:

@@ -3,10 +3,10 @@
 To replace a CUDA kernel means to replace the code that loads it, calls it, or asks whether it may be called. So the finding of
 the kernel gets these places, those of the C++ beside it that starts it, and those of tests that end in it. To replace a package of
 attention means to rewrite its calls. The finding of the package in that file names them, so findings about the calls go to the
-inventory. So does the note of a package whose provider another finding of the file is about. To replace a package for GPUs in the files that
-import it means to drop it from the lists of packages, so the finding of such a file gets the lines of these lists. Where a file reads from a profile
-what the NPU's profiler lacks, the recording is written anew: the finding of the reading gets the places of the recording.
-Findings that are edited or suppressed stay.
+inventory. So does the note of a package whose provider another finding of the file is about. To replace a package for GPUs in
+the files that import it means to drop it from the lists of packages, so the finding of such a file gets the lines of these lists.
+Where a file reads from a profile what the NPU's profiler lacks, the recording is written anew: the finding of the reading gets
+the places of the recording. Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
 # what records, what is imported to record, and what reads the recording; and what is said of the three
 _RECORDING, _RECORDER, _READING = ("PRT505", "results"), ("PRT506", "results"), ("PRT507", "result")
 _RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
+_MORE = lazy(r" \(\+\d+\)$")  # how many files are not shown
 # what is said of a line that asks for a package, where the files that import it are told what to write
-_MORE = lazy(r" \(\+\d+\)$")  # of files that are not shown
 _LISTED = frozenset({"listed", "extra"})
 _FLASH = ("flash_attn", "flash_attn_interface")
 # the packages that a call may be of, by its message; calls that read a cache are told by themselves

@@ -6,7 +6,7 @@ What takes an index may take a device as well, may take a device alone, or may c
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from porter.engine.rule_file import RuleFile
@@ -16,7 +16,8 @@ from porter.python.parameters import dotted, positional
 from porter.regex import lazy
 
 _DEVICE_NAME = lazy(r"(?:^|_)device$")
-MOVES, PLACES = ("to", "to_empty"), ("torch.device", "torch.set_default_device")  # what takes a device first
+_MOVES = ("to", "to_empty")  # methods that take a device
+_PLACES = ("torch.device", "torch.set_default_device")  # functions that take one first
 CURRENT = "torch.cuda.current_device"  # what is written for NPUs already is what its authors run
 _INDEXED = ("cuda", "npu")
 _KEYWORDS = ("device", "map_location")
@@ -123,15 +124,25 @@ def _of_call(file: RuleFile, call: Link, child: Node, depth: int) -> Uses:
     return Uses(handed=True, named=is_device)
 
 
+def device_place(
+    name: str, method: str, keywords: Sequence[str | None], sought: Container[str | None] = ("device",)
+) -> int | None:
+    """Which argument of a call is a device of torch: of `x.to(d)`, `torch.zeros(2, device=d)`. `name`: of the function that is called,
+    `method`: of an object; "" for none. `keywords`: of each argument, None for one at its position."""
+    for index, keyword in enumerate(keywords):
+        if keyword in sought:
+            is_torchs = _is_torchs(name) and not name.startswith(_ACCELERATORS)
+            return index if is_torchs or method in _MOVES or method.startswith("new_") else None
+    return 0 if keywords and keywords[0] is None and (name in _PLACES or method == "to") else None
+
+
 def takes_device(file: RuleFile, call: Link, child: Node) -> bool:
-    """Whether an argument of a call is a device of torch: `x.to(d)`, `torch.zeros(2, device=d)`."""
-    func, name = call[0].func, file.names.resolve(call[0].func, call) or ""
-    keyword, where = _where(call[0], child)
-    method = func.attr if func.__class__ is ast.Attribute and not _is_torchs(name) else ""
-    if keyword:
-        moves = method in MOVES or method.startswith("new_")
-        return keyword in _KEYWORDS and (moves or _is_torchs(name) and not name.startswith(_ACCELERATORS))
-    return where == 0 and (name in PLACES or method in MOVES)
+    """Whether an argument of a call is a device of torch, or the place that `torch.load` loads to."""
+    node, name = call[0], file.names.resolve(call[0].func, call) or ""
+    method = node.func.attr if node.func.__class__ is ast.Attribute and not _is_torchs(name) else ""
+    keywords = [*(None for _ in node.args), *(k.arg or "**" for k in node.keywords)]
+    place = device_place(name, method, keywords, _KEYWORDS)
+    return place is not None and child is [*node.args, *node.keywords][place]
 
 
 def _where(call: ast.Call, child: Node) -> tuple[str | None, str | int]:

@@ -7,7 +7,7 @@ from typing import Any
 from porter.checks.device.handed_index import handed, is_found_by_name, spelled
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.handed_index import CURRENT, MOVES, PLACES
+from porter.python.handed_index import CURRENT, device_place
 from porter.regex import lazy
 
 _INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b|(?:\w+\.)*\w*(?:args|opts?)\.device\b|(?:\w+\.)*\w*(?:device_ids|gpu_ids|gpus)\[\d)"
@@ -52,15 +52,8 @@ class IntegerDevice(Rule):
         method = func.attr.value if isinstance(func, cst.Attribute) and file.is_object(func.value) else ""
         if any(a.star for a in original.args):
             return None
-        for index, arg in enumerate(original.args):
-            if arg.keyword is not None and arg.keyword.value == "device":
-                torch = name is not None and name.partition(".")[0] == "torch" and not name.startswith("torch.cuda.")
-                moved = method in MOVES or method.startswith("new_")
-                return index if torch or moved else None
-        first = bool(original.args) and original.args[0].keyword is None
-        if first and (name in PLACES or method == "to"):
-            return 0
-        return None
+        keywords = [a.keyword.value if a.keyword is not None else None for a in original.args]
+        return device_place(name or "", method, keywords)
 
 
 def is_told_where_made(value: Any, file: RuleFile) -> bool:
