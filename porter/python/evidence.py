@@ -145,10 +145,14 @@ def is_log(func: Node, name: str) -> bool:
     return name in _LOGS or name.endswith(("Error", "Warning", "Exception"))
 
 
+def is_log_call(node: Node) -> bool:
+    return isinstance(node, ast.Call) and is_log(node.func, call_name(node.func))
+
+
 def logged(link: Link | None) -> bool:
     """Whether a place stands in a call that only tells a person something, or in a raise."""
     while link is not None and not isinstance(link[0], ast.stmt):
-        if link[0].__class__ is ast.Call and is_log(link[0].func, call_name(link[0].func)):
+        if is_log_call(link[0]):
             return True
         link = link[1]
     return link is not None and link[0].__class__ is ast.Raise

@@ -15,18 +15,17 @@ from porter.python import lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
-from porter.python.evidence import call_name, constant, is_log, is_setting
-from porter.python.handed_on import attributes
+from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.kernel_switches import switched_on
+from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
 
 if TYPE_CHECKING:
-    from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
@@ -51,11 +50,10 @@ _PLAIN = frozenset(  # functions that run on any machine
     "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
     " extend update join format".split()
 )
-_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
-_IN_PARALLEL = "torch.nn.parallel.data_parallel"
 _SETTER = "torch.set_default_tensor_type"
 _PORTED = ("together", "half")  # with what they lead to, by porter or by a person
-_CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)  # a branch of them runs nothing
+# a branch of them runs nothing else than what it chooses
+_CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, ast.Return)
 
 
 def decided(file: File, link: Link | None) -> Choice | None:
@@ -93,7 +91,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
+            stays = _raising(file, above.body, up) or parallel(file, above, up) or _advising(above)
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
                 return lightning_choices.kind(up, accelerator), accelerator
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
@@ -105,7 +103,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
                 return lightning_choices.kind(up, accelerator), accelerator
-            return ("kernel", target) if _CHOSEN.search(target) else _kept_for_parallel(file, up, child)
+            return ("kernel", target) if _CHOSEN.search(target) else kept_for_parallel(file, up, child)
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
         # `if not torch.cuda.is_available(): return`, and what follows
@@ -135,70 +133,12 @@ def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
     return ("raises", name) if name else None
 
 
-def _parallel(file: File | RuleFile, node: ast.If, link: Link) -> Choice | None:
-    """The choice of a branch that wraps a model in DataParallel and does nothing else. Without it, one device trains."""
-    name = ""
-    for statement in node.body:
-        call: Node = getattr(statement, "value", None)
-        full = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-        if isinstance(statement, ast.Assign) and full in _PARALLEL or full == _IN_PARALLEL:
-            name = full
-        elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
-            return None
-    return ("one-device", name) if name else None
-
-
-def _kept_for_parallel(file: File, link: Link, child: Node | None) -> Choice | None:
-    """`count = torch.cuda.device_count()`, of which nothing but a condition is made, and which leads to DataParallel alone.
-    `self.parallel = parallel and torch.cuda.device_count() > 1` is as good."""
-    target: Node = link[0].targets[0]
-    if link[0].value is not child or not file.source.says(b"DataParallel"):
-        return None
-    if target.__class__ is ast.Name:
-        uses = file.names.readers(target.id, (target, link))
-    elif getattr(getattr(target, "value", None), "id", "") == "self":
-        uses = [*attributes(file.names, "self", getattr(target, "attr", ""))]
-    else:
-        return None
-    choice = None
-    spans = set[tuple[int, int]]()
-    for use in uses:
-        test = next(
-            (up for up in ancestors(use) if up[0].__class__ in (ast.If, ast.IfExp) or isinstance(up[0], ast.stmt)), None
-        )
-        if test and test[0].__class__ is ast.If and (found := _parallel(file, test[0], test)) and not test[0].orelse:
-            choice = found
-            spans.add((test[0].lineno, test[0].end_lineno))
-    told = all(any(first <= use[0].lineno <= last for first, last in spans) for use in uses)
-    return choice if told else None
-
-
-def one_device(file: File | RuleFile, link: Link | None) -> str | None:
-    """The DataParallel of a branch that a comparison with a device leads to, if the branch does nothing else."""
-    child = link[0] if link else None
-    for up in ancestors(link):
-        above = up[0]
-        if above.__class__ is ast.If and child is above.test:
-            choice = _parallel(file, above, up)
-            return choice[1] if choice else None
-        if above.__class__ is ast.BoolOp and isinstance(above.op, ast.Or) or isinstance(above, ast.stmt):
-            return None
-        if above.__class__ is ast.UnaryOp or above.__class__ is ast.Compare and not isinstance(above.ops[0], ast.Eq):
-            return None
-        child = above
-    return None
-
-
-def _is_log_call(call: Node) -> bool:
-    return isinstance(call, ast.Call) and is_log(call.func, call_name(call.func))
-
-
 def _advising(node: ast.If) -> Choice | None:
     """The choice of a branch that only recommends a package with CUDA kernels to a person."""
     calls = [statement.value for statement in node.body if isinstance(statement, ast.Expr)]
     if node.orelse or len(calls) != len(node.body):
         return None
-    if not all(map(_is_log_call, calls)):
+    if not all(map(is_log_call, calls)):
         return None
     return next((("advises", word) for word in _advised(calls)), None)
 
@@ -275,7 +215,7 @@ def _member(node: Node) -> str | None:
 
 
 def _branch(file: File, node: ast.If, link: Link) -> str | None:
-    """The kernel of a branch that imports or assigns a kernel and does nothing else, or that builds one."""
+    """The kernel of a branch that builds one, or that imports, assigns or returns one or what it computes and does nothing else."""
     # an `elif` has a question of its own
     others = node.orelse if len(node.orelse) != 1 or node.orelse[0].__class__ is not ast.If else []
     for statement in (*node.body, *others):

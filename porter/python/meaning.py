@@ -160,10 +160,13 @@ class Meaning:
         return literal is not None and refuses(literal.link)
 
     def may_be_none(self, node: Node) -> bool:
-        """Whether a name is a parameter with None as its default, or an option that may be left out."""
+        """Whether a name is a parameter with None as its default, an option that may be left out, or what the `cuda(device=None)` of
+        a class keeps."""
         if type(node).__name__ == "Attribute":
             option = self._file.chain(node)
-            return option is not None and self._is_parsed(option) and may_be_unset(self._file, option)
+            if option is None or not self._is_parsed(option):
+                return option is not None and _is_given_to_cuda(option)
+            return may_be_unset(self._file, option)
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
         return any(binding[0].__class__ is ast.arg and _defaults_to_none(binding) for binding in bound)
@@ -240,6 +243,21 @@ class Meaning:
                         name = str(constant(a)).lstrip("-").replace("-", "_")
                         options.setdefault(name, type(constant(keywords.get("default"))) is int)
         return frozenset(name for name, plain in options.items() if plain)
+
+
+def _is_given_to_cuda(attribute: Link) -> bool:
+    """`self.device` in a class with `def cuda(self, device=None): self.device = device`."""
+    name, holder = attribute[0].attr, attribute[0].value
+    owner = next((above for above in parents(attribute) if isinstance(above, ast.ClassDef)), None)
+    if owner is None or getattr(holder, "id", "") != "self":
+        return False
+    for method in (node for node in owner.body if isinstance(node, FUNCTIONS[:2]) and node.name == "cuda"):
+        unset = {n for n, d in defaults(method).items() if isinstance(d, ast.Constant) and d.value is None}
+        sets = (node for node in walk(method) if isinstance(node, ast.Assign))
+        kept = (node.targets for node in sets if getattr(node.value, "id", "") in unset)
+        if any(getattr(target, "attr", "") == name for targets in kept for target in targets):
+            return True
+    return False
 
 
 def _defaults_to_none(parameter: Link) -> bool:

@@ -19,7 +19,7 @@ from porter.native.gpu_tests import needed
 from porter.python.caught_again import is_caught_again
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
-from porter.python.kernel_choices import one_device
+from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import why_it_stays
 from porter.rulebook.table import Move, Tables
 

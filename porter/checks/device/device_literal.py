@@ -16,9 +16,9 @@ from porter.native.required import lost
 from porter.python.array_switches import decides_for
 from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
-from porter.python.kernel_choices import one_device
 from porter.python.lightning_choices import of_comparison, of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
+from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import provider
 from porter.python.searched_texts import is_searched
 from porter.python.simulated_devices import simulator_of

@@ -19,7 +19,7 @@ from porter.python.half_guards import left_by
 from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
-from porter.python.kernel_choices import one_device
+from porter.python.parallel_choices import one_device
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
 from porter.python.simulated_devices import simulator_of
