@@ -19,7 +19,7 @@ from porter.python.evidence import call_name, constant, is_log, is_log_call, is_
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
-from porter.python.kernel_switches import switched_on
+from porter.python.kernel_switches import chooses, switched_off, switched_on
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
@@ -35,10 +35,6 @@ Choice = tuple[str, str]
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SUPPORTS = lazy(r"(?:^|_)supports?_cuda$|(?:^|_)cuda_support(?:ed)?$")  # says whether something has a way for CUDA
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # sources and flags for a CUDA compiler alone
-# a name that stands for the choice of a kernel
-_CHOSEN = lazy(
-    r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
-)
 # packages with CUDA kernels that a message may recommend
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
 _COUNTING = frozenset(  # functions that only count and name devices, before the port and after it
@@ -103,7 +99,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
                 return lightning_choices.kind(up, accelerator), accelerator
-            return ("kernel", target) if _CHOSEN.search(target) else kept_for_parallel(file, up, child)
+            return ("kernel", target) if chooses(target) else kept_for_parallel(file, up, child)
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
         # `if not torch.cuda.is_available(): return`, and what follows
@@ -223,6 +219,8 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
             word = getattr(inner, "id", "") or getattr(inner, "attr", "") or str(constant(inner) or "")
             if word in _BUILDS or _SOURCES.search(word):
                 return word
+        if name := switched_off(statement):
+            return name
     tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
     if not all(isinstance(statement, _CHOICES) or switched_on(statement) for statement in tried):
         return None

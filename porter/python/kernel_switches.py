@@ -1,4 +1,4 @@
-"""Methods that put a CUDA kernel in the place of what runs anywhere."""
+"""Settings and methods that put a CUDA kernel in the place of what runs anywhere."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ import ast
 
 from porter.python.evidence import call_name
 from porter.python.index import Node
+from porter.regex import lazy
 
 # of diffusers, which refuses them where there is no CUDA
 _SWITCHES = frozenset({"enable_xformers_memory_efficient_attention", "set_use_memory_efficient_attention_xformers"})
+# names of settings that choose a CUDA kernel, or an engine that only NVIDIA has
+_SETTING = lazy(
+    r"(?i)(?:^|_)(?:(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)|(?:load_|use_|with_)?(?:trt|tensorrt)(?:_|$))"
+)
+
+
+def chooses(name: str) -> bool:
+    """Whether a name stands for the choice of a kernel: `use_flash_attn`, `load_trt`."""
+    return bool(_SETTING.search(name))
+
+
+def switched_off(statement: Node) -> str:
+    """`load_jit, load_trt = False, False`: the name of such a setting that a statement switches off, else ""."""
+    if statement.__class__ is not ast.Assign:
+        return ""
+    named, given = statement.targets[0], statement.value
+    pairs = zip(named.elts, given.elts) if named.__class__ is given.__class__ is ast.Tuple else [(named, given)]
+    off = (target for target, value in pairs if getattr(value, "value", None) is False)
+    names = (getattr(target, "id", "") or getattr(target, "attr", "") for target in off)
+    return next(filter(chooses, names), "")
 
 
 def switched_on(statement: Node) -> str:

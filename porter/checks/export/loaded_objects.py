@@ -15,6 +15,7 @@ from porter.regex import lazy
 _WRITTEN = lazy(r"\.\w+['\"]\)*$")
 _LOAD = frozenset({"torch.load"})
 _OF_NUMPY = "numpy"  # what it answers has methods of its own, and is no part of what was loaded
+_COPIES = frozenset({"float", "half", "double", "to", "cpu", "cuda", "npu"})  # of tensors and of modules
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
 
@@ -72,8 +73,8 @@ def _foreign(link: Link, file: RuleFile) -> str | None:
 
 def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
     """Where the name that it, or a part of it, is given is read, up to where something else is."""
-    while link[1][0].__class__ is ast.IfExp or link[1][0].__class__ is ast.Subscript and link[1][0].value is link[0]:
-        link = link[1]
+    while outer := _same(link):
+        link = outer
     above: Node = link[1][0]
     if above.__class__ is not ast.Assign or len(above.targets) != 1:
         return
@@ -87,6 +88,15 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
         behind = min((line for line in lines if line > name.lineno), default=1 << 31)
         readers = (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
         yield from (use for use in readers if not is_other_branch(link, use))
+
+
+def _same(link: Link) -> Link | None:
+    """The place around that still has what is loaded: a choice, a part of it, or a copy of other type: `["model"].float()`."""
+    around: Link = link[1]
+    if around[0].__class__ is ast.IfExp or around[0].__class__ is ast.Subscript and around[0].value is link[0]:
+        return around
+    call = around[1] if around[0].__class__ is ast.Attribute and around[0].attr in _COPIES else None
+    return call if call is not None and call[0].__class__ is ast.Call and call[0].func is around[0] else None
 
 
 def is_other_branch(link: Link, other: Link) -> bool:

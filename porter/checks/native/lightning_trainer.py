@@ -87,8 +87,9 @@ def _mixed(precision: cst.BaseExpression | None, file: RuleFile) -> list[Hit]:
     """`precision=16`, and `precision=args.precision`, which may be that."""
     if precision is None or file.text(precision) == "None":
         return []
-    is_written = isinstance(precision, (cst.Integer, cst.SimpleString))
-    if is_written and file.text(precision).strip("'\"") not in MIXED:
+    written = [precision.body, precision.orelse] if isinstance(precision, cst.IfExp) else [precision]
+    is_written = all(isinstance(one, (cst.Integer, cst.SimpleString)) for one in written)
+    if is_written and MIXED.isdisjoint(file.text(one).strip("'\"") for one in written):
         return []
     old = file.text(precision)
     values = ("new", "bf16-mixed" if "bf16" in old else "16-mixed"), ("old", old)

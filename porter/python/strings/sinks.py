@@ -214,7 +214,9 @@ class Sinks:
         if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
             return None  # is_nvidia = platform == "cuda"
         if isinstance(op, (ast.In, ast.NotIn)) and index == 0:  # "cuda" in str(device)
-            return Role("compared", True) if named(parent.comparators[0], kind) else None
+            group = parent.comparators[0]
+            held = group.elts if isinstance(group, (ast.Tuple, ast.List)) else (group,)  # "cuda" in (source, target)
+            return Role("compared", True) if any(named(one, kind) for one in held) else None
         if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return None
         if beside(sides.device if kind == "device" else sides.backend):

@@ -290,5 +290,6 @@ class _Sites:
 
 @once
 def _holding(node: ast.Compare) -> tuple[ast.expr, ...]:
-    """The sides of a comparison that are no constants."""
-    return tuple(s for s in (node.left, *node.comparators) if s.__class__ is not ast.Constant)
+    """The sides of a comparison that are no constants; of `"cuda" in (source, target)` the names in it."""
+    sides = (node.left, *node.comparators)
+    return tuple(one for s in sides for one in getattr(s, "elts", (s,)) if one.__class__ is not ast.Constant)
