@@ -82,8 +82,9 @@ class ApexClass(Rule):
         ]
         order = ("normalized_shape", "eps") if "eps" in entry.added else ()
         count = sum(1 for a in original.args if a.keyword is None)
-        missing = [n for n in entry.added if n not in given and n not in order[:count]]
-        if len(keep) == len(original.args) and not missing and given.isdisjoint(dict(entry.renamed)):
+        written = {a.keyword.value for a in keep if a.keyword}
+        missing = [n for n in entry.added if n not in written and n not in order[:count]]
+        if len(keep) == len(original.args) and not missing and written == given:
             return None
         if not missing:
             end = original.args[-1].comma

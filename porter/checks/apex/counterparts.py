@@ -46,8 +46,9 @@ _NORM = Counterpart("PRT352", "torch.nn", "LayerNorm", 3, _words("normalized_sha
                     {"memory_efficient": ()}, {})  # fmt: skip
 _RMS = _NORM._replace(name="RMSNorm", added={"eps": "1e-5"}, class_use=False)
 _DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module"),
-                   {"message_size": (), "allreduce_always_fp32": (False,)}, {}, False,
-                   (("delay_allreduce", "find_unused_parameters"),))  # fmt: skip
+                   {"message_size": (), "allreduce_always_fp32": (False,)},
+                   {"find_unused_parameters": "True"},  # apex takes what has a gradient, torch waits for every parameter
+                   False, (("delay_allreduce", "find_unused_parameters"),))  # fmt: skip
 _SYNC = Counterpart("PRT353", "torch.nn", "SyncBatchNorm", 6,
                     _words("num_features eps momentum affine track_running_stats process_group"),
                     {"channel_last": (False,), "fuse_relu": (False,)}, {})  # fmt: skip
