@@ -28,6 +28,7 @@ from porter.finding import FileResult, Finding
 from porter.project.apple_code import AppleCode
 from porter.project.built_once import CODES, BuiltOnce
 from porter.project.chosen_by_callers import chooser
+from porter.project.dead_lines import DeadLines
 from porter.project.gone_packages import GonePackages
 from porter.project.left_copies import LeftCopies
 from porter.project.never_run import Methods, branches
@@ -88,10 +89,11 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
+    options, untaken = OffOptions(uses.saying), Untaken(uses.saying)
     finders = _Finders(
-        OffOptions(uses.saying),
-        Untaken(uses.saying),
-        UnusedParts(uses),
+        options,
+        untaken,
+        UnusedParts(uses, DeadLines(uses, options, untaken)),
         OtherClasses(uses.saying),
         BuiltOnce(uses.saying, uses.tree),
     )

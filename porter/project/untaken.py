@@ -20,17 +20,17 @@ from porter.python.evidence import call_name
 from porter.python.index import Node
 from porter.python.walks import statements, walk
 from porter.regex import lazy
-from porter.spans import Span
+from porter.spans import Span, span_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _KEEPING = frozenset(
     {"staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"}
 )  # decorators that pass all on
-_BASES = frozenset(
-    {"object", "Module", "Dataset", "IterableDataset", "ABC"}
-)  # bases that call no method by its name but these:
+# bases that call no method by its name but these:
+_BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
 _BY_BASES = frozenset(
     """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters buffers modules
     named_modules named_buffers children named_children apply to cuda cpu half float double zero_grad requires_grad_ type
@@ -61,6 +61,7 @@ class _Question(NamedTuple):
     test: ast.expr
     wanted: bool
     span: Span
+    apart: tuple[Span, ...]  # lines of other branches, after which the condition is never asked
 
 
 class _Place(NamedTuple):
@@ -100,11 +101,11 @@ class Untaken:
             one_decides = isinstance(test.op, ast.And) == asked.wanted
             return next(filter(None, several), "") if one_decides or all(several) else ""
         subject = _subject(test)
-        values = self._values(subject, asked.span, place, tree, text) if subject is not None else None
+        values = self._values(subject, asked, place, tree, text) if subject is not None else None
         answers = {_answer(test, subject, value) for _, value in values} if values else {None}
         return ast.unparse(test) if answers == {not asked.wanted} else ""
 
-    def _values(self, subject: Node, span: Span, place: _Place, tree: ast.Module, text: bytes) -> Values | None:
+    def _values(self, subject: Node, asked: _Question, place: _Place, tree: ast.Module, text: bytes) -> Values | None:
         """The constants that a parameter, or a value of `self`, may have where it is asked."""
         function, owner = place.function, place.owner
         if isinstance(subject, ast.Attribute):
@@ -115,7 +116,8 @@ class Untaken:
             function = found
         else:
             name = subject.id
-        outside = [node for node in set_in(function).get(name, ()) if not span[0] <= node.lineno <= span[1]]
+        skipped = sorted((asked.span, *asked.apart))
+        outside = [node for node in set_in(function).get(name, ()) if span_of(node.lineno, skipped) is None]
         if len(outside) != 1 or not isinstance(outside[0], ast.arg):
             return None
         parameter = _parameter(name, place._replace(function=function), tree, text)
@@ -176,31 +178,33 @@ def _stores(tree: ast.Module) -> dict[str, list[ast.Attribute]]:
     return found
 
 
-def _questions(body: list[Any], line: int) -> Iterator[_Question]:
-    """The conditions that decide whether a line of these statements runs, the outermost first."""
+def _questions(body: list[Any], line: int, apart: tuple[Span, ...] | None = ()) -> Iterator[_Question]:
+    """The conditions that decide whether a line of these statements runs, the outermost first. `apart`: the other branches of
+    the conditions around; None in a loop, where they may have been taken before."""
     for number, node in enumerate(body):
         if node.lineno <= line <= (node.end_lineno or node.lineno):
-            yield from _questions_inside(node, line)
+            yield from _questions_inside(node, line, apart)
             return
         if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
-            yield _Question(node.test, False, _span(body[number + 1 :]))
+            yield _Question(node.test, False, _span(body[number + 1 :]), apart or ())
 
 
-def _questions_inside(node: Node, line: int) -> Iterator[_Question]:
+def _questions_inside(node: Node, line: int, apart: tuple[Span, ...] | None) -> Iterator[_Question]:
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         return  # what decides in there is asked of the inner function
+    apart = None if isinstance(node, _LOOPS) else apart
     for name in _BLOCKS:
         block = getattr(node, name, None) or []
-        if not block or not hasattr(block[0], "lineno"):
-            if name == "cases":
-                block = [inner for case in block for inner in case.body]
-            if not block:
-                continue
+        if name == "cases":
+            block = [inner for case in block for inner in case.body]
+        if not block:
+            continue
         first, last = _span(block)
         if first <= line <= last:
             if isinstance(node, ast.If):
-                yield _Question(node.test, name == "body", (first, last))
-            yield from _questions(block, line)
+                yield _Question(node.test, name == "body", (first, last), apart or ())
+                apart = (*apart, _span(node.body)) if apart is not None and name == "orelse" else apart
+            yield from _questions(block, line, apart)
             return
 
 

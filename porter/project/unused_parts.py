@@ -2,16 +2,18 @@
 
 One is used if its name stands in a statement that runs on import; in a file that is no Python; or in a function or class that is
 used. A decorated one is used, as a registry may have it; so is one of a package that others install, if it is not private.
+A name on a line that never runs uses nothing: an `Encoder` that one branch makes goes with the branch.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
+from porter.project.dead_lines import DeadLines
 from porter.project.meant_names import HANDED_ON, is_comment, is_private, whole_word
 from porter.project.unused import Uses
 from porter.python.graphs import reached
@@ -29,13 +31,13 @@ _FEW = 3  # files that may use a name without being live; of more, one mostly is
 class _Parts(NamedTuple):
     """What the top level of a file says."""
 
-    inside: dict[str, set[str]]  # for each definition, which others it names
-    used: set[str]  # the definitions that are used
+    inside: dict[str, dict[str, list[int]]]  # for each definition, which others it names, and in which lines
+    used: set[str]  # the definitions that what runs on import uses
 
 
 class UnusedParts:
-    def __init__(self, uses: Uses) -> None:
-        self._uses = uses
+    def __init__(self, uses: Uses, dead: DeadLines) -> None:
+        self._uses, self._dead = uses, dead
         self._parts: dict[str, _Parts | None] = {}
         self._known: dict[tuple[str, str], bool] = {}
 
@@ -48,10 +50,14 @@ class UnusedParts:
         asked = names & parts.inside.keys() - parts.used if parts is not None else set()
         if parts is None or not asked or not parts.used and not self._uses.is_taken(path):
             return set()
-        users = {name: {user for user, words in parts.inside.items() if name in words} for name in parts.inside}
+
+        def users(name: str) -> set[str]:
+            lines = {user: words[name] for user, words in parts.inside.items() if name in words}
+            return {user for user, numbers in lines.items() if not all(self._dead.has(path, n) for n in numbers)}
+
         unused = set()
         for name in sorted(asked):
-            line = reached([name], lambda name: users[name])
+            line = reached([name], users)
             if is_open and not all(map(is_private, line)):
                 continue
             if line.isdisjoint(parts.used) and not any(self._used_elsewhere(user, path) for user in sorted(line)):
@@ -84,9 +90,10 @@ class UnusedParts:
             return False
         text = self._uses.text(path)
         lines = text.split(b"\n")
-        owners = {owner(lines, number) for number in _lines_with(name.encode(), text)}
+        numbers = list(_lines_with(name.encode(), text))
+        owners = {owner(lines, number) for number in numbers if not self._dead.has(path, number)}
         named = {one for one in owners if one}
-        return bool(named) and named == owners == self.among(named, path)
+        return bool(numbers) and named == owners == (self.among(named, path) if named else named)
 
 
 def owner(lines: Sequence[bytes], number: int) -> str | None:
@@ -106,11 +113,11 @@ def _lines_with(name: bytes, text: bytes) -> Iterator[int]:
 
 def _parts(tree: ast.Module) -> _Parts:
     own = {name: node for node in tree.body if (name := _defined(node))}
-    inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
+    inside = {name: _lines_of(node, own.keys() - {name}) for name, node in own.items()}
     defining = {*own.values()}
     running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
     running = [node for node in running if not _is_list_of_names(node)]
-    used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
+    used = {name for node in running for name in _lines_of(node, own)}
     return _Parts(inside, used | {node.name for node in running if isinstance(node, _DEFINITIONS)})
 
 
@@ -129,14 +136,19 @@ def _is_list_of_names(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
 
 
-def _words(node: ast.AST) -> set[str]:
-    """All names in a node, and all words of its strings, as a registry may look them up."""
-    words: set[str] = set()
+def _lines_of(node: ast.AST, names: Collection[str]) -> dict[str, list[int]]:
+    """The lines in which some names stand, also as words of a string, as a registry may look them up."""
+    lines: dict[str, list[int]] = {}
     for inner in walk(node):
         if isinstance(inner, ast.Name):
-            words.add(inner.id)
+            words = [inner.id]
         elif isinstance(inner, ast.Attribute):
-            words.add(inner.attr)
+            words = [inner.attr]
         elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            words.update(_WORD.findall(inner.value))
-    return words
+            words = _WORD.findall(inner.value)
+        else:
+            continue
+        for word in words:
+            if word in names:
+                lines.setdefault(word, []).append(inner.lineno)
+    return lines

@@ -29,7 +29,7 @@ def switched_off(statement: Node) -> str:
     pairs = zip(named.elts, given.elts) if named.__class__ is given.__class__ is ast.Tuple else [(named, given)]
     off = (target for target, value in pairs if getattr(value, "value", None) is False)
     names = (getattr(target, "id", "") or getattr(target, "attr", "") for target in off)
-    return next(filter(chooses, names), "")
+    return next((name for name in names if chooses(name) and "triton" not in name.lower()), "")  # NPUs have a Triton
 
 
 def switched_on(statement: Node) -> str:

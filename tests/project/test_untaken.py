@@ -246,3 +246,64 @@ def test_a_comparison_whose_branch_no_caller_takes(tmp_path: Path, monkeypatch, 
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
     told = [f["code"] for f in found["findings"] if (f["path"], f["line"]) == ("lib.py", 7)]
     assert told == (["PRT122"] if handed else [])
+
+
+MADE = """import torch
+from torch import nn
+
+
+class Plain(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def widened(x):
+    return x + torch.zeros(3, dtype=torch.float64, device="cuda")
+
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return widened(x)
+
+
+def make(kind, size):
+    net = None
+{asks}
+    return net
+"""
+CHAIN = """    if kind == "plain":
+        kind = Plain()
+    elif kind == "wide":
+        kind = Wide()
+    net = kind"""
+AGAIN = """    for _ in range(size):
+        if kind == "plain":
+            kind = "wide"
+        elif kind == "wide":
+            net = Wide()"""
+MAKER = 'import lib\n\nprint(lib.make("plain", 3))\n'
+
+
+@pytest.mark.parametrize(
+    ("asks", "files", "by"),
+    [
+        (CHAIN, {"train.py": MAKER}, "widened"),
+        (CHAIN, {"train.py": MAKER.replace("plain", "wide")}, ""),
+        (CHAIN, {"train.py": MAKER, "eval.py": "import lib\n\nprint(lib.Wide())\n"}, ""),
+        (CHAIN, {"train.py": MAKER, "eval.py": "import lib\n\nprint(lib.widened(1))\n"}, ""),
+        (CHAIN + "\n    print(Wide)", {"train.py": MAKER}, ""),
+        (AGAIN, {"train.py": MAKER}, ""),  # the first round makes the second take the other branch
+    ],
+    ids=["made there alone", "taken", "made elsewhere", "called elsewhere", "named elsewhere", "in a loop"],
+)
+def test_what_only_such_a_branch_makes(tmp_path: Path, monkeypatch, asks: str, files: dict[str, str], by: str) -> None:
+    assert rests(tmp_path, monkeypatch, {"lib.py": MADE.format(asks=asks), **files}) == by
+
+
+def test_what_only_such_a_branch_of_another_file_makes(tmp_path: Path, monkeypatch) -> None:
+    user = "from lib import both\n\n\ndef run(x, wide=False):\n    if wide:\n        return both(x, 1)\n    return x\n"
+    lib = BY_MASK.replace("    if mask is not None:\n", "    if mask is None:\n")
+    files = {"lib.py": lib, "net.py": user, "train.py": "import net\n\nprint(net.run(1))\n"}
+    assert rests(tmp_path, monkeypatch, files) == "gathered"
+    files["train.py"] += "print(net.run(1, wide=True))\n"
+    assert rests(tmp_path, monkeypatch, files) == ""
