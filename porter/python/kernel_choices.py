@@ -19,7 +19,7 @@ from porter.python.evidence import call_name, constant, is_log, is_log_call, is_
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
-from porter.python.kernel_switches import chooses, switched_off, switched_on
+from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises
+# kernel | member | loads | half | together | stops | raises | one-device | advises | reports
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -55,6 +55,10 @@ _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, ast
 def decided(file: File, link: Link | None) -> Choice | None:
     """Why a question for a GPU must stay: it decides about a CUDA kernel, about the member of an Enum that stays CUDA, about
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
+    if reports(file):
+        return "reports", file.path.rpartition("/")[2]
+    if name := given_to_cuda(file, link):
+        return "kernel", name
     choice = _decided(file, link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 

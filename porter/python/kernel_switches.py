@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name
-from porter.python.index import Node
+from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 # of diffusers, which refuses them where there is no CUDA
 _SWITCHES = frozenset({"enable_xformers_memory_efficient_attention", "set_use_memory_efficient_attention_xformers"})
+_INSIDE = {
+    "use_gpu_initialization": b"use_gpu_initialization"
+}  # arguments of libraries that go to torch.cuda themselves: sat
+_REPORTER = "get_running_cuda_version"  # a function of torch.utils.collect_env, of which many programs have a copy
 # names of settings that choose a CUDA kernel, or an engine that only NVIDIA has
 _SETTING = lazy(
     r"(?i)(?:^|_)(?:(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)|(?:load_|use_|with_)?(?:trt|tensorrt)(?:_|$))"
 )
+
+
+def given_to_cuda(file: File, link: Link | None) -> str:
+    """The argument that a value goes to, where the library asks torch.cuda for a device if it is true; else ""."""
+    if not any(map(file.source.says, _INSIDE.values())):
+        return ""
+    names = (up[0].arg for up in ancestors(link) if up[0].__class__ is ast.keyword)
+    return next((name for name in names if name in _INSIDE), "")
+
+
+def reports(file: File) -> bool:
+    """Whether a file tells what CUDA is on a machine: in a report of it, an NPU is no CUDA."""
+    return _REPORTER in file.names.scopes.functions
 
 
 def chooses(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -15,6 +15,12 @@ from porter.rulebook.table import hints
 _OTHER = "<other>"  # stands for a binding that is no import
 _IMPORTERS = hints("imports-by-name")
 _Answer = TypeVar("_Answer")
+
+
+def joined(words: Iterable[str]) -> str:
+    """The full name of a chain. torch.torch is torch."""
+    full = ".".join(words)
+    return full.removeprefix("torch.") if full.startswith("torch.torch.") else full
 
 
 class Names:
@@ -111,7 +117,7 @@ class Names:
         if node.__class__ is not ast.Name:
             return None
         base = self.root(node.id, link, top if link[0] is not top else None)
-        return base and ".".join((base, *reversed(tail)))
+        return base and joined((base, *reversed(tail)))
 
     def root(self, name: str, link: Link, below: Node = None) -> str | None:
         """The full name of a bare name, seen from `link`."""

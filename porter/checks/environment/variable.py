@@ -7,7 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from porter.checks.environment.variable_edits import beside, in_command, kept_name, renamed_in
+from porter.checks.environment.variable_edits import (
+    beside,
+    in_command,
+    is_taken_out,
+    kept_name,
+    renamed_in,
+    without_spaces,
+)
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
@@ -52,7 +59,9 @@ class EnvironmentVariable(Rule):
         if more is not None:  # one file speaks for all that set it
             values = (("count", more), ("old", literal.name))
             return Hit(original, "elsewhere", code="PRT803", values=values) if more else None
-        return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
+        return without_spaces(
+            self._hit(original, literal, literal.certain and not foreign, row, new, readers), literal, row, file
+        )
 
     def _hit(
         self,
@@ -70,7 +79,7 @@ class EnvironmentVariable(Rule):
         values, gone = (("old", literal.name), ("new", row.to or "")), row.to is None and row.code == "PRT803"
         if gone and row.severity == "note" and _is_only_asked(literal):
             return Hit(node, "asked", code=row.code, values=values[:1])
-        if gone and _is_taken_out(literal):
+        if gone and is_taken_out(literal):
             return Hit(node, "removed", code=row.code, values=values[:1])
         if row.to is None:
             why = answer(row, literal.value) if literal.set else row.why
@@ -97,16 +106,3 @@ def _is_deterministic(variable: Link, file: RuleFile) -> bool:
 def _is_only_asked(literal: VariableName) -> bool:
     """`os.environ.get("CUDA_HOME")`, where `os.environ["CUDA_HOME"]` raises"""
     return not literal.set and literal.role == "key" and not isinstance(literal.link[1][0], ast.Subscript)
-
-
-def _is_taken_out(literal: VariableName) -> bool:
-    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement, or an `if` that does it: nothing is left of it."""
-    node, above = literal.link[1][0], literal.link[1][1][0]
-    if node.__class__ is ast.Compare and above.__class__ is ast.If:
-        return len(above.body) == 1 and not above.orelse and _takes_out(above.body[0])
-    return above.__class__ in (ast.Delete, ast.Expr) and _takes_out(above)
-
-
-def _takes_out(statement: ast.stmt) -> bool:
-    called = getattr(getattr(statement, "value", None), "func", None)
-    return statement.__class__ is ast.Delete or getattr(called, "attr", "") == "pop"

@@ -12,10 +12,12 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
+from porter.finding import Change
 from porter.python.blocks import once
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
+from porter.rulebook.variable_values import is_list
 
 _FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
@@ -28,7 +30,27 @@ def beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> 
         return hit
     safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
     safe = safe and not _is_asked_for(literal)
-    return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe)
+    more = unspaced(literal, row, file)  # in both, which stay alike
+    for change in more:
+        start = file.source.span(file.statement)[0]
+        before, behind = text.encode()[: change.start - start], text.encode()[change.end - start :]
+        text = (before + change.new + behind).decode()
+    return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe, more=more)
+
+
+def without_spaces(hit: Hit | None, literal: VariableName, row: Variable | None, file: RuleFile) -> Hit | None:
+    return replace(hit, more=unspaced(literal, row, file)) if hit and hit.new is not None and row else hit
+
+
+def unspaced(literal: VariableName, row: Variable, file: RuleFile) -> tuple[Change, ...]:
+    """`", ".join(gpus)` without its space, which CANN does not read in a list of devices."""
+    value = getattr(file.statement, "value", None) if is_list(row) and literal.set else None
+    calls = (node for node in (walk(value) if value is not None else ()) if node.__class__ is ast.Call)
+    joined = next((call.func.value for call in calls if getattr(call.func, "attr", "") == "join"), None)
+    if joined is None or not re.fullmatch(r" *, +| +, *", str(constant(joined))):
+        return ()
+    start, end = file.source.span(joined)
+    return (Change(start, end, file.source.utf8[start:end].replace(b" ", b"")),)
 
 
 def _is_asked_for(literal: VariableName) -> bool:
@@ -89,3 +111,16 @@ def _imported_framework(owner: ast.AST) -> str:
         if root := next((root for name in names if (root := name.partition(".")[0]) in _FRAMEWORKS), ""):
             return root
     return ""
+
+
+def is_taken_out(literal: VariableName) -> bool:
+    """`del os.environ["NAME"]`, `os.environ.pop("NAME", None)` as a statement, or an `if` that does it: nothing is left of it."""
+    node, above = literal.link[1][0], literal.link[1][1][0]
+    if node.__class__ is ast.Compare and above.__class__ is ast.If:
+        return len(above.body) == 1 and not above.orelse and _takes_out(above.body[0])
+    return above.__class__ in (ast.Delete, ast.Expr) and _takes_out(above)
+
+
+def _takes_out(statement: ast.stmt) -> bool:
+    called = getattr(getattr(statement, "value", None), "func", None)
+    return statement.__class__ is ast.Delete or getattr(called, "attr", "") == "pop"
