@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.python import kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
 from porter.python.evidence import call_name, constant
@@ -45,6 +46,8 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`. In a style for NPUs alone the two
     are looked at together: ("opens", what stays)."""
+    if package := kernel_guards.needed(link):
+        return "stops", package
     compared = _compared(link) if link is not None else None
     if compared is not None and (what := beside(compared[0])):
         return "half", what
@@ -67,6 +70,8 @@ def staying(file: File) -> tuple[Link, ...]:
 
 def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
+    if package := kernel_guards.needed(link):
+        return "stops", package
     return _left(file, choice(link)) if link is not None else None
 
 

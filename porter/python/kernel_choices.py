@@ -7,11 +7,11 @@ NPU must take the way without a GPU.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import lightning_choices
+from porter.python import kernel_guards, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
@@ -24,6 +24,7 @@ from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -35,8 +36,8 @@ Choice = tuple[str, str]
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SUPPORTS = lazy(r"(?:^|_)supports?_cuda$|(?:^|_)cuda_support(?:ed)?$")  # says whether something has a way for CUDA
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # sources and flags for a CUDA compiler alone
-# packages with CUDA kernels that a message may recommend
-_ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
+# packages with CUDA kernels that a message may recommend; there is an apex for NPUs as well
+_ADVISED = lazy(rf"(?i)\b(?:{any_of('said-to-need-cuda')}|apex)\b")
 _COUNTING = frozenset(  # functions that only count and name devices, before the port and after it
     f"torch.{device}.{name}"
     for device in ("cuda", "npu")
@@ -55,6 +56,8 @@ _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, ast
 def decided(file: File, link: Link | None) -> Choice | None:
     """Why a question for a GPU must stay: it decides about a CUDA kernel, about the member of an Enum that stays CUDA, about
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
+    if package := kernel_guards.needed(link):
+        return "stops", package
     choice = _decided(file, link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
@@ -91,10 +94,6 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
                 return lightning_choices.kind(up, accelerator), accelerator
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
-        # asserted, with a message that names a package for CUDA
-        elif kind is ast.Assert and child is above.test and above.msg is not None:
-            words = (word for word in _advised([above.msg]) if word.lower() != "apex")  # there is an apex for NPUs
-            return next((("stops", word) for word in words), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
@@ -136,14 +135,8 @@ def _advising(node: ast.If) -> Choice | None:
         return None
     if not all(map(is_log_call, calls)):
         return None
-    return next((("advises", word) for word in _advised(calls)), None)
-
-
-def _advised(parts: Iterable[Node]) -> Iterator[str]:
-    """The packages with CUDA kernels that strings in these parts name."""
-    for inner in (inner for part in parts for inner in walk(part)):
-        if match := _ADVISED.search(str(constant(inner) or "")):
-            yield match[0]
+    word = kernel_guards.named(calls, _ADVISED)
+    return ("advises", word) if word else None
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
