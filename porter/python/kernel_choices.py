@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import kernel_guards, lightning_choices
+from porter.python import cuda_packages, kernel_guards, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
@@ -58,7 +58,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
     if package := kernel_guards.needed(link):
         return "stops", package
-    choice = _decided(file, link)
+    choice = _decided(file, link) or cuda_packages.answered(link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
 
@@ -78,6 +78,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
+            if package := cuda_packages.beside(above, child):
+                return "kernel", package
             if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
             if _asks_for_apex(above) and _takes_optimizers(file):
@@ -151,7 +153,8 @@ def beside(part: Link) -> str | None:
     test: Node = part[1][0] if part[1] else None
     if test.__class__ is not ast.BoolOp or not isinstance(test.op, ast.And):
         return None
-    return next((choice[1] for value, choice in _beside(test) if value is not part[0]), None)
+    choices = (choice[1] for value, choice in _beside(test) if value is not part[0])
+    return next(choices, None) or cuda_packages.beside(test, part[0])
 
 
 @once
