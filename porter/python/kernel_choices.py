@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import cuda_packages, kernel_guards, lightning_choices
+from porter.python import cuda_packages, float8, kernel_guards, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises
+# kernel | member | loads | half | together | stops | raises | one-device | advises | float8
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -59,6 +59,8 @@ def decided(file: File, link: Link | None) -> Choice | None:
     if package := kernel_guards.needed(link):
         return "stops", package
     choice = _decided(file, link) or cuda_packages.answered(link)
+    if choice is None and (name := float8.decided(file, link, link and link[1])):
+        return "float8", name
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
 

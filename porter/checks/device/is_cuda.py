@@ -40,7 +40,7 @@ class IsCuda(Rule):
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
         left = file.meaning.decides(original)
-        if left and (left[0] == "stops" or not file.style.one_world):
+        if left and (left[0] != "half" or not file.style.one_world):
             return Hit(original, left[0], values=(("what", left[1]),))
         new = file.style.on_device(updated, file)
         why = "attribute" if isinstance(new, cst.Attribute) else "type"
