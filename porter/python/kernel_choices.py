@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import cuda_packages, float8, kernel_guards, lightning_choices
+from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_switches import chooses, switched_off, switched_on
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises | float8
+# kernel | member | loads | half | together | stops | raises | one-device | advises | float8 | versioned
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -59,7 +59,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
     if package := kernel_guards.needed(link):
         return "stops", package
     choice = _decided(file, link) or cuda_packages.answered(link)
-    if choice is None and (name := float8.decided(file, link, link and link[1])):
+    if choice is None and (name := float8.decided(file, link, link and chain_of(link)[1])):
         return "float8", name
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
@@ -91,12 +91,16 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.IfExp and child is above.test:
             if accelerator := lightning_choices.of_choice(file, up):
                 return lightning_choices.kind(up, accelerator), accelerator
+            if version := cuda_versions.taken(file, up):
+                return "versioned", version
             names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or parallel(file, above, up) or _advising(above)
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
                 return lightning_choices.kind(up, accelerator), accelerator
+            if not stays and (version := cuda_versions.taken(file, up)):
+                return "versioned", version
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
@@ -109,6 +113,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and getattr(up[1] and up[1][0], "test", 0) is above:
             if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
                 return stays
+            if version := cuda_versions.taken(file, up[1], False):
+                return "versioned", version
         child = above
     return None
 
