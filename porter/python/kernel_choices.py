@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, lightning_choices
+from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, kernel_imports, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
@@ -227,7 +227,7 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
             return name
     tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
     if not all(isinstance(statement, _CHOICES) or switched_on(statement) for statement in tried):
-        return None
+        return kernel_imports.only(file, node.body, link)
     for statement in tried:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kernel = next(kernels_called(file, statement, link), None)
