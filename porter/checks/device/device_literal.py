@@ -14,6 +14,7 @@ from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
+from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
 from porter.python.lightning_choices import of_comparison, of_side
@@ -41,6 +42,8 @@ class DeviceLiteral(Rule):
     def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         literal = file.literal(original)
         if literal is None or literal.role in ("choices", "saved"):  # a matter of the whole list or dict
+            return None
+        if literal.role in NAMED and builds_extensions(file):
             return None
         if literal.role == "member":  # all that is parsed into it or compared with it goes along
             return Hit(original, "member", values=(("old", file.text(original)), ("new", f'"{file.target.device}"')))
