@@ -43,13 +43,13 @@ class DeviceLiteral(Rule):
         literal = file.literal(original)
         if literal is None or literal.role in ("choices", "saved"):  # a matter of the whole list or dict
             return None
-        if literal.role in NAMED and builds_extensions(file):
-            return None
         if literal.role == "member":  # all that is parsed into it or compared with it goes along
             return Hit(original, "member", values=(("old", file.text(original)), ("new", f'"{file.target.device}"')))
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
         values: tuple[tuple[str, str], ...] = (("old", file.text(original)),)
+        if literal.role in NAMED and builds_extensions(file):
+            return Hit(original, "names-sources", values=values)
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = str(original.evaluated_value)
