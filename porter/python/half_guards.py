@@ -77,7 +77,7 @@ def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
 
 def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) -> tuple[str, str] | None:
     """Why a question is right as it is, on an NPU as without a GPU."""
-    if package := kernel_guards.needed(link):
+    if package := kernel_guards.needed(file, link):
         return "stops", package
     name = float8.decided(file, link, answer, yes)
     return ("float8", name) if name else None

@@ -56,7 +56,7 @@ _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, ast
 def decided(file: File, link: Link | None) -> Choice | None:
     """Why a question for a GPU must stay: it decides about a CUDA kernel, about the member of an Enum that stays CUDA, about
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
-    if package := kernel_guards.needed(link):
+    if package := kernel_guards.needed(file, link):
         return "stops", package
     choice = _decided(file, link) or cuda_packages.answered(link)
     if choice is None and (name := float8.decided(file, link, link and chain_of(link)[1])):

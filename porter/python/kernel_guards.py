@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
@@ -16,11 +17,15 @@ from porter.python.stopping import LESS, MORE, after
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 _PACKAGES = lazy(rf"(?i)\b(?:{any_of('said-to-need-cuda')})\b")
+_OF_TORCH = b"scaled_dot_product_attention"  # it has a flash attention for NPUs as well
 _SAME = frozenset({"device", "startswith", "bool", "all", "any"})  # of an answer for a device, they make one for it
 
 
-def needed(question: Link | None) -> str | None:
+def needed(file: File, question: Link | None) -> str | None:
     """The package that the message of a guard names. `question`: of a name that asks for a GPU, or of a device that something is
     compared with."""
     child, yes = question[0] if question else None, True  # the value of the condition with a GPU
@@ -28,9 +33,9 @@ def needed(question: Link | None) -> str | None:
         above, kind = up[0], up[0].__class__
         if kind is ast.If:
             block = after(up) if yes else above.body
-            return named(block, _PACKAGES) if child is above.test and block and only_stops(block) else None
+            return _said(file, block) if child is above.test and block and only_stops(block) else None
         if kind is ast.Assert:
-            return named([above.msg], _PACKAGES) if yes and child is above.test and above.msg is not None else None
+            return _said(file, [above.msg]) if yes and child is above.test and above.msg is not None else None
         if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
             yes = not yes
         elif kind is ast.Compare:
@@ -45,6 +50,11 @@ def needed(question: Link | None) -> str | None:
             return None
         child = above
     return None
+
+
+def _said(file: File, parts: list[Node]) -> str | None:
+    package = named(parts, _PACKAGES)
+    return None if package and package.lower().startswith("flash") and file.source.says(_OF_TORCH) else package
 
 
 def named(parts: Iterable[Node], packages: re.Pattern[str]) -> str | None:
