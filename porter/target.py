@@ -9,6 +9,7 @@ from porter.versions import release
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
 SOCS = ("A2", "A3", "910", "950", "310P")
+WITHOUT_FLOAT8 = ("910", "310P", "A2", "A3")  # those that do not compute in 8-bit floats
 STYLES = ("rename", "portable", "shim")  # what each writes is in engine/style_of.py
 
 

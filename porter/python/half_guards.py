@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.python import float8, kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
 from porter.python.evidence import call_name, constant
@@ -46,6 +47,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`. In a style for NPUs alone the two
     are looked at together: ("opens", what stays)."""
     compared = _compared(link) if link is not None else None
+    if kept := _kept(file, link, *(compared or (link, True))):
+        return kept
     if compared is not None and (what := beside(compared[0])):
         return "half", what
     found = choice(*compared) if compared is not None else None
@@ -67,7 +70,17 @@ def staying(file: File) -> tuple[Link, ...]:
 
 def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
+    if kept := _kept(file, link, link):
+        return kept
     return _left(file, choice(link)) if link is not None else None
+
+
+def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) -> tuple[str, str] | None:
+    """Why a question is right as it is, on an NPU as without a GPU."""
+    if package := kernel_guards.needed(file, link):
+        return "stops", package
+    name = float8.decided(file, link, answer, yes)
+    return ("float8", name) if name else None
 
 
 def _may_stay(file: File) -> bool:

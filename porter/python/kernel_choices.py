@@ -7,36 +7,37 @@ NPU must take the way without a GPU.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python import lightning_choices
+from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, kernel_imports, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises | reports
+# kernel | member | loads | half | together | stops | raises | one-device | advises | float8 | versioned | reports
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SUPPORTS = lazy(r"(?:^|_)supports?_cuda$|(?:^|_)cuda_support(?:ed)?$")  # says whether something has a way for CUDA
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # sources and flags for a CUDA compiler alone
-# packages with CUDA kernels that a message may recommend
-_ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
+# packages with CUDA kernels that a message may recommend; there is an apex for NPUs as well
+_ADVISED = lazy(rf"(?i)\b(?:{any_of('said-to-need-cuda')}|apex)\b")
 _COUNTING = frozenset(  # functions that only count and name devices, before the port and after it
     f"torch.{device}.{name}"
     for device in ("cuda", "npu")
@@ -57,9 +58,13 @@ def decided(file: File, link: Link | None) -> Choice | None:
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
     if reports(file):
         return "reports", file.path.rpartition("/")[2]
-    if name := given_to_cuda(file, link):
-        return "kernel", name
-    choice = _decided(file, link)
+    if argument := given_to_cuda(file, link):
+        return "kernel", argument
+    if package := kernel_guards.needed(file, link):
+        return "stops", package
+    choice = _decided(file, link) or cuda_packages.answered(link)
+    if choice is None and (name := float8.decided(file, link, link and chain_of(link)[1])):
+        return "float8", name
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
 
@@ -79,6 +84,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
+            if package := cuda_packages.beside(above, child):
+                return "kernel", package
             if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
             if _asks_for_apex(above) and _takes_optimizers(file):
@@ -88,17 +95,17 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.IfExp and child is above.test:
             if accelerator := lightning_choices.of_choice(file, up):
                 return lightning_choices.kind(up, accelerator), accelerator
+            if version := cuda_versions.taken(file, up):
+                return "versioned", version
             names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or parallel(file, above, up) or _advising(above)
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
                 return lightning_choices.kind(up, accelerator), accelerator
+            if not stays and (version := cuda_versions.taken(file, up)):
+                return "versioned", version
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
-        # asserted, with a message that names a package for CUDA
-        elif kind is ast.Assert and child is above.test and above.msg is not None:
-            words = (word for word in _advised([above.msg]) if word.lower() != "apex")  # there is an apex for NPUs
-            return next((("stops", word) for word in words), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
@@ -110,6 +117,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and getattr(up[1] and up[1][0], "test", 0) is above:
             if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
                 return stays
+            if version := cuda_versions.taken(file, up[1], False):
+                return "versioned", version
         child = above
     return None
 
@@ -140,14 +149,8 @@ def _advising(node: ast.If) -> Choice | None:
         return None
     if not all(map(is_log_call, calls)):
         return None
-    return next((("advises", word) for word in _advised(calls)), None)
-
-
-def _advised(parts: Iterable[Node]) -> Iterator[str]:
-    """The packages with CUDA kernels that strings in these parts name."""
-    for inner in (inner for part in parts for inner in walk(part)):
-        if match := _ADVISED.search(str(constant(inner) or "")):
-            yield match[0]
+    word = kernel_guards.named(calls, _ADVISED)
+    return ("advises", word) if word else None
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
@@ -162,7 +165,8 @@ def beside(part: Link) -> str | None:
     test: Node = part[1][0] if part[1] else None
     if test.__class__ is not ast.BoolOp or not isinstance(test.op, ast.And):
         return None
-    return next((choice[1] for value, choice in _beside(test) if value is not part[0]), None)
+    choices = (choice[1] for value, choice in _beside(test) if value is not part[0])
+    return next(choices, None) or cuda_packages.beside(test, part[0])
 
 
 @once
@@ -227,7 +231,7 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
             return name
     tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
     if not all(isinstance(statement, _CHOICES) or switched_on(statement) for statement in tried):
-        return None
+        return kernel_imports.only(file, node.body, link)
     for statement in tried:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kernel = next(kernels_called(file, statement, link), None)

@@ -11,7 +11,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 _EXITS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error", "skip"})  # functions that end a program or test
 _ASKED = frozenset({"startswith", "__contains__"})  # methods that compare a device with a string
 # comparisons that are true for the devices that they name, and for all others
-_YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
+YES, NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
 def refuses(link: Link | None) -> bool:
@@ -32,8 +32,8 @@ def refuses(link: Link | None) -> bool:
                 _is_chosen(s) for s in (above.left, *above.comparators) if s is not child
             ):
                 return False
-            answer = isinstance(above.ops[0], _YES)
-            if not isinstance(above.ops[0], (*_YES, *_NO)):
+            answer = isinstance(above.ops[0], YES)
+            if not isinstance(above.ops[0], (*YES, *NO)):
                 return False
         elif kind is ast.Call and answer is None and child is not above.func:
             if call_name(above.func) in _ASKED and _is_chosen(getattr(above.func, "value", None)):
@@ -46,7 +46,7 @@ def refuses(link: Link | None) -> bool:
             if isinstance(above.op, ast.Or) is not answer:
                 return False  # another condition decides as well
         elif kind is ast.If:
-            return answer is True and child is above.test and _only_stops(above.body) and _is_asked_always(up)
+            return answer is True and child is above.test and only_stops(above.body) and _is_asked_always(up)
         else:
             return kind is ast.Assert and answer is False and child is above.test and _is_asked_always(up)
         child = above
@@ -99,7 +99,7 @@ def _is_options(node: Node) -> bool:
     )
 
 
-def _only_stops(body: list[ast.stmt]) -> bool:
+def only_stops(body: list[ast.stmt]) -> bool:
     """Whether a block only stops the program, perhaps with a message."""
     *before, last = body
     if not all(isinstance(s, ast.Expr) and _is_said(s.value) for s in before):

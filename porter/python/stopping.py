@@ -10,7 +10,7 @@ from porter.python.index import Link, Node, ancestors
 
 _EXITS = frozenset({"exit", "_exit", "quit", "abort"})
 # `device_count() > 0`, `device_count() == 0`: there is a device, there is none
-_MORE, _LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)
+MORE, LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)
 
 
 def stops_without_gpu(question: Link | None) -> bool:
@@ -20,8 +20,8 @@ def stops_without_gpu(question: Link | None) -> bool:
         above, kind = up[0], up[0].__class__
         if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
             answer = not answer
-        elif kind is ast.Compare and child is above.left and isinstance(above.ops[0], (*_MORE, *_LESS)):
-            answer = answer is isinstance(above.ops[0], _MORE)
+        elif kind is ast.Compare and child is above.left and isinstance(above.ops[0], (*MORE, *LESS)):
+            answer = answer is isinstance(above.ops[0], MORE)
         elif kind is ast.BoolOp:
             if isinstance(above.op, ast.Or) is answer:
                 return False  # something else decides as well

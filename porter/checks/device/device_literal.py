@@ -14,6 +14,7 @@ from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
+from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
 from porter.python.lightning_choices import of_comparison, of_side
@@ -47,6 +48,8 @@ class DeviceLiteral(Rule):
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
         values: tuple[tuple[str, str], ...] = (("old", file.text(original)),)
+        if literal.role in NAMED and builds_extensions(file):
+            return Hit(original, "names-sources", values=values)
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = str(original.evaluated_value)

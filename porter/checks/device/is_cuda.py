@@ -40,8 +40,8 @@ class IsCuda(Rule):
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
         left = file.meaning.decides(original)
-        if left and not file.style.one_world:
-            return Hit(original, "half", values=(("what", left[1]),))
+        if left and (left[0] != "half" or not file.style.one_world):
+            return Hit(original, left[0], values=(("what", left[1]),))
         new = file.style.on_device(updated, file)
         why = "attribute" if isinstance(new, cst.Attribute) else "type"
         if isinstance(new, cst.Comparison) and link is not None and _stands_alone(link):

@@ -7,6 +7,7 @@ import ast
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link
+from porter.target import WITHOUT_FLOAT8
 
 TYPES = frozenset(f"torch.float8_{kind}" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu"))
 PRODUCT = "torch._scaled_mm"
@@ -16,7 +17,7 @@ _USES = (ast.Call, ast.keyword, ast.Assign, ast.AnnAssign, ast.Return)
 class Float8Unsupported(Rule):
     code = "PRT317"
     edits = False
-    socs = ("910", "310P", "A2", "A3")
+    socs = WITHOUT_FLOAT8
     references = TYPES | {PRODUCT}
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:

@@ -1,0 +1,76 @@
+"""Finds branches that compute with the version of CUDA: `if torch.cuda.is_available(): tag = "cu" + torch.version.cuda`.
+
+Beside an NPU that version is None, so that the way without a GPU is the right one, as long as the branch does nothing for a device.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once_for_file
+from porter.python.capabilities import is_reached
+from porter.python.evidence import call_name, constant, is_log_call
+from porter.python.index import Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+VERSION = "torch.version.cuda"
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_PARSES = frozenset({"int", "float", "parse", "Version", "LooseVersion", "StrictVersion"})
+_MOVES = frozenset({"cuda", "npu", "to"})
+_NAMES = ("torch.version.", "torch.__version__", "torch.cuda.")  # of torch, and yet no work on a device
+
+
+def taken(file: File, opened: Link, yes: bool = True) -> str | None:
+    """The version, if one side of an `if` computes with it and does nothing for a device."""
+    mentions = _computed(file)
+    if not any(is_reached(mention, opened, yes) for mention in mentions):
+        return None
+    side: list[Node] = opened[0].body if yes else opened[0].orelse
+    parts = side if isinstance(side, list) else [side]
+    return None if any(_is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
+
+
+@once_for_file
+def _computed(file: File) -> tuple[Link, ...]:
+    """The places of the version that a file computes with."""
+    if not any(name.startswith(VERSION) for name in file.apis):
+        return ()
+    return tuple(mention for mention in file.meaning.mentions.of(frozenset({VERSION})) if _is_computed(file, mention))
+
+
+def _is_computed(file: File, value: Link, depth: int = 0) -> bool:
+    """Whether something is done with a value for which None is not as good."""
+    child = value[0]
+    for up in ancestors(value):
+        above, kind = up[0], up[0].__class__
+        if kind is ast.Attribute or kind is ast.Subscript and child is above.value:
+            return True
+        if kind is ast.BinOp:
+            return isinstance(above.op, ast.Add)
+        if kind is ast.Compare:
+            return isinstance(above.ops[0], _ORDERS)
+        if kind is ast.FormattedValue:
+            return not any(is_log_call(over[0]) or over[0].__class__ is ast.Raise for over in ancestors(up))
+        if kind is ast.Call:
+            return child is not above.func and call_name(above.func) in _PARSES
+        if kind is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name and not depth:
+            readers = file.names.readers(above.targets[0].id, (above.targets[0], up))
+            return any(_is_computed(file, reader, 1) for reader in readers)
+        if kind is not ast.IfExp or child is above.test:
+            return False
+        child = above
+    return False
+
+
+def _is_for_device(file: File, node: Node, link: Link) -> bool:
+    """`model.cuda()`, `x.to(device)`, "cuda:0", `torch.zeros(2)`; a name of torch.cuda that is only asked is none."""
+    text = constant(node)
+    if isinstance(text, str):
+        return text.partition(":")[0] == "cuda"
+    if node.__class__ is not ast.Call:
+        return False
+    name = file.names.resolve(node.func, link) or ""
+    return name.startswith("torch.") and not name.startswith(_NAMES) or not name and call_name(node.func) in _MOVES
