@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _PACKAGES = lazy(rf"(?i)\b(?:{any_of('said-to-need-cuda')})\b")
-_OF_TORCH = b"scaled_dot_product_attention"  # it has a flash attention for NPUs as well
+# a file that takes the package; torch has a flash attention of its own, which NPUs run
+_TAKES_FLASH = lazy(rb"(?:import |from |[\"'])flash_attn\b")
 _SAME = frozenset({"device", "startswith", "bool", "all", "any"})  # of an answer for a device, they make one for it
 
 
@@ -54,7 +55,7 @@ def needed(file: File, question: Link | None) -> str | None:
 
 def _said(file: File, parts: list[Node]) -> str | None:
     package = named(parts, _PACKAGES)
-    return None if package and package.lower().startswith("flash") and file.source.says(_OF_TORCH) else package
+    return None if package and package.lower().startswith("flash") and not file.source.says(_TAKES_FLASH) else package
 
 
 def named(parts: Iterable[Node], packages: re.Pattern[str]) -> str | None:
