@@ -52,7 +52,9 @@ def kernel_of_twin(file: File, link: Link, kernel: Kernel) -> str | None:
     """The CUDA kernel that a twin of a question chooses."""
     for own, others in _twins(file).get(link[0], ()):
         found = choice(own.asked, own.yes)
-        for other in others if found is not None else ():
+        if found is None:
+            continue
+        for other in others:
             chosen = choice(other.asked, other.yes)
             if chosen is None or not _is_alone(other.asked, chosen[0]) or chosen[0][0] is found[0][0]:
                 continue

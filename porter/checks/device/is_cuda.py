@@ -7,6 +7,7 @@ import ast
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
+from porter.python.half_guards import OVER_HOST
 
 _AROUND = (
     ast.If,
@@ -40,6 +41,8 @@ class IsCuda(Rule):
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
         left = file.meaning.decides(original)
+        if left and left[0] == OVER_HOST:
+            return Hit(original, "over-the-host", values=(("what", left[1]),))
         if left and not file.style.one_world:
             return Hit(original, "half", values=(("what", left[1]),))
         new = file.style.on_device(updated, file)
