@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Kernel = Callable[["File", list[Node], Link], str | None]  # the kernel that some parts of the tree call
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_Place = tuple[int, int]  # a line and a column
 _LEFT = "return"  # stands among the names that a branch binds, where it leaves
 
 
@@ -50,33 +51,67 @@ def questions(file: File) -> Iterator[Question]:
 
 def kernel_of_twin(file: File, link: Link, kernel: Kernel) -> str | None:
     """The CUDA kernel that a twin of a question chooses."""
-    for own, others in _twins(file).get(link[0], ()):
+    for own, twins in _twins(file, kernel).get(link[0], ()):
         found = choice(own.asked, own.yes)
-        if found is None:
-            continue
-        for other in others:
-            chosen = choice(other.asked, other.yes)
-            if chosen is None or not _is_alone(other.asked, chosen[0]) or chosen[0][0] is found[0][0]:
-                continue
-            if _hands_on(found, chosen) and (name := kernel(file, _parts(*chosen), chosen[0])):
-                return name
+        if found is not None and (name := twins.kernel_with(found)):
+            return name
     return None
 
 
+class _Twins:
+    """What the questions of one function about one thing, which choose a kernel, need and make: by name, the place of the last that
+    uses it and of the first that binds it for CUDA alone, with its kernel."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, tuple[_Place, str]] = {}
+        self._made: dict[str, tuple[_Place, str]] = {}
+        self._follows = True  # no NPU comes to what stands behind the first that leaves
+
+    def add(self, file: File, question: Question, kernel: Kernel) -> None:
+        chosen = choice(question.asked, question.yes)
+        if chosen is None or not _is_alone(question.asked, chosen[0]):
+            return
+        parts = branch(*_plain(chosen))
+        if self._follows and (following := _following(*chosen)):
+            parts, self._follows = following, False
+        if name := kernel(file, parts, chosen[0]) if parts else None:
+            yes, no = _sides(*chosen, parts)
+            at = _place(chosen[0])
+            self._used |= dict.fromkeys(yes.names | no.names, (at, name))
+            self._made = dict.fromkeys(yes.bound - no.bound, (at, name)) | self._made
+
+    def kernel_with(self, found: tuple[Link, bool]) -> str | None:
+        """The kernel of a twin to which the branches of a question hand a name, or which hands one to them: different answers would
+        not fit."""
+        if not self._used:
+            return None
+        at, (yes, no) = _place(found[0]), _sides(*found, branch(*_plain(found)))
+        after = (self._used[name] for name in sorted((yes.bound | no.bound) - {_LEFT}) if name in self._used)
+        before = (self._made[name] for name in sorted(yes.names - {_LEFT} | no.bound) if name in self._made)
+        return next(
+            (name for place, name in after if place > at), next((name for place, name in before if place < at), None)
+        )
+
+
 @once_for_file
-def _twins(file: File) -> dict[Node, list[tuple[Question, list[Question]]]]:
+def _twins(file: File, kernel: Kernel) -> dict[Node, list[tuple[Question, _Twins]]]:
     """The questions of a file that have twins, by what a question starts from and by its condition."""
     groups: dict[tuple[Node, str], list[Question]] = {}
     for question in questions(file) if file.source.says(b"cuda") else ():
         function = next((up[0] for up in ancestors(question.link) if isinstance(up[0], FUNCTIONS)), None)
         groups.setdefault((function, question.subject), []).append(question)
-    twins: dict[Node, list[tuple[Question, list[Question]]]] = {}
+    found: dict[Node, list[tuple[Question, _Twins]]] = {}
     for group in groups.values():
-        for own in group if len(group) > 1 else ():
-            entry = own, [other for other in group if other is not own]
+        twins = _Twins()
+        for own in sorted(group, key=lambda question: _place(question.asked)) if len(group) > 1 else ():
+            twins.add(file, own, kernel)
             for node in {own.link[0], own.asked[0]}:
-                twins.setdefault(node, []).append(entry)
-    return twins
+                found.setdefault(node, []).append((own, twins))
+    return found
+
+
+def _place(link: Link) -> _Place:
+    return link[0].lineno, link[0].col_offset
 
 
 def _is_alone(asked: Link, chosen: Link) -> bool:
@@ -87,31 +122,27 @@ def _is_alone(asked: Link, chosen: Link) -> bool:
     return node is asked[0]
 
 
-def _hands_on(own: tuple[Link, bool], other: tuple[Link, bool]) -> bool:
-    """Whether a name goes from the branches of the one question to those of the other, so that different answers would not fit."""
-    (yes, no), (other_yes, other_no) = _sides(*own), _sides(*other)
-    if own[0][0].lineno < other[0][0].lineno:
-        return not ((yes.bound | no.bound) - {_LEFT}).isdisjoint(other_yes.names | other_no.names)
-    return not (yes.names - {_LEFT} | no.bound).isdisjoint(other_yes.bound - other_no.bound)
+def _plain(chosen: tuple[Link, bool]) -> tuple[Node, bool]:
+    return chosen[0][0], chosen[1]
 
 
-def _parts(link: Link, yes: bool) -> list[Node]:
-    """What runs only where a condition has a value: also what follows an `if` that leaves otherwise."""
-    node, parts = link[0], branch(link[0], yes)
-    if parts or node.body[-1].__class__ not in _LEAVES or link[1] is None:
-        return parts
+def _following(link: Link, yes: bool) -> list[Node]:
+    """What runs only where a condition has a value, as the `if` leaves otherwise."""
+    node = link[0]
+    if branch(node, yes) or node.body[-1].__class__ not in _LEAVES or link[1] is None:
+        return []
     field, index = place(link[1][0], node)
     return getattr(link[1][0], field)[index + 1 :] if field in BODIES else []
 
 
-def _sides(link: Link, yes: bool) -> tuple[_Side, _Side]:
-    """What runs only where a condition has a value, and the branch for the other value."""
+def _sides(link: Link, yes: bool, parts: list[Node]) -> tuple[_Side, _Side]:
+    """What runs only where a condition has a value, `parts`, and the branch for the other value."""
     targets: set[str] = set()
     if link[0].__class__ is ast.IfExp:
         statement = next(up[0] for up in ancestors(link) if isinstance(up[0], ast.stmt))
         given = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
         targets = _names(filter(None, given))[1]
-    several = map(_names, (_parts(link, yes), branch(link[0], not yes)))
+    several = map(_names, (parts, branch(link[0], not yes)))
     one, other = (_Side(frozenset(names), frozenset(bound | targets)) for names, bound in several)
     return one, other
 
