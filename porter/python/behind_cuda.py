@@ -17,6 +17,7 @@ from porter.python import branches, opened
 from porter.python.blocks import BODIES, once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.started_kernels import branches_left
 from porter.python.twin_questions import questions
 from porter.spans import Span, span_of
 
@@ -71,8 +72,9 @@ def _is_private(file: File, node: Node) -> bool:
 
 
 def is_behind(file: File, line: int) -> bool:
-    spans = behind_cuda(file)
-    return bool(spans) and span_of(line, spans) is not None
+    """Whether a line is in such a function, or in a branch that only starts a kernel."""
+    several = (behind_cuda(file), branches_left(file))
+    return any(spans and span_of(line, spans) is not None for spans in several)
 
 
 def _part(node: Node, last: Node = None) -> _Part:
