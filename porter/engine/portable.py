@@ -8,8 +8,8 @@ torch 2.7 on they are bound by
     accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
 
 On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
-are they on Macs, where the project uses names or numbers that torch.mps lacks, and on XPUs, of which the project has code of its own
-(project/left_accelerators.py): then the questions for a device go to the module, which these machines answer with no:
+are they on Macs, where the project uses names or numbers that torch.mps lacks, and on Macs and XPUs that the project has code of its
+own for (project/left_accelerators.py): then the questions for a device go to the module, which these machines answer with no:
 `accelerator_module.is_available()`, `accelerator_module.device_count()`.
 """
 
@@ -87,7 +87,7 @@ class Portable(Rename):
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
         new, since = _NAMES.get(old, ("", (99,)))
         if self.target.torch >= since and not (file and self._asks_module(old, file)):
-            return f"torch.accelerator.{new}"
+            return None if file and old in _ASKED and _is_split(file) else f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
         return f"{MODULE}.{tail}" if self._has(f"{self.target.namespace}.{tail}") else None
@@ -181,6 +181,12 @@ class Portable(Rename):
     def _expression(text: str, old: Any) -> cst.BaseExpression:
         new = dotted(text) if text.replace(".", "").isidentifier() else cst.parse_expression(text)
         return new.with_changes(lpar=old.lpar, rpar=old.rpar)
+
+
+def _is_split(file: RuleFile) -> bool:
+    """Whether a file that can have no head has code of its own for an accelerator that is left to it: torch.accelerator would say yes there."""
+    kinds = file.facts.accelerators.left if file.imported.head() is None else ()
+    return any(kind.encode() in file.source.words for kind in kinds)
 
 
 def _keeps_contexts(file: RuleFile) -> bool:

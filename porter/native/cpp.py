@@ -40,6 +40,9 @@ _USED = lazy(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.M
 _UNDEF = lazy(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
 _BRANCH = lazy(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
 _INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+# `using table = HashTable<int>;`, `typedef HashTable<int> table;`
+_USING = lazy(rb"\busing\s+(\w+)\s*=\s*(?:typename\s+)?(?:\w+\s*::\s*)*(\w+)\s*(?:<[^;{}()]*>)?\s*;")
+_TYPEDEF = lazy(rb"\btypedef\s+(?:\w+\s*::\s*)*(\w+)\s*(?:<[^;{}()]*>\s*|\s)(\w+)\s*;")
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
 
 
@@ -66,6 +69,7 @@ class Cpp(NamedTuple):
     macros: tuple[Function, ...]
     exports: tuple[Export, ...]
     includes: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...] = ()  # (other name, type)
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +124,8 @@ def read(data: bytes) -> Cpp:
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
     ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
     last = tuple(Function(name, several[-1].words) for name, several in macros.items())
-    return Cpp(bare, tuple(ordered), tuple(functions), last, tuple(exports(data, bare, bodies)), tuple(_included(bare)))
+    handed, included, aliases = tuple(exports(data, bare, bodies)), tuple(_included(bare)), tuple(_aliases(bare))
+    return Cpp(bare, tuple(ordered), tuple(functions), last, handed, included, aliases)
 
 
 def _unconditional(data: bytes, bare: bytes) -> bytes:
@@ -241,6 +246,13 @@ def _held(macros: list[_Macro], start: int, end: int) -> frozenset[str]:
 def _included(bare: bytes) -> Iterator[str]:
     for match in _INCLUDE.finditer(bare) if b"include" in bare else ():
         yield match[1].decode("utf-8", "replace")
+
+
+def _aliases(bare: bytes) -> Iterator[tuple[str, str]]:
+    for match in _USING.finditer(bare) if b"using" in bare else ():
+        yield match[1].decode("ascii", "replace"), match[2].decode("ascii", "replace")
+    for match in _TYPEDEF.finditer(bare) if b"typedef" in bare else ():
+        yield match[2].decode("ascii", "replace"), match[1].decode("ascii", "replace")
 
 
 def _registered(bare: bytes) -> Iterator[list[str]]:

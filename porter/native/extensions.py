@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
+from porter.python.ladders import choices
 from porter.python.walks import walk
 from porter.regex import lazy
 
@@ -80,6 +81,7 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
         if not name.rpartition(".")[2].strip("*_") or re.search(r"[/\s]", name) or SOURCE.search(name):
             continue
         given = {k.arg: k.value for k in node.keywords if k.arg}
+        either = _is_either(word, values)
         if parent := text_of(given.get("module"), values):
             name = f"{parent}.{name}"
         handed = [_just_made(argument, node, lists) for argument in (*node.args, *given.values())]
@@ -87,9 +89,9 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
         texts = [text for text in strings if SOURCE.search(text) or word == FFI and _C.search(text)]
         sources = tuple(text for text in texts if "\n" not in text and not SUFFIX.match(text))
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
-        if sources or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
+        if sources or either or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()
-            yield Extension(name, path, sources, inline, functions, EITHER if _is_either(word, values) else word)
+            yield Extension(name, path, sources, inline, functions, EITHER if either else word)
 
 
 def _lists_before(nodes: Iterable[ast.AST]) -> dict[ast.expr, tuple[str, ast.expr]]:
@@ -115,9 +117,9 @@ def _called(call: ast.Call) -> str:
 
 
 def _is_either(word: str, values: dict[str, list[ast.expr]]) -> bool:
-    """`extension = CppExtension`, and `extension = CUDAExtension` where there is CUDA."""
-    names = {getattr(value, "attr", "") or getattr(value, "id", "") for value in values.get(word, ())}
-    return names == {_PLAIN, CUDA}
+    """`extension = CppExtension`, and `extension = CUDAExtension` where there is CUDA; or both in one choice."""
+    given = [value for several in values.get(word, ()) for _, value in choices(several)]
+    return {getattr(value, "attr", "") or getattr(value, "id", "") for value in given} == {_PLAIN, CUDA}
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:

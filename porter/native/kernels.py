@@ -165,12 +165,21 @@ def _linked(
     """What the functions that are linked with a source call, and where the kernels among them stand."""
     words: dict[str, set[str]] = {}
     ends: Reached = {}
-    for other in _group(path, own_files, read, whole):
+    group = _group(path, own_files, read, whole)
+    for other in group:
         macros = read[other].macros if other.endswith(_HEADERS) else ()
         for function in (*read[other].functions, *macros):
             words.setdefault(function.name, set()).update(function.words)
         for kernel in read[other].kernels:
             ends.setdefault(kernel.name, other)
+    aliases = {alias for other in group for alias in read[other].aliases if alias[0] != alias[1]}
+    methods: dict[str, list[str]] = {}
+    for holder, colons, method in (name.partition("::") for name in words) if aliases else ():
+        methods.setdefault(holder, []).extend([method] if colons else [])
+    for alias, held in sorted(aliases):
+        for method in methods.get(held, ()):
+            name = f"{alias}::{alias if method == held else method}"
+            words.setdefault(name, set()).add(f"{held}::{method}")
     return words, ends
 
 

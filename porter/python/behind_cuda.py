@@ -17,6 +17,8 @@ from porter.python import branches, opened
 from porter.python.blocks import BODIES, once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.started_kernels import branches_left
+from porter.python.twin_questions import questions
 from porter.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -70,8 +72,9 @@ def _is_private(file: File, node: Node) -> bool:
 
 
 def is_behind(file: File, line: int) -> bool:
-    spans = behind_cuda(file)
-    return bool(spans) and span_of(line, spans) is not None
+    """Whether a line is in such a function, or in a branch that only starts a kernel."""
+    several = (behind_cuda(file), branches_left(file))
+    return any(spans and span_of(line, spans) is not None for spans in several)
 
 
 def _part(node: Node, last: Node = None) -> _Part:
@@ -91,21 +94,10 @@ def _any_in(places: Iterable[_Place], parts: Iterable[_Part]) -> bool:
 def _guarded(file: File) -> set[_Part]:
     """What runs only where a question that chooses a CUDA kernel says yes."""
     found: set[_Part] = set()
-    for link, asked in _questions(file):
-        if branches.kernel(file, link):
-            found |= _parts(asked, asked is link or isinstance(asked[0].ops[0], ast.Eq))
+    for question in questions(file):
+        if question.subject.endswith(".type") and branches.kernel(file, question.link):
+            found |= _parts(question.asked, question.yes)
     return found
-
-
-def _questions(file: File) -> Iterator[tuple[Link, Link]]:
-    """`x.is_cuda`, and `"cuda"` that a device type is compared with: with the condition that they are."""
-    yield from ((link, link) for link in file.buckets.get(ast.Attribute, ()) if link[0].attr == "is_cuda")
-    for link in file.buckets.get(ast.Compare, ()):
-        if len(link[0].ops) != 1 or not isinstance(link[0].ops[0], (ast.Eq, ast.NotEq)):
-            continue
-        sides = (link[0].left, link[0].comparators[0])
-        if any(getattr(side, "attr", "") == "type" for side in sides):
-            yield from (((side, link), link) for side in sides if constant(side) == "cuda")
 
 
 def _parts(asked: Link, yes: bool) -> set[_Part]:

@@ -19,6 +19,7 @@ from porter.python.library_branches import used_after
 from porter.python.own_kernels import is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.quantized import quantized
+from porter.python.twin_questions import kernel_of_twin
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
@@ -89,8 +90,10 @@ def _first_asked_for(file: File, uses: list[Link]) -> str | None:
 
 def kernel(file: File, link: Link | None) -> str | None:
     """The CUDA kernel that a question about a tensor's device decides about. It is called, or the code prepares its call."""
-    if link is None:
-        return None
+    return (_chosen(file, link) or kernel_of_twin(file, link, _kernel)) if link is not None else None
+
+
+def _chosen(file: File, link: Link) -> str | None:
     if extension := demanded(file, link):
         return extension
     child, compared = link[0], None

@@ -15,6 +15,7 @@ from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.kernel_choices import beside
+from porter.python.ladders import over_the_host
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
 from porter.regex import lazy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
+_OVER_HOST = "over-the-host"
 _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
 _WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
@@ -54,6 +56,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     found = choice(*compared) if compared is not None else None
     if found is None:
         return None
+    if way := _other_way(*found):
+        return way
     if loaded_where_saved(file, *found):  # an NPU loads what a GPU saved on the other side
         return "loads", PLACE
     half = _left_by_question(file, found) if _may_stay(file) else None
@@ -69,10 +73,21 @@ def staying(file: File) -> tuple[Link, ...]:
 
 
 def left_behind(file: File, link: Link | None) -> tuple[str, str] | None:
-    """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style."""
+    """What stays, or is for a person to look at, in the branch that `x.is_cuda` opens, in every style; or the other way."""
     if kept := _kept(file, link, link):
         return kept
-    return _left(file, choice(link)) if link is not None else None
+    found = choice(link) if link is not None else None
+    return (_other_way(*found) or _left(file, found)) if found is not None else None
+
+
+def _other_way(opened: Link, yes: bool) -> tuple[str, str] | None:
+    """The way over the CPU that the program has for devices which are neither CUDA's nor the CPU."""
+    if not yes or opened[0].__class__ is not ast.If:
+        return None
+    while opened[1] is not None and opened[1][0].__class__ is ast.If and opened[1][0].orelse == [opened[0]]:
+        opened = opened[1]
+    call = over_the_host(opened[0])
+    return (_OVER_HOST, ast.unparse(call)) if call is not None else None
 
 
 def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) -> tuple[str, str] | None:

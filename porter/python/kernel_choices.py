@@ -22,6 +22,7 @@ from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
+from porter.python.started_kernels import started
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
 from porter.rulebook.table import any_of
@@ -229,6 +230,8 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
                 return word
         if name := switched_off(statement):
             return name
+    if run := started(file, node.body, link):
+        return run
     tried = [inner for outer in node.body for inner in (outer.body if isinstance(outer, ast.Try) else [outer])]
     if not all(isinstance(statement, _CHOICES) or switched_on(statement) for statement in tried):
         return kernel_imports.only(file, node.body, link)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.python.evidence import constant
+from porter.python.evidence import constant, device_like
 from porter.python.index import FUNCTIONS, Node, walk
 
 
@@ -26,6 +26,31 @@ def choices(node: Node) -> Iterator[tuple[ast.expr | None, ast.expr]]:
         yield node.test, node.body
         node = node.orelse
     yield None, node
+
+
+def over_the_host(node: ast.If) -> ast.Call | None:
+    """`x.cpu()` in the `else` of a ladder for CUDA and for the CPU, if what it computes goes back to the device: a way for all others."""
+    rows = list(ladder(node))
+    if rows[-1][0] is not None or not any(map(_is_for_host, (test for test, _ in rows))):
+        return None
+    calls = [n for statement in rows[-1][1] for n in walk(statement) if n.__class__ is ast.Call]
+    targets = [_target(call) for call in calls]
+    to_host = (call for call, to in zip(calls, targets, strict=True) if to is not None and constant(to) == "cpu")
+    return next(to_host, None) if any(map(device_like, targets)) else None
+
+
+def _is_for_host(test: Node) -> bool:
+    """`x.device.type == "cpu"`"""
+    return test.__class__ is ast.Compare and test.ops[0].__class__ is ast.Eq and constant(test.comparators[0]) == "cpu"
+
+
+def _target(call: ast.Call) -> ast.expr | None:
+    """Where a method moves something: `x.to(device)`, `x.cpu()`."""
+    name = getattr(call.func, "attr", "")
+    if name == "cpu" and not call.args:
+        return ast.Constant("cpu")
+    given = [*call.args[:1], *(word.value for word in call.keywords if word.arg == "device")]
+    return given[0] if name == "to" and given else None
 
 
 def for_each(block: list[ast.stmt]) -> list[ast.stmt]:

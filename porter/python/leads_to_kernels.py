@@ -20,11 +20,11 @@ _PLAIN = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)  # sta
 def leads(file: File, node: Node, calls: Calls) -> bool:
     """Whether a name is a function of the file that calls a kernel on each of its ways, and asks for no device itself."""
     functions = file.names.scopes.functions.get(node.id, ()) if node.__class__ is ast.Name else ()
-    known = file.answers["functions with kernels"]
-    if functions and node.id not in known:
-        known[node.id] = False  # as long as it is looked for, for functions that call each other
-        known[node.id] = all(not _asks(link[0]) and _runs(file, link[0].body, link, calls) for link in functions)
-    return bool(functions) and bool(known[node.id])
+    known, key = file.answers["functions with kernels"], (calls, getattr(node, "id", ""))
+    if functions and key not in known:
+        known[key] = False  # as long as it is looked for, for functions that call each other
+        known[key] = all(not _asks(link[0]) and _runs(file, link[0].body, link, calls) for link in functions)
+    return bool(functions) and bool(known[key])
 
 
 def _asks(function: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,4 +16,6 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
     native = file.facts.native
     if words[:1] == ["apply"] and words[-1] in native.applied:
         return True
+    if len(words) > 2 and any(name in native.exports.get(module, ()) for name, module in pairwise(words)):
+        return True  # `pkg.backend.run` after `import pkg.backend`: which module it is, only the chain says
     return any(name.rpartition(".")[2] in (*native.modules_near(file.path), *native.applied) for name in names)

@@ -494,6 +494,29 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     assert facts.native.callers == (("run.cu", "use.py: f"),)
 
 
+def test_other_names_of_classes_that_are_handed_to_python(tmp_path):
+    table = """
+template <typename K> class Table { public: Table(int n) { go(n); } void insert(int a); int size() { return 1; } };
+using table = ns::Table<int64_t>;
+typedef ns::Table<int> table32;
+template <typename K> void Table<K>::insert(int a) { go(a); }
+"""
+    bind = """
+#include "table.cuh"
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  py::class_<table>(m, "Table").def("insert", &table::insert);
+  py::class_<table32>(m, "Table32").def(py::init<int>());
+  py::class_<Other>(m, "Other").def("insert", &other::insert);
+}
+"""
+    setup = 'kind = CUDAExtension if WITH_CUDA else CppExtension\nkind("pkg.backend", sources)'
+    files = {"csrc__bind_cpp": bind, "csrc__table_cuh": table, "csrc__run_cu": KERNEL.format("go")}
+    use = "import pkg.backend\n\n\ndef f(x):\n    return pkg.backend.Table(1).insert(x)\n"
+    facts = project(tmp_path, setup_py=setup, use_py=use, **files)
+    assert [native[:2] for native in reached(facts)] == [("backend", "Table"), ("backend", "Table32")]
+    assert facts.native.plain == ("backend",)
+
+
 def test_names_that_stand_for_each_other_end_in_time(tmp_path):
     """Each of them for all of the others, and every call is looked at."""
     names = [f"n{i}" for i in range(40)]

@@ -21,7 +21,6 @@ from porter.rulebook.table import hints
         (b"torch.cuda.is_available() and torch.cuda.device_count()", False),
         (b"torch.cuda.set_device(0)", False),
         (b"# torch.cuda.manual_seed_all(1)", False),
-        (b"torch.mps.manual_seed_all(1)", False),
         (b"module = torch.cuda", False),
         (b"th.cuda.Stream()", True),
         (b"cuda.empty_cache(); cuda.amp.autocast()", True),
@@ -51,6 +50,27 @@ def test_a_line(line: bytes, lacks: bool) -> None:
 )
 def test_code_for_xpus(line: bytes, is_left: bool) -> None:
     assert ("xpu" in left([b"import torch\n" + line + b"\n"])) is is_left
+
+
+@pytest.mark.parametrize(
+    ("line", "is_left"),
+    [
+        (b"use_mps = not args.no_mps and torch.backends.mps.is_available()", True),
+        (b"if torch.has_mps:", True),
+        (b'if getattr(torch.backends, "mps", None) is not None:', True),
+        (b"torch.mps.manual_seed_all(1)", True),
+        (b"device = 'mps:0'", True),
+        (b"choices = ['cpu', \"cuda\", 'mps']", True),
+        (b"from torch.backends import mps; backends.mps.is_built()", True),
+        (b"if is_torch_mps_available():", True),
+        (b"x = x.cuda()  # torch.backends.mps.is_available() may come", False),
+        (b"# device = 'mps'", False),
+        (b"clamps, lamps = 'clamps', 'mps_daemon'", False),
+        (b"import torch.multiprocessing as mps; mps.spawn(f)", False),
+    ],
+)
+def test_code_for_macs(line: bytes, is_left: bool) -> None:
+    assert ("mps" in left([b"import torch\n" + line + b"\n"])) is is_left
 
 
 @pytest.mark.usefixtures("needs_torch")
