@@ -215,11 +215,14 @@ class Awareness:
             self.ranges += [self.source.span(inner) for handler in statement.handlers for inner in handler.body]
 
     def _replaced(self, block: list[ast.stmt], position: int) -> None:
-        """Adds `kind = torch.cuda.amp`, if an `if npu: kind = torch.npu.amp` follows that replaces the value."""
+        """Adds `kind = torch.cuda.amp`, if an `if npu: kind = torch.npu.amp` follows that replaces the value; and the answer that
+        an `if has_cuda or has_npu:` asks for."""
         choice: Any = block[position]
-        if choice.orelse or not _mentions(choice.test, self._devices):
+        if not _mentions(choice.test, self._devices):
             return
-        names = {_bound(inner) for inner in choice.body} - {""}
+        names = set() if choice.orelse else {_bound(inner) for inner in choice.body} - {""}
+        if choice.test.__class__ is ast.BoolOp:  # `has_cuda or npu_available()`
+            names |= {part.id for part in choice.test.values if part.__class__ is ast.Name and _CUDA.search(part.id)}
         for statement in reversed(block[:position]):
             if (name := _bound(statement)) in names:
                 names.discard(name)
