@@ -32,6 +32,7 @@ class Builds(NamedTuple):
     apart: tuple[tuple[str, Native], ...] = ()  # (folder, function) where several folders build one module
     # (module, folder, whether it builds CUDA sources), where folders build one module in both ways
     mixed: tuple[tuple[str, str, bool], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()  # (name, module) of what is bound to another name where it is built
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class Extension(NamedTuple):
     inline: tuple[str, ...] = ()  # `load_inline`: the sources themselves
     functions: tuple[str, ...] = ()  # and what they export
     builder: str = ""  # the last word of what is called
+    bound: str = ""  # the name that it is bound to at once: `gpu = load("lib_gpu", ...)`
 
     @property
     def folder(self) -> str:
@@ -71,7 +72,7 @@ def mentioned(data: bytes) -> bool:
 def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
     nodes = list(walk(tree))
-    values, lists = _assigned(nodes), _lists_before(nodes)
+    values, lists, bound = _assigned(nodes), _lists_before(nodes), _bound(nodes)
     known_parts: dict[str, Parts] = {}
     for node in nodes:
         if not isinstance(node, ast.Call) or (word := _called(node)) == "setup":  # what it is handed speaks for itself
@@ -91,7 +92,13 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or either or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()
-            yield Extension(name, path, sources, inline, functions, EITHER if either else word)
+            yield Extension(name, path, sources, inline, functions, EITHER if either else word, bound.get(node, ""))
+
+
+def _bound(nodes: Iterable[ast.AST]) -> dict[ast.expr, str]:
+    """The name that the answer of a call is given, by the call."""
+    given = ((node.value, node.targets) for node in nodes if isinstance(node, ast.Assign))
+    return {call: targets[0].id for call, targets in given if len(targets) == 1 and isinstance(targets[0], ast.Name)}
 
 
 def _lists_before(nodes: Iterable[ast.AST]) -> dict[ast.expr, tuple[str, ast.expr]]:

@@ -65,7 +65,8 @@ def gather(
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
         built=Builds(
-            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, _mixed(built, known)
+            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, _mixed(built, known),
+            tuple(sorted({(e.bound, e.module) for e in built if e.bound and e.bound != e.module})),
         ),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from porter.python.imports import catcher_of
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 
 CAPABILITY, PROPERTIES = "torch.cuda.get_device_capability", "torch.cuda.get_device_properties"
-_NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
+NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})  # types that catch what such a call raises
 _VERSIONS = frozenset(
     {("version", "cuda"), ("nccl", "version"), ("cudnn", "version")}
@@ -19,13 +19,13 @@ _QUESTIONS = frozenset({"is_available", "device_count"})  # functions that ask f
 
 
 def capability(link: Link | None) -> str | None:
-    """What a question for a GPU is asked together with. "field": the name is `get_device_properties` and one of _NO_FIELD is
+    """What a question for a GPU is asked together with. "field": the name is `get_device_properties` and one of NO_FIELD is
     read, as in `get_device_properties(0).major`. "capability": its condition also asks for the compute capability. "version":
     its condition also compares the version of CUDA, of cuDNN or of NCCL."""
     if link is None or link[1] is None:
         return None
     call, child = link[1][0], link[0]
-    if call.__class__ is ast.Call and call.func is child and getattr(link[1][1][0], "attr", "") in _NO_FIELD:
+    if call.__class__ is ast.Call and call.func is child and getattr(link[1][1][0], "attr", "") in NO_FIELD:
         return "field" if getattr(child, "attr", "") == "get_device_properties" else None
     for above in parents(link):
         if above.__class__ is ast.BoolOp and any(v is not child for v in _asking(above)):
@@ -49,10 +49,10 @@ def _versioned(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 
 
 def lacks_field(link: Link) -> bool:
-    """Whether one of _NO_FIELD is read of what a name answers: `get_device_properties(0).major`."""
+    """Whether one of NO_FIELD is read of what a name answers: `get_device_properties(0).major`."""
     call = link[1]
     return (
-        call is not None and getattr(call[0], "func", None) is link[0] and getattr(call[1][0], "attr", "") in _NO_FIELD
+        call is not None and getattr(call[0], "func", None) is link[0] and getattr(call[1][0], "attr", "") in NO_FIELD
     )
 
 
@@ -123,4 +123,4 @@ def _compares_version(node: Node) -> bool:
 
 def _asks(node: Node) -> bool:
     words = {n.attr for n in walk(node) if n.__class__ is ast.Attribute}
-    return "get_device_capability" in words or "get_device_properties" in words and not words.isdisjoint(_NO_FIELD)
+    return "get_device_capability" in words or "get_device_properties" in words and not words.isdisjoint(NO_FIELD)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.python import float8, kernel_guards
 from porter.python.blocks import once_for_file
-from porter.python.capabilities import CAPABILITY, PROPERTIES, is_reached, lacks_field
+from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.evidence import call_name, constant
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
@@ -178,7 +178,27 @@ def _unported(file: File) -> list[Link]:
     if not file.source.says(b"get_device_"):
         return []
     called = [link for link in file.meaning.mentions.of(_ASKING) if _is_called(link)]
-    return [link for link in called if lacks_field(link) or file.names.resolve(link[0], link) == CAPABILITY]
+    unported = [link for link in called if lacks_field(link) or file.names.resolve(link[0], link) == CAPABILITY]
+    return unported + [place for link in called for place in _compared_fields(file, link)]
+
+
+def compares_field(file: File, link: Link | None) -> bool:
+    """Whether a style for GPUs as well leaves a question for the properties of a device, as a GPU's generation is read of them."""
+    if link is None or file.style.one_world or not file.source.says(b"get_device_properties"):
+        return False
+    return getattr(link[1][0], "func", None) is link[0] and any(_compared_fields(file, link))
+
+
+def _compared_fields(file: File, link: Link) -> Iterator[Link]:
+    """`props.major >= 8` after `props = torch.cuda.get_device_properties(0)`: on an NPU it is None, and has no order."""
+    given: Node = link[1][1] and link[1][1][0]
+    target: Node = given.targets[0] if given.__class__ is ast.Assign else None
+    for use in file.names.readers(target.id, (target, link[1][1])) if target.__class__ is ast.Name else ():
+        field: Link = use[1]
+        above = field[1][0] if field[1][0].__class__ is not ast.Tuple else field[1][1][0]
+        if getattr(field[0], "attr", "") in NO_FIELD and above.__class__ is ast.Compare:
+            if isinstance(above.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+                yield use
 
 
 def _is_called(link: Link) -> bool:

@@ -16,6 +16,10 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
     native = file.facts.native
     if words[:1] == ["apply"] and words[-1] in native.applied:
         return True
-    if len(words) > 2 and any(name in native.exports.get(module, ()) for name, module in pairwise(words)):
-        return True  # `pkg.backend.run` after `import pkg.backend`: which module it is, only the chain says
+    if (
+        len(words) > 2 and native.functions
+    ):  # `pkg.backend.run` after `import pkg.backend`: only the chain says which module it is
+        known_as = dict(native.built.names)
+        if any(name in native.exports.get(known_as.get(module, module), ()) for name, module in pairwise(words)):
+            return True
     return any(name.rpartition(".")[2] in (*native.modules_near(file.path), *native.applied) for name in names)
