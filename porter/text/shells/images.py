@@ -9,6 +9,8 @@ _IMAGE = lazy(
     r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
     r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
 )
+# the version of torch in a tag: `pytorch/pytorch:2.0.1-cuda11.7`, `modelscope:cuda11.7.1-py38-torch2.0.1`
+_TORCH = lazy(r"(?i)(?:^|/)pytorch/pytorch:(\d+)\.(\d+)|:[\w.-]*\bp?y?torch-?(\d+)\.(\d+)")
 _CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and uses no device itself
 _FOR_GPUS = lazy(rf"(?i)(?:{any_of('image-for-gpus-alone')})(?=[:@]|$)")
 
@@ -27,3 +29,10 @@ def is_cuda_image(text: str) -> bool:
     image = text.strip("\"'")
     folder, _, tag = image.rpartition(":")
     return "/" in folder and "/" not in tag and image[0] not in "/.-" and brings_cuda(image)
+
+
+def torch_in(image: str) -> tuple[int, int] | None:
+    """The version of torch that the tag of an image names."""
+    match = _TORCH.search(image)
+    numbers = [number for number in match.groups() if number] if match else []
+    return (int(numbers[0]), int(numbers[1])) if numbers else None
