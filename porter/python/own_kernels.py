@@ -16,9 +16,8 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
     native = file.facts.native
     if words[:1] == ["apply"] and words[-1] in native.applied:
         return True
-    if (
-        len(words) > 2 and native.functions
-    ):  # `pkg.backend.run` after `import pkg.backend`: only the chain says which module it is
+    # `pkg.backend.run` after `import pkg.backend`: only the chain says which module it is
+    if len(words) > 2 and native.functions:
         known_as = dict(native.built.names)
         if any(name in native.exports.get(known_as.get(module, module), ()) for name, module in pairwise(words)):
             return True
