@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from porter.python.index import Link, standing_on
-from porter.python.names import joined
+from porter.python.names import canonical
 from porter.python.searches import matched, says
 from porter.python.source import Lines
 from porter.python.uses import packages_of
@@ -57,7 +57,7 @@ def _names(file: File, near: frozenset[int] | None) -> Iterator[Link]:
             top = above[0]
             full += "." + top.attr
             above = above[1]
-        full = joined((full,))
+        full = canonical(full)
         if root in interesting:
             apis.setdefault(full, []).append(link)
         if away:

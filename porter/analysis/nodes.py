@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from porter.analysis.parsed import Parsed
 from porter.python.file import File
 from porter.python.index import Link
-from porter.python.names import joined
+from porter.python.names import canonical
 from porter.python.receivers import Receivers
 from porter.python.strings.commands import commands
 from porter.python.strings.environ import Variable, variables
@@ -92,7 +92,7 @@ class Nodes(Parsed):
             return None
         link = self.link(root)
         base = link and self.names.root(root.value, link)
-        return base and joined((base, *reversed(tail)))
+        return base and canonical(".".join((base, *reversed(tail))))
 
     def is_object(self, node: cst.CSTNode) -> bool:
         """Whether `node.method()` is the method of an object, and not a function of a known module."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 VERSION = "torch.version.cuda"
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PARSES = frozenset({"int", "float", "parse", "Version", "LooseVersion", "StrictVersion"})
 _MOVES = frozenset({"cuda", "npu", "to"})
 _NAMES = ("torch.version.", "torch.__version__", "torch.cuda.")  # of torch, and yet no work on a device
@@ -51,7 +51,7 @@ def _is_computed(file: File, value: Link, depth: int = 0) -> bool:
         if kind is ast.BinOp:
             return isinstance(above.op, ast.Add)
         if kind is ast.Compare:
-            return isinstance(above.ops[0], _ORDERS)
+            return isinstance(above.ops[0], ORDERS)
         if kind is ast.FormattedValue:
             return not any(is_log_call(over[0]) or over[0].__class__ is ast.Raise for over in ancestors(up))
         if kind is ast.Call:

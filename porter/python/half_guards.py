@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from porter.python import float8, kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
+from porter.python.cuda_versions import ORDERS
 from porter.python.evidence import call_name, constant
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
@@ -18,6 +19,7 @@ from porter.python.kernel_choices import beside
 from porter.python.ladders import over_the_host
 from porter.python.opened import branch, choice
 from porter.python.receivers import OWN, UNKNOWN
+from porter.python.refusing import NO, YES
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ _ASKING = frozenset({CAPABILITY, PROPERTIES})
 _CAPTURES = frozenset({"torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables"})
 _GRAPHED = lazy(r"(?i)graphed_?callable|cuda_?graph")
 _GRAPHS = lazy(rb"(?i)cuda_?graph|cuda\.graph|graphed")
-_YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
 def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
@@ -112,7 +113,7 @@ def _compared(link: Link) -> tuple[Link, bool] | None:
     if up is None or up[0].__class__ is not ast.Compare or len(up[0].ops) != 1:
         return None
     kind = up[0].ops[0]
-    return (up, isinstance(kind, _YES)) if isinstance(kind, (*_YES, *_NO)) else None
+    return (up, isinstance(kind, YES)) if isinstance(kind, (*YES, *NO)) else None
 
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
@@ -169,7 +170,7 @@ def is_kept_away(file: File, link: Link) -> bool:
 def _asks(test: Node) -> bool:
     """Whether a condition holds on a GPU alone: `torch.cuda.is_available() and more`, `x.is_cuda`, `device.type == "cuda"`."""
     words = [getattr(node, "attr", "") or str(constant(node) or "") for node in walk(test)]
-    turned = any(isinstance(node, (ast.Not, ast.Or, *_NO)) for node in ast.walk(test))
+    turned = any(isinstance(node, (ast.Not, ast.Or, *NO)) for node in ast.walk(test))
     return not turned and any(word in ("is_available", "is_cuda") or word.partition(":")[0] == "cuda" for word in words)
 
 
@@ -197,7 +198,7 @@ def _compared_fields(file: File, link: Link) -> Iterator[Link]:
         field: Link = use[1]
         above = field[1][0] if field[1][0].__class__ is not ast.Tuple else field[1][1][0]
         if getattr(field[0], "attr", "") in NO_FIELD and above.__class__ is ast.Compare:
-            if isinstance(above.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+            if isinstance(above.ops[0], ORDERS):
                 yield use
 
 

@@ -5,36 +5,35 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 # of diffusers, which refuses them where there is no CUDA
 _SWITCHES = frozenset({"enable_xformers_memory_efficient_attention", "set_use_memory_efficient_attention_xformers"})
-_INSIDE = {
-    "use_gpu_initialization": b"use_gpu_initialization"
-}  # arguments of libraries that go to torch.cuda themselves: sat
-_REPORTER = "get_running_cuda_version"  # a function of torch.utils.collect_env, of which many programs have a copy
+_GIVEN, _REPORTERS = hints("goes-to-torch-cuda"), hints("reports-cuda")
 # names of settings that choose a CUDA kernel, or an engine that only NVIDIA has
 _SETTING = lazy(
     r"(?i)(?:^|_)(?:(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)|(?:load_|use_|with_)?(?:trt|tensorrt)(?:_|$))"
 )
 
 
-def given_to_cuda(file: File, link: Link | None) -> str:
+def given_to_cuda(link: Link | None) -> str:
     """The argument that a value goes to, where the library asks torch.cuda for a device if it is true; else ""."""
-    if not any(map(file.source.says, _INSIDE.values())):
-        return ""
     names = (up[0].arg for up in ancestors(link) if up[0].__class__ is ast.keyword)
-    return next((name for name in names if name in _INSIDE), "")
+    return next((name for name in names if name in _GIVEN), "")
 
 
-def reports(file: File) -> bool:
+@once_for_file
+def reports(file: File | RuleFile) -> bool:
     """Whether a file tells what CUDA is on a machine: in a report of it, an NPU is no CUDA."""
-    return _REPORTER in file.names.scopes.functions
+    return any(link[0].name in _REPORTERS for link in file.buckets.get(ast.FunctionDef, ()))
 
 
 def chooses(name: str) -> bool:

@@ -138,7 +138,8 @@ class Meaning:
             questions = (*kernel_choices.staying(self._file), *half_guards.staying(self._file))
             kept_away = capabilities.shielded(link, questions)
             return "shielded" if kept_away or half_guards.is_kept_away(self._file, link) else None
-        return capabilities.capability(link) or (half_guards.compares_field(self._file, link) and "field") or None
+        found = capabilities.capability(link)
+        return "field" if found is None and half_guards.compares_field(self._file, link) else found
 
     def is_scripted(self) -> bool:
         """Whether TorchScript may compile the statement that is walked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,9 +17,8 @@ _IMPORTERS = hints("imports-by-name")
 _Answer = TypeVar("_Answer")
 
 
-def joined(words: Iterable[str]) -> str:
-    """The full name of a chain. torch.torch is torch."""
-    full = ".".join(words)
+def canonical(full: str) -> str:
+    """torch.torch, which torch has, is torch."""
     return full.removeprefix("torch.") if full.startswith("torch.torch.") else full
 
 
@@ -117,7 +116,7 @@ class Names:
         if node.__class__ is not ast.Name:
             return None
         base = self.root(node.id, link, top if link[0] is not top else None)
-        return base and joined((base, *reversed(tail)))
+        return base and canonical(".".join((base, *reversed(tail))))
 
     def root(self, name: str, link: Link, below: Node = None) -> str | None:
         """The full name of a bare name, seen from `link`."""

@@ -55,13 +55,20 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
     return None
 
 
+def first_of_portable(document: Document) -> tuple[int, ...]:
+    """The first torch that a portable port runs with, which asks torch.accelerator; () where no port asks it."""
+    target = document.session.target
+    asks = target.style == "portable" and has_accelerator(target.torch)
+    return min(target.torch, PORTABLE_SINCE)[:2] if asks else ()
+
+
 def older_torch(document: Document, want: Asked) -> str:
     """The first torch that a portable port runs with, on GPUs as well, where a pin is one from before it, or a range takes some. They
     have no torch.accelerator."""
-    target, facts = document.session.target, document.session.facts
-    first = ".".join(map(str, min(target.torch, PORTABLE_SINCE)[:2]))
-    if target.style != "portable" or not has_accelerator(target.torch) or document.path in facts.lists.plain:
+    least = first_of_portable(document)
+    if not least or document.path in document.session.facts.lists.plain:
         return ""
+    first = ".".join(map(str, least))
     is_limit = want.spec and (want.version is not None or want.kind != "script")
     return first if is_limit and not at_least(want.spec, first) else ""
 

@@ -19,6 +19,7 @@ from porter.native.gpu_tests import needed
 from porter.python.caught_again import is_caught_again
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
+from porter.python.kernel_switches import reports
 from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import why_it_stays
 from porter.rulebook.table import Move, Tables
@@ -80,7 +81,7 @@ class CudaNames(Rule):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
-        decided = file.meaning.decides(original) if name in QUESTIONS else None
+        decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
         if decided and (decided[0] != "together" or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.engine.portable import SINCE, has_accelerator
 from porter.engine.rule import TOGETHER, Hit, TextRule, named
 from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
+from porter.text.first_versions import first_of_portable
 from porter.text.shells.images import is_cuda_image, is_for_gpus_alone, torch_in
 from porter.text.shells.script import Script
 
@@ -34,18 +34,11 @@ class BaseImage(TextRule):
             # the stages of a file, and the files of a project, are one question where they build on versions of one image
             base = image.partition("@")[0].partition(":")[0]
             values = named(image=image, base=base) + ((TOGETHER, base),)
-            if why == "image" and (first := _first(document)) and (torch_in(image) or first) < first:
+            if why == "image" and (first := first_of_portable(document)) and (torch_in(image) or first) < first:
                 why, values = "older", values + named(first=".".join(map(str, first)))
             yield Hit((start, end), why, values=values, severity=severity)
         if document.kind != DOCKERFILE:
             yield from _handed(script)
-
-
-def _first(document: Document) -> tuple[int, ...]:
-    """The first torch that a port for GPUs as well runs with; () in the other styles."""
-    target = document.session.target
-    is_asked = target.style == "portable" and has_accelerator(target.torch)
-    return min(target.torch, SINCE)[:2] if is_asked else ()
 
 
 def _handed(script: Script) -> Iterator[Hit]:
