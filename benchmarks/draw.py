@@ -65,7 +65,7 @@ def sheets(checkout: Path, out: Path, asked: argparse.Namespace) -> str:
     for status, most in (("auto", asked.edits), ("review", asked.edits // 2)):
         places = {(row["path"], row["line"], row["code"]): row for row in found if row["status"] == status}
         edits += drawn(chance, [edit_row(tree, row) for row in places.values()], most)
-    told = {(row["path"], row["line"], row["code"]): row for row in found if row["edit"] is None}
+    told = {(row["path"], row["line"], row["code"]): row for row in found if row["status"] not in ("auto", "review")}
     findings = drawn(chance, [finding_row(tree, row) for row in told.values()], asked.findings)
     for kind, rows in (("edits", edits), ("findings", findings)):
         (out / f"{kind}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
