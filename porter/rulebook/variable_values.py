@@ -9,6 +9,7 @@ from porter.rulebook.table import Variable
 
 MB = 1 << 20
 _NUMBERS = lazy(r"(?:\d{1,9}(?:,\d{1,9})*)?")
+_SETS = lazy(r"([\w.]+)\[([\"']\w+[\"'])\] = (.+)")
 
 
 def is_list(row: Variable) -> bool:
@@ -38,3 +39,9 @@ def answer(row: Variable, value: str | None) -> str:
 def to_megabytes(value: str | None) -> str | None:
     """A number of bytes in MB, the next whole one; None where it is not known."""
     return str(-(-int(value) // MB)) if value and value.isdecimal() and len(value) < 20 else None
+
+
+def by_default(statement: str) -> str:
+    """`env["NAME"] = value`, so that a value that stands there stays; another statement as it is."""
+    found = _SETS.fullmatch(statement)
+    return f"{found[1]}.setdefault({found[2]}, {found[3]})" if found else statement

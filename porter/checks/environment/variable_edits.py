@@ -17,7 +17,7 @@ from porter.python.blocks import once
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
-from porter.rulebook.variable_values import is_list
+from porter.rulebook.variable_values import by_default, is_list
 
 _FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
@@ -29,12 +29,15 @@ def beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> 
     if hit is None or not literal.set or literal.role != "key" or not is_plain:
         return hit
     safe = row.fix == "safe" and literal.certain and hit.why != "order" and not _works(file.statement)
-    safe = safe and not _is_asked_for(literal)
+    is_asked = _is_asked_for(literal)
+    safe = safe and not is_asked
     more = unspaced(literal, row, file)  # in both, which stay alike
     for change in more:
         start = file.source.span(file.statement)[0]
         before, behind = text.encode()[: change.start - start], text.encode()[change.end - start :]
         text = (before + change.new + behind).decode()
+    if is_asked:
+        text = by_default(text)
     return replace(hit, after=(text.replace(literal.name, row.to),), safe=safe, more=more)
 
 

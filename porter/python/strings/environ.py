@@ -13,6 +13,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.listed_variables import listed
 from porter.regex import lazy
+from porter.rulebook.variable_values import by_default
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -93,8 +94,8 @@ class Environment:
             if node.__class__ in (ast.Dict, ast.Call) and to in _entries(node):
                 return True
             if isinstance(node, ast.stmt):
-                wanted = self._text(node).replace(name.encode(), to.encode())
-                return wanted in self._texts(above[1][0])
+                wanted, known = self._text(node).replace(name.encode(), to.encode()), self._texts(above[1][0])
+                return wanted in known or by_default(wanted.decode()).encode() in known
         return False
 
     def _texts(self, owner: Node) -> frozenset[bytes]:
