@@ -122,13 +122,13 @@ class World:
             else body.value(i)
             for i in inner
         ]
+        if all(e.__class__ is ast.Constant and e.value is None or _is_full(e) for e in inner):  # as is `x[()]`
+            return body.make("view", (value,), id(node), node)
         last_index, position = inner[-1], constant(inner[-1])
         if len(inner) == 1 and type(position) is int and value.op in ("tuple", "parts", "unbound"):
             return self.part(
                 body, value, position, value.info[0] or 2 if value.op == "parts" else len(value.args), node
             )
-        if all(e.__class__ is ast.Constant and e.value is None or _is_full(e) for e in inner):
-            return body.make("view", (value,), id(node), node)
         before = inner[:-1]
         whole = all(constant(e) is ... or _is_full(e) for e in before)
         if before and whole and (len(before) > 1 or constant(before[0]) is ...):  # all but the last dimension
