@@ -8,6 +8,7 @@ from porter.checks.device.after_default import back_on_cpu
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.project.unmoved import IN_LAYERS
 
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}  # what may be a default
 SETTER = "set_default_tensor_type"
@@ -52,8 +53,9 @@ class TypedTensor(Rule):
         where = cst.Module([]).code_for_node(placed) if placed else f'"{file.target.device}"'
         device = f"{words[0]}.set_default_device({where})"
         back = back_on_cpu(original, words[0], file)
-        if file.facts.once.unmoved and back is None:
-            place = dict(file.facts.once.unmoved).get(file.path, "")
+        place = dict(file.facts.once.unmoved).get(file.path, "")
+        if file.facts.once.unmoved and (back is None or place.endswith(IN_LAYERS)):
+            place = place.removesuffix(IN_LAYERS)
             why = "setter-by-hand" if place else "setter-elsewhere"
             return Hit(original, why, values=(("device", device), ("place", place)))
         func = updated.func.with_changes(attr=cst.Name("set_default_dtype"))
