@@ -51,6 +51,7 @@ class NativeCode:
     # Python files that have another way than all extensions that they use; functions that build such extensions at run time
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    stopping: tuple[str, ...] = ()  # Python files that cannot be imported without such an extension
     built: Builds = Builds()
 
     @cached_property

@@ -59,13 +59,14 @@ def gather(
     either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
     left = unbuilt(root, files, sources, built, texts)
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
-    plain = tuple(sorted(either))
+    plain, mixed = tuple(sorted(either)), _mixed(built, known)
     return NativeCode(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
+        stopping=_stopping({*built_only} - either - {name for name, _, _ in mixed}, texts),
         built=Builds(
-            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, _mixed(built, known),
+            tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, mixed,
             tuple(sorted({(e.bound, e.module) for e in built if e.bound and e.bound != e.module})),
         ),
     )  # fmt: skip
@@ -108,6 +109,17 @@ def _asked_for(built: Sequence[Extension], going: Mapping[tuple[str, str], bool]
             word = extension.builder
             asking[word] = asking.get(word, True) and going.get((extension.path, extension.module), False)
     return tuple(sorted(word for word, every in asking.items() if every))
+
+
+def _stopping(modules: Collection[str], texts: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The files that import such an extension in their first column."""
+    if not modules:
+        return ()
+    words = sorted(module.encode() for module in modules)
+    pattern = re.compile(rb"(?m)^(?:import|from)\b[^#\n]*\b(?:%s)\b" % b"|".join(map(re.escape, words)))
+    return tuple(
+        path for path in sorted(texts) if any(word in texts[path] for word in words) and pattern.search(texts[path])
+    )
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:

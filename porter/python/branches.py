@@ -16,7 +16,7 @@ from porter.python.held_questions import says_without
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
-from porter.python.own_kernels import is_own
+from porter.python.own_kernels import imports_own, is_own
 from porter.python.plain_functions import attends, is_plain
 from porter.python.quantized import quantized
 from porter.python.twin_questions import kernel_of_twin
@@ -228,6 +228,8 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n) or is_own(file, n))
+            if own := imports_own(file, call):
+                yield own
         elif call.__class__ is ast.Call:
             if (
                 _is_kernel_called(file, call.func, link)

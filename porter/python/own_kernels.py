@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,3 +23,18 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
         if any(name in native.exports.get(known_as.get(module, module), ()) for name, module in pairwise(words)):
             return True
     return any(name.rpartition(".")[2] in (*native.modules_near(file.path), *native.applied) for name in names)
+
+
+def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
+    """The module of the project that a statement imports, and that cannot be imported without such an extension. A package that
+    is called as its module is (`fused_conv/fused_conv.py`) hands on what the module has."""
+    if not file.facts.native.stopping:
+        return None
+    module = getattr(statement, "module", None)
+    for name in [module] if module else [a.name for a in statement.names]:
+        way = "/" + name.replace(".", "/")
+        for path in file.facts.native.stopping:
+            stem = "/" + path.removesuffix(".py").removesuffix("/__init__")
+            if stem.endswith((way, way + way[way.rfind("/") :])):
+                return str(name)
+    return None
