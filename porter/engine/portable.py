@@ -5,7 +5,7 @@ torch 2.7 on they are bound by
 
     accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
     accelerator_module = torch.get_device_module(accelerator_type)
-    accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
+    accelerator_backend = {"npu": "hccl", "xpu": "xccl"}.get(accelerator_type, "nccl")
 
 On a GPU, and without any accelerator, they are "cuda", torch.cuda and "nccl", so that each place means the same as before. So
 are they on Macs, where the project uses names or numbers that torch.mps lacks, and on Macs and XPUs that the project has code of its
@@ -68,7 +68,8 @@ def head_lines(torch: str, version: tuple[int, ...], left: Iterable[str]) -> dic
     return {
         TYPE: f'{TYPE} = getattr({torch}.accelerator.current_accelerator(), "type", "cuda"){kept}',
         MODULE: f"{MODULE} = {torch}.get_device_module({TYPE})",
-        BACKEND: f"{BACKEND} = {torch}.distributed.get_default_backend_for_device({TYPE})",
+        # not asked of torch.distributed, which is empty where torch was built without it
+        BACKEND: f'{BACKEND} = {{"npu": "hccl", "xpu": "xccl"}}.get({TYPE}, "nccl")',
     }
 
 

@@ -13,7 +13,7 @@ from porter.target import Target
 
 TYPE = 'accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")'
 MODULE = "accelerator_module = torch.get_device_module(accelerator_type)"
-BACKEND = "accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)"
+BACKEND = 'accelerator_backend = {"npu": "hccl", "xpu": "xccl"}.get(accelerator_type, "nccl")'
 
 
 def session(torch_npu: str = "2.7.1.post11") -> Session:

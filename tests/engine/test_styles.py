@@ -31,7 +31,7 @@ def main(model, batch, rank):
 """
 HEAD = """accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
 """
-BACKEND = """accelerator_backend = torch.distributed.get_default_backend_for_device(accelerator_type)
+BACKEND = """accelerator_backend = {"npu": "hccl", "xpu": "xccl"}.get(accelerator_type, "nccl")
 """
 MODULE = """accelerator_module = torch.get_device_module(accelerator_type)
 """
