@@ -16,7 +16,7 @@ from porter.python.held_questions import says_without
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
-from porter.python.own_kernels import imports_own, is_own
+from porter.python.own_kernels import imports_own, is_own, is_own_operator
 from porter.python.plain_functions import attends, is_plain
 from porter.python.quantized import quantized
 from porter.python.twin_questions import kernel_of_twin
@@ -251,7 +251,7 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
         full = next((target for target, _ in file.names.imports.get(first.id, ()) if target), "")
     parts = full.lstrip(".").split(".")
     if parts[0] == "torch":
-        return False
+        return is_own_operator(file, words)
     if parts[0] in _KERNELS_OF or "_ext" in parts or "_C" in parts:  # the last two are written by a build
         return True
     if is_own(file, *parts, words=words):

@@ -25,6 +25,13 @@ def is_own(file: File, *names: str, words: Sequence[str] = ()) -> bool:
     return any(name.rpartition(".")[2] in (*native.modules_near(file.path), *native.applied) for name in names)
 
 
+def is_own_operator(file: File, words: Sequence[str]) -> bool:
+    """Whether a chain, last word first, is an operator of the project that ends in a kernel: `torch.ops.shapes.nearest`."""
+    if len(words) < 4 or words[-2] != "ops" or not file.facts.native.functions:
+        return False
+    return words[-4] in file.facts.native.exports.get(f"torch.ops.{words[-3]}", ())
+
+
 def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
     """The module of the project that a statement imports, and that cannot be imported without such an extension. A package that
     is called as its module is (`fused_conv/fused_conv.py`) hands on what the module has."""
