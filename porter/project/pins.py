@@ -27,6 +27,7 @@ REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
+_ASIDE = lazy(r"(?i)^(?:\.|docs?$|tests?$|third_?party$|external$|vendor)")  # folders that say nothing of the programs
 _IMAGES = lazy(r"cog\.ya?ml$")  # about the image of a hosted demo, so that it decides only where there is no other list
 _NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
 # what says by commands which torch there is on GPUs, in the order in which they decide; and how it says so
@@ -113,6 +114,8 @@ def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str
     bounds = [pin for pin in wanted if not pin.exact]
     for pin in [exact, *bounds] if exact else bounds:
         possible = [v for v in possible if pin.allows(v)] or possible
+    if exact is None and (newer := _of_programs(root, default, possible)):
+        return newer
     if exact is not None:
         return load.nearest(".".join(map(str, exact.exact)), among=possible), exact.place
     excluding = (pin for pin in bounds if not pin.allows(default) and pin.allows(possible[0]))
@@ -120,6 +123,24 @@ def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str
         return default, "default"
     older = versions.release(default) < versions.release(possible[0])
     return possible[0 if older else -1], decides.place
+
+
+def _of_programs(root: Path, default: str, possible: list[str]) -> tuple[str, str] | None:
+    """The one torch that lists of programs pin, one folder below (`examples/requirements.txt`), where it is newer than the default's
+    and has a torch_npu of its own: an older one may be that of a program which nobody runs any more."""
+    found: dict[tuple[int, ...], str] = {}
+    for path in sorted(root.glob("*/requirements*.txt")):
+        if not _ASIDE.search(path.parent.name) and path.is_file():
+            text = (beginning(path, LIMIT) or b"").decode("utf-8", "replace")
+            for number, line in enumerate(text.splitlines(), 1):
+                match = REQUIREMENT.search(" ".join(line.split("#", 1)[0].split()))
+                if match and match["npu"] is None and (exact := versions.pinned(match["spec"])):
+                    found.setdefault(exact, f"{path.relative_to(root).as_posix()}:{number}")
+    if len(found) != 1:
+        return None
+    [(exact, place)] = found.items()
+    own = [version for version in possible if versions.release(version)[: len(exact)] == exact]
+    return (own[-1], place) if own and exact > versions.release(default)[: len(exact)] else None
 
 
 def _files(root: Path) -> Iterator[str]:

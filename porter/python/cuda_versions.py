@@ -16,7 +16,7 @@ from porter.python.index import Link, Node, ancestors, walk
 if TYPE_CHECKING:
     from porter.python.file import File
 
-VERSION = "torch.version.cuda"
+VERSION, AMD = "torch.version.cuda", "torch.version.hip"
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PARSES = frozenset({"int", "float", "parse", "Version", "LooseVersion", "StrictVersion"})
 _MOVES = frozenset({"cuda", "npu", "to"})
@@ -31,6 +31,13 @@ def taken(file: File, opened: Link, yes: bool = True) -> str | None:
     side: list[Node] = opened[0].body if yes else opened[0].orelse
     parts = side if isinstance(side, list) else [side]
     return None if any(_is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
+
+
+def asks_for_amd(part: Node) -> bool:
+    """`torch.version.hip`, or that it is not None"""
+    if part.__class__ is ast.Compare and isinstance(part.ops[0], ast.IsNot) and constant(part.comparators[0]) is None:
+        part = part.left
+    return part.__class__ is ast.Attribute and ast.unparse(part) == AMD
 
 
 @once_for_file

@@ -178,6 +178,8 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(value))
         if word := next((word for word in words if word in _BUILDS or _SUPPORTS.search(word)), None):
             choices.append((value, ("kernel", word)))
+        elif isinstance(test.op, ast.And) and cuda_versions.asks_for_amd(value):
+            choices.append((value, ("versioned", cuda_versions.AMD)))
         elif not is_setting(value) and (member := _member(value)):
             choices.append((value, ("member", member)))
     return tuple(choices)

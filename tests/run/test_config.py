@@ -314,6 +314,24 @@ PINS = {
         (2, 7),
     ),
     "a script alone": ({"pyproject.toml": 'test = ["pip install torch==2.1.0"]\n'}, "pyproject.toml:1", (2, 1)),
+    "newer in the lists of programs": (
+        {"setup.py": "['torch>=2.7']", "examples/requirements.txt": "x\ntorch==2.9.1\n"},
+        "examples/requirements.txt:2",
+        (2, 9),
+    ),
+    "older in the lists of programs": ({"examples/requirements.txt": "torch==2.1.0\n"}, "default", (2, 7)),
+    "two in the lists of programs": (
+        {"a/requirements.txt": "torch==2.9.1\n", "b/requirements.txt": "torch==2.8.0\n"},
+        "default",
+        (2, 7),
+    ),
+    "in the list of the pages": ({"docs/requirements.txt": "torch==2.9.1\n"}, "default", (2, 7)),
+    "of no torch_npu": ({"a/requirements.txt": "torch==2.99.0\n"}, "default", (2, 7)),
+    "against the bound": (
+        {"setup.py": "['torch<2.9']", "a/requirements.txt": "torch==2.9.1\n"},
+        "default",
+        (2, 7),
+    ),
     "none": ({}, "default", (2, 7)),
 }
 
