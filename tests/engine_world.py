@@ -28,7 +28,7 @@ MOVES = {
 }
 
 
-def _rules(planted: tuple[type[Rule], ...], classes: tuple[type[Rule], ...], soc: str) -> Rules:
+def _rules(planted: tuple[type[Rule], ...], classes: tuple[type[Rule], ...], soc: str, torch_npu: str) -> Rules:
     """Chosen rules. Those of the tests bring codes of their own, from PRT950 upwards."""
     tables = load()
     stanza = {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}, "apart": {"": False}, "across": ""}

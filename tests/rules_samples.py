@@ -22,7 +22,7 @@ note = { en = "so", zh = "如此", severity = "note", effort = "hours" }
 NAMESPACE = '[[namespace]]\ncode = "PRT101"\nfrom = "torch.cuda"\nnames = ["synchronize"]\n'
 API = '[[api]]\ncode = "PRT101"\nmatch = "torch.cuda.CUDAGraph"\nto = "NPUGraph"\nfix = "safe"\nexample = ["a", "b"]\n'
 SINK = '[[sink]]\nkind = "device"\ncall = ["torch.device"]\nposition = 0\n'
-VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "review"\nvalue = "bytes-to-mb"\ntakes = \'[0-9]+\'\n'
+VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "review"\nvalue = "bytes-to-mb"\ntakes = \'[0-9]+\'\nolder = "D"\nolder_for = ["2.1.0"]\n'
 PARAMETER = '[[parameter]]\ncode = "PRT101"\nmatch = "torch.cuda.f"\nrename = { device = "device_name" }\n'
 EFFORT = '[[effort]]\nname = "review"\nfirst = "2 to 8 hours"\ntitle = { en = "a", zh = "核" }\nwhy = { en = "a", zh = "因" }\n'
 LIMIT = '[[limit]]\nmatch = ["torch.f"]\nsoc = ["910"]\ntext = { en = "a", zh = "限" }\ngrade = "V"\nevidence = "e"\n'

@@ -99,10 +99,14 @@ class Rules:
         return Texts()
 
 
+def load(soc: str = DEFAULT_SOC, torch_npu: str = "") -> Rules:
+    """The rules for one chip, where what is not about it is never asked for, and one torch_npu, where that matters."""
+    return _load(soc, torch_npu if table.names_older(table.load(), torch_npu) else "")
+
+
 @cache
-def load(soc: str = DEFAULT_SOC) -> Rules:
-    """The rules for one chip: what is not about it is never asked for."""
-    tables, rules = table.load(), []
+def _load(soc: str, torch_npu: str) -> Rules:
+    tables, rules = table.read_by(table.load(), torch_npu), list[AnyRule]()
     taken: dict[tuple[str, str], type[AnyRule]] = {}
     for kind in discover():
         check(kind, tables, taken)

@@ -33,6 +33,7 @@ class Builds(NamedTuple):
     # (module, folder, whether it builds CUDA sources), where folders build one module in both ways
     mixed: tuple[tuple[str, str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()  # (name, module) of what is bound to another name where it is built
+    stopping: tuple[str, ...] = ()  # Python files that cannot be imported without such an extension
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,6 @@ class NativeCode:
     # Python files that have another way than all extensions that they use; functions that build such extensions at run time
     taken: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
-    stopping: tuple[str, ...] = ()  # Python files that cannot be imported without such an extension
     built: Builds = Builds()
 
     @cached_property

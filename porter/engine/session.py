@@ -100,7 +100,7 @@ _OF_DEVICES = lazy(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
 class Session:
     """The settings and facts of one run."""
 
-    rules_for: Callable[[str], RuleSet] = field(
+    rules_for: Callable[[str, str], RuleSet] = field(
         repr=False, compare=False
     )  # gives the rules of a chip; a function, because rules cannot be pickled
     target: Target = Target()
@@ -130,7 +130,7 @@ class Session:
 
     @cached_property
     def rules(self) -> RuleSet:
-        return self.rules_for(self.target.soc)
+        return self.rules_for(self.target.soc, self.target.torch_npu)
 
     @cached_property
     def catalogue(self) -> Catalogue:

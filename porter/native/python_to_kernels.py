@@ -64,10 +64,10 @@ def gather(
         natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
-        stopping=_stopping({*built_only} - either - {name for name, _, _ in mixed}, texts),
         built=Builds(
             tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, mixed,
             tuple(sorted({(e.bound, e.module) for e in built if e.bound and e.bound != e.module})),
+            _stopping({*built_only} - either - {name for name, _, _ in mixed}, texts),
         ),
     )  # fmt: skip
 

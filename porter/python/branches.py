@@ -65,8 +65,9 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
             if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
                 return library
-        elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
-            words = re.match(r"\w+", str(constant(above.values[0]) or ""))
+        elif kind is ast.JoinedStr or kind is ast.BinOp:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
+            first = above.values[0] if kind is ast.JoinedStr else above.left
+            words = re.match(r"\w+", str(constant(first) or ""))
             if words and words[0] in CUDA_LIBRARIES:
                 return words[0]
         elif kind is ast.Assign:

@@ -35,12 +35,12 @@ def is_own_operator(file: File, words: Sequence[str]) -> bool:
 def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
     """The module of the project that a statement imports, and that cannot be imported without such an extension. A package that
     is called as its module is (`fused_conv/fused_conv.py`) hands on what the module has."""
-    if not file.facts.native.stopping:
+    if not file.facts.native.built.stopping:
         return None
     module = getattr(statement, "module", None)
     for name in [module] if module else [a.name for a in statement.names]:
         way = "/" + name.replace(".", "/")
-        for path in file.facts.native.stopping:
+        for path in file.facts.native.built.stopping:
             stem = "/" + path.removesuffix(".py").removesuffix("/__init__")
             if stem.endswith((way, way + way[way.rfind("/") :])):
                 return str(name)

@@ -178,6 +178,8 @@ KINDS: Kinds = {
             "code": _code,
             "match": _or_list(_dotted),
             "to": _dotted,
+            "older": _dotted,
+            "older_for": _list_of(_string),
             "value": _one_of("keep", "bytes-to-mb"),
             "takes": pattern,
             "quiet": pattern,

@@ -49,6 +49,8 @@ class Variable(NamedTuple):
     severity: str
     effort: str
     why: str
+    older: str  # what some torch_npus read instead of `to`, and which
+    older_for: tuple[str, ...]
 
 
 class Sink(NamedTuple):
@@ -206,7 +208,7 @@ def load(directory: Path | None = None) -> Tables:
     return Tables(
         data["rules"],
         {name: Move._make(row) for name, row in data["moves"].items()},
-        {name: Variable._make(row) for name, row in data["variables"].items()},
+        {name: Variable._make((*row[:-1], tuple(row[-1]))) for name, row in data["variables"].items()},
         [Sink._make(row) for row in data["sinks"]],
         {name: Parameter._make(row) for name, row in data["parameters"].items()},
         {name: Package._make(row) for name, row in data["packages"].items()},
@@ -218,6 +220,18 @@ def load(directory: Path | None = None) -> Tables:
         {kind: tuple(words) for kind, words in data["hints"].items()},
         {name: tuple(map(tuple, rows)) for name, rows in data["pins"].items()},
     )
+
+
+def names_older(tables: Tables, torch_npu: str) -> bool:
+    """Whether a torch_npu reads a variable by another name than the newest do."""
+    return any(torch_npu in row.older_for for row in tables.variables.values())
+
+
+def read_by(tables: Tables, torch_npu: str) -> Tables:
+    """The tables with the variables that a torch_npu reads."""
+    rows = tables.variables.items()
+    read = {name: row._replace(to=row.older) if torch_npu in row.older_for else row for name, row in rows}
+    return tables._replace(variables=read)
 
 
 def hints(kind: str) -> frozenset[str]:

@@ -127,7 +127,10 @@ class _Joined:
         if "quiet" in s and ("to" in s or "quiet" not in rule["messages"]):
             raise RuleError(f"{where}: 'quiet' is for what has no 'to', and {s['code']} needs a message of that name")
         values = (s.get("value", "keep"), s.get("takes", ""), s.get("quiet", ""))
-        row = (s["code"], s.get("to"), *values, s.get("fix"), *weight, why)
+        if ("older" in s) != ("older_for" in s):
+            raise RuleError(f"{where}: 'older' and 'older_for' say one thing together")
+        older = s.get("older", ""), tuple(s.get("older_for", ()))
+        row = (s["code"], s.get("to"), *values, s.get("fix"), *weight, why, *older)
         for name in names:
             self._put("variables", where, name, row)
             self._know(s, name)

@@ -42,7 +42,7 @@ def test_every_stanza_arrives(folder):
     assert (
         tables.variables["A"]
         == tables.variables["B"]
-        == ("PRT101", "C", "bytes-to-mb", "[0-9]+", "", "review", "blocker", "minutes", "default")
+        == ("PRT101", "C", "bytes-to-mb", "[0-9]+", "", "review", "blocker", "minutes", "default", "D", ("2.1.0",))
     )
     assert tables.sinks == [("device", ("torch.device",), (), 0, ())]
     assert tables.parameters["torch.cuda.f"].rename == {"device": "device_name"}
@@ -135,6 +135,10 @@ BAD = {
     "no example": (RULE.replace('before = "x"\nafter = "y"\n', ""), r"'before' and 'after' belong together"),
     "name twice": (RULE + NAMESPACE + NAMESPACE, r"torch\.cuda\.synchronize is mapped twice"),
     "name in a namespace and an api": (RULE + NAMESPACE + API.replace("CUDAGraph", "synchronize"), r"mapped twice"),
+    "an older name for no version": (
+        RULE + VARIABLE.replace('older_for = ["2.1.0"]\n', ""),
+        r"'older' and 'older_for' say one",
+    ),
     "variable twice": (RULE + VARIABLE + VARIABLE, r"A is mapped twice"),
     "parameter twice": (RULE + PARAMETER + PARAMETER, r"mapped twice"),
     "to without fix": (RULE + API.replace('fix = "safe"\n', ""), r"'to' and 'fix' belong together"),
