@@ -11,11 +11,11 @@ from porter.python.index import ancestors
 from porter.regex import lazy
 
 _GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
-_DEVICE = lazy(rb"\.cuda\(|[\"']cuda")
+_DEVICE = lazy(rb"\.cuda\(|[\"']cuda|\bcuda\.set_device\(")
 _OTHERS = lazy(rb"(?i)nccl|hccl|new_group\(|\bmpi\b")
 # what sends parameters or gradients from where they lie
 _SENDS = lazy(
-    rb"\bDistributedDataParallel\(|\bDDP\(|\boptim\.Distributed\("
+    rb"\bDistributedDataParallel\(|\b(?:DDP|FSDP)\w*\(|\bfully_shard\(|\bFullyShardedDataParallel\(|\boptim\.Distributed\("
     rb"|\b(?:all_reduce|broadcast|reduce|all_gather)\([ \t]*\w+\.(?:grad|data)\b"
 )
 _ASKS = lazy(r"(?i)cpu|cuda|gpu|device|available|platform|os\.name|windows")
