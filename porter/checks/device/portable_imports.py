@@ -31,11 +31,11 @@ def at_head(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None
         if (span := _whole_lines(file)) is not None:
             begin, behind, comment = span
             heads = tuple(AtHead(f"{line}{comment if line is lines[-1] else ''}") for line in lines if line)
-            return Hit(original, "from", after=heads, more=(Change(begin, behind, b""),), safe=True)
+            return Hit(original, "from-accelerator", after=heads, more=(Change(begin, behind, b""),), safe=True)
         if not _is_top(file):
             names, new = zip(*(line.split(" = ") for line in lines if line))
             bound: Any = cst.parse_statement(f"{', '.join(names)} = {', '.join(new)}")
-            return Hit(original, "from", new=bound.body[0], safe=True)
+            return Hit(original, "from-accelerator", new=bound.body[0], safe=True)
     values = (
         ("names", ", ".join(moved)),
         ("to", ", ".join(full.replace(CUDA, file.target.namespace, 1) for full in moved)),
