@@ -10,6 +10,7 @@ from porter.rulebook.words import words
 _DEVICE = lazy(r"\b(GradScaler|autocast)\(\"npu\"")
 _FOR_NPUS = lazy(r"\btorch_npu\.(?:optim\.|npu_)\w")  # optimisers and operators; what builds an extension is no call
 STYLE = "portable"
+_SAID = ("place", "kind", "default")  # what a message says of the NPU where the edit is for the accelerator
 
 
 def followed(message: str, details: str, lang: str, *, done: bool) -> str:
@@ -31,7 +32,11 @@ class PortableTexts(Texts):
     """The texts of a report whose port runs on NPUs and on GPUs."""
 
     def message(self, finding: Finding, lang: str = "en", alone: bool = True) -> str:
-        return unnamed(super().message(finding, lang, alone), done=finding.status == "auto")
+        text, said = super().message(finding, lang, alone), words("portable_texts", lang)
+        if finding.status in ("auto", "review"):
+            for name in _SAID:
+                text = text.replace(said[name], said[f"{name}_said"])
+        return unnamed(text, done=finding.status == "auto")
 
     def details(self, finding: Finding, lang: str = "en") -> str:
         message, details = super().message(finding, lang), super().details(finding, lang)
