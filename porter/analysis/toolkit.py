@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from porter.python.behind_cuda import is_behind
 from porter.python.blocks import above, once_for_file
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.toolkit_words import is_about_toolkit
 from porter.python.uses import packages_of
-from porter.regex import lazy
 from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _PACKAGES = hints("never-on-an-npu-host")
 _NAMES = tuple(sorted(name.encode() for name in _PACKAGES))
-_TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 
 
 def why_left(file: File, unit: Unit, leads: bool) -> str:
@@ -114,9 +113,8 @@ def _imports(statement: ast.stmt) -> bool:
 
 def builds_cuda(file: File, unit: Unit) -> bool:
     """Whether a statement is part of a build script, or mentions the toolkit; for the header of an `if`, its block counts."""
-    source = file.source
-    if file.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(source.utf8, unit.start, unit.end):
+    if file.path.rpartition("/")[2] == "setup.py":
         return True
-    if unit.statement.__class__ is ast.If and not unit.whole:
-        return bool(_TOOLKIT.search(source.utf8, unit.end, source.span(unit.statement.body[-1])[1]))
-    return False
+    is_header = unit.statement.__class__ is ast.If and not unit.whole
+    end = file.source.span(unit.statement.body[-1])[1] if is_header else unit.end
+    return is_about_toolkit(file, unit.start, end)

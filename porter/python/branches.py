@@ -14,6 +14,7 @@ from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.held_questions import says_without
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.kernel_switches import switched, switches
 from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
 from porter.python.own_kernels import imports_own, is_own, is_own_operator
@@ -37,7 +38,6 @@ _BUILT = lazy(
     rf"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:{any_of('built-for-cuda')})|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")  # such a function
-_CHOOSES = lazy(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
 _ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # the path of a module about kernels
 _KERNELS_OF = hints("package-of-kernels")
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})  # a condition with one is about kernels
@@ -95,8 +95,8 @@ def kernel(file: File, link: Link | None) -> str | None:
 
 
 def _chosen(file: File, link: Link) -> str | None:
-    if extension := demanded(file, link):
-        return extension
+    if name := demanded(file, link) or switched(link):
+        return name
     child, compared = link[0], None
     for above, up in _above(link):
         kind = above.__class__
@@ -123,8 +123,8 @@ def _chosen(file: File, link: Link) -> str | None:
 
 def _of_statement(file: File, statement: Node, link: Link) -> str | None:
     """The kernel that a statement without branches decides about: an assignment, an assert or a return."""
-    if statement.__class__ is ast.Assign and (match := _CHOOSES.search(getattr(statement.targets[0], "id", ""))):
-        return match.string
+    if statement.__class__ is ast.Assign and switches(name := getattr(statement.targets[0], "id", "")):
+        return name
     if statement.__class__ is ast.Assert:
         return _asserted(file, statement, link)
     return _asking(file, statement, link) if statement.__class__ is ast.Return else None

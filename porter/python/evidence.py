@@ -224,7 +224,8 @@ def _names_npu(side: ast.expr) -> bool:
 def has_other_words(side: ast.expr) -> bool:
     """Whether a side is a string that is no device, or a list with such a string."""
     texts = (constant(e) for e in getattr(side, "elts", (side,)))
-    return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
+    words = (t for t in texts if isinstance(t, str) and t.strip(":"))  # `":" in device` asks for an index
+    return any(t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in words)
 
 
 def looked_up(call: ast.Call) -> str | None:

@@ -53,6 +53,8 @@ class File(Parsed, RuleFile, Protocol):
     @property
     def by_node(self) -> dict[str, list[Rule]]: ...
     @property
+    def literals(self) -> dict[int, Any]: ...  # strings/literals.py: Literal, and variables, by offset
+    @property
     def patterns(self) -> dict[tuple[int, int], list[Any]]: ...  # values/patterns.py: Match
     def chain(self, node: cst.CSTNode) -> Link | None: ...  # the link of the whole chain; `link` gives its first word
 

@@ -17,9 +17,9 @@ from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.kernel_choices import beside
 from porter.python.ladders import over_the_host
-from porter.python.opened import branch, choice
+from porter.python.opened import branch, choice, compared
 from porter.python.receivers import OWN, UNKNOWN
-from porter.python.refusing import NO, YES
+from porter.python.refusing import NO
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     """What stays in the branch that a comparison with a device opens: `if device.type == "cuda":`. In a style for NPUs alone the two
     are looked at together: ("opens", what stays)."""
-    compared = _compared(link) if link is not None else None
-    if kept := _kept(file, link, *(compared or (link, True))):
+    asked = compared(link) if link is not None else None
+    if kept := _kept(file, link, *(asked or (link, True))):
         return kept
-    if compared is not None and (what := beside(compared[0])):
+    if asked is not None and (what := beside(asked[0])):
         return "half", what
-    found = choice(*compared) if compared is not None else None
+    found = choice(*asked) if asked is not None else None
     if found is None:
         return None
     if way := _other_way(*found):
@@ -101,19 +101,6 @@ def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) 
 
 def _may_stay(file: File) -> bool:
     return not file.style.one_world or file.source.says(_MENTIONED)
-
-
-def _compared(link: Link) -> tuple[Link, bool] | None:
-    """The comparison that a device stands in, and the answer that it has for that device."""
-    up = link[1]
-    if up is not None and up[0].__class__ is ast.Call and link[0] is not up[0].func:
-        if getattr(up[0].func, "attr", "") == "startswith":
-            return up, True
-        up = up[1]  # `device == torch.device("cuda")`
-    if up is None or up[0].__class__ is not ast.Compare or len(up[0].ops) != 1:
-        return None
-    kind = up[0].ops[0]
-    return (up, isinstance(kind, YES)) if isinstance(kind, (*YES, *NO)) else None
 
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ from porter.python.evidence import call_name, constant, is_log, is_log_call, is_
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, chain_of, walk
-from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on
+from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on, switches
 from porter.python.parallel_choices import kept_for_parallel, parallel
 from porter.python.quantized import quantized
 from porter.python.started_kernels import started
@@ -111,7 +111,9 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
                 return lightning_choices.kind(up, accelerator), accelerator
-            return ("kernel", target) if chooses(target) else kept_for_parallel(file, up, child)
+            return ("kernel", target) if chooses(target) or switches(target) else kept_for_parallel(file, up, child)
+        elif kind is ast.keyword and switches(above.arg):
+            return "kernel", above.arg
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
         # `if not torch.cuda.is_available(): return`, and what follows

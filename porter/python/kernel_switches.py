@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
-from porter.rulebook.table import hints
+from porter.rulebook.table import hint, hints
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
@@ -22,6 +22,14 @@ _GIVEN, _REPORTERS = hints("goes-to-torch-cuda"), hints("reports-cuda")
 _SETTING = lazy(
     r"(?i)(?:^|_)(?:(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)|(?:load_|use_|with_)?(?:trt|tensorrt)(?:_|$))"
 )
+# of those, and in other words, what no NPU has under any name: it has a flash attention, a Triton and an apex
+_FOR_CUDA = lazy(
+    r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda|(?:^|_)(?:use|with|enable)_\w*(?:xformers|tensorrt|trt)(?:_|$)"
+)
+_SWITCHED_ON = hint("switches-on-cuda-kernels")
+# what stands between a question and what its answer is given to
+_ANSWERS = (ast.Compare, ast.BoolOp, ast.Attribute)
+_ASKS = ("startswith", "device", "str", "bool")
 
 
 def given_to_cuda(link: Link | None) -> str:
@@ -39,6 +47,31 @@ def reports(file: File | RuleFile) -> bool:
 def chooses(name: str) -> bool:
     """Whether a name stands for the choice of a kernel: `use_flash_attn`, `load_trt`."""
     return bool(_SETTING.search(name))
+
+
+def switches(name: str | None) -> bool:
+    """Whether a name stands for a kernel that CUDA alone has: `conv_fusion`, `use_fast_cuda_path`."""
+    return bool(name and (_FOR_CUDA.search(name) or _SWITCHED_ON.search(name)))
+
+
+def switched(link: Link) -> str:
+    """The setting of such a kernel that is given the answer to a question: `conv_fusion=(device == "cuda")`; else ""."""
+    child = link[0]
+    for above, _ in ancestors(link):
+        if isinstance(above, ast.keyword):
+            return above.arg if above.arg and switches(above.arg) else ""
+        if isinstance(above, (ast.Assign, ast.AnnAssign)):
+            names = map(target_name, above.targets if isinstance(above, ast.Assign) else [above.target])
+            return next(filter(switches, names), "")
+        if isinstance(above, ast.Dict):
+            keys = [constant(key) for key, value in zip(above.keys, above.values) if value is child]
+            return next((key for key in keys if isinstance(key, str) and switches(key)), "")
+        asks = isinstance(above, ast.Call) and (child is above.func or call_name(above.func) in _ASKS)
+        chooses_it = isinstance(above, ast.IfExp) and child is above.test and bool(constant(above.body))
+        if not (asks or chooses_it or isinstance(above, _ANSWERS)):
+            return ""
+        child = above
+    return ""
 
 
 def switched_off(statement: Node) -> str:

@@ -6,6 +6,7 @@ import ast
 
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
+from porter.python.refusing import NO, YES
 
 
 def choice(asked: Link, yes: bool = True) -> tuple[Link, bool] | None:
@@ -27,6 +28,19 @@ def choice(asked: Link, yes: bool = True) -> tuple[Link, bool] | None:
             return (up, yes) if above.__class__ in (ast.If, ast.IfExp) and child is above.test else None
         child = above
     return None
+
+
+def compared(link: Link) -> tuple[Link, bool] | None:
+    """The comparison that a device stands in, and the answer that it has for that device."""
+    up = link[1]
+    if up is not None and up[0].__class__ is ast.Call and link[0] is not up[0].func:
+        if getattr(up[0].func, "attr", "") == "startswith":
+            return up, True
+        up = up[1]  # `device == torch.device("cuda")`
+    if up is None or up[0].__class__ is not ast.Compare or len(up[0].ops) != 1:
+        return None
+    kind = up[0].ops[0]
+    return (up, isinstance(kind, YES)) if isinstance(kind, (*YES, *NO)) else None
 
 
 def branch(node: Node, yes: bool) -> list[Node]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from porter.python.blocks import place
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 from porter.python.walks import walk
 
@@ -26,6 +26,15 @@ def positional(a: ast.arguments, index: int) -> ast.arg | None:
     if index < len(a.posonlyargs):
         return a.posonlyargs[index]
     return a.args[index - len(a.posonlyargs)] if index - len(a.posonlyargs) < len(a.args) else None
+
+
+def behind(func: Node) -> tuple[Node, int]:
+    """The function that a call is of in the end, and how many arguments it has before those: `build` for `prepare(build)("cuda")` and
+    `partial(build, 3)("cuda")`. What is made of a function alone takes its parameters."""
+    args = func.args if func.__class__ is ast.Call else []
+    if args and args[0].__class__ is ast.Name and (len(args) == 1 or call_name(func.func) == "partial"):
+        return args[0], len(args) - 1
+    return func, 0
 
 
 def is_static(method: Node) -> bool:

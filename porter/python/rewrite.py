@@ -17,6 +17,7 @@ from porter.errors import Broken
 from porter.finding import DECIDED, SHARED, Change, Held, apply, trimmed
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
+from porter.python.opened_for_review import opened_by
 from porter.python.quotes import fitting
 from porter.python.under_shim import settled
 from porter.python.units import SPARE, Piece, Unit
@@ -210,7 +211,8 @@ class _Walk:
             if held is not None and not asks:
                 return self._under(hit, held)
         if held is None:
-            return hit
+            line = opened_by(self.file, self.file.link(hit.at)) if asks and hit.safe else ""
+            return replace(hit, safe=False, values=(*hit.values, ("opened_in", line))) if line else hit
         values = (*hit.values, *held.values())
         if held.status == "review":
             return replace(hit, safe=False, values=values)

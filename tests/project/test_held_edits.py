@@ -60,3 +60,26 @@ def test_a_branch_waits_with_the_comparison_that_opens_it(tmp_path: Path, monkey
     assert b"waits for main.py:6" in porter("analyze", ".", "--format", "grouped").out
     porter("migrate", ".", "--inplace", "--allow-dirty", "--unsafe")
     assert tool.replace("cuda", "npu").partition("\n")[2] in (tmp_path / "tool.py").read_text()
+
+
+def test_a_question_waits_with_the_comparison_that_opens_it(tmp_path: Path, monkeypatch) -> None:
+    program = 'import torch\n\n\ndef start(kind):\n    if kind == "cuda":\n        assert torch.cuda.is_available()\n'
+    write(tmp_path, {"porter.toml": "", "main.py": program})
+    porter = Porter(monkeypatch, tmp_path)
+    assert b"with the comparison in line 5" in porter("analyze", ".", "--format", "grouped").out
+    porter("migrate", ".", "--inplace", "--allow-dirty")
+    assert (tmp_path / "main.py").read_text() == program
+    porter("migrate", ".", "--inplace", "--allow-dirty", "--unsafe")
+    assert program.replace("cuda", "npu").partition("\n")[2] in (tmp_path / "main.py").read_text()
+
+
+def test_what_is_made_of_a_function_takes_its_parameters(tmp_path: Path, monkeypatch) -> None:
+    program = (
+        'import torch\n\n\ndef build(device):\n    if device == "cuda":{}\n        print("on a GPU")\n'
+        '    return torch.zeros(1, device=device)\n\n\nprepare(build)("cuda")\n'
+    )
+    porter = Porter(monkeypatch, tmp_path)
+    for comment, times in (("", 2), ("  # porter: ignore[PRT122] kept", 0)):
+        write(tmp_path, {"porter.toml": "", "main.py": program.format(comment)})
+        porter("migrate", ".", "--inplace", "--allow-dirty")
+        assert (tmp_path / "main.py").read_text().count('"npu"') == times

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.device.put_out import is_put_out
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
+from porter.python.put_out import is_put_out
 
 LOGS = ("print", "info", "debug", "warning", "log", "append", "dict", "join", "format")
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node
 from porter.python.names import Names
-from porter.python.parameters import is_static, positional
+from porter.python.parameters import behind, is_static, positional
 from porter.rulebook.table import Sink
 
 _INIT = "__init__"
@@ -64,6 +64,7 @@ class Callees:
 
     def parameter(self, func: Node, index: int) -> str | None:
         """The name of the parameter at a position, if the called function or method is defined in this file."""
+        func, before = behind(func)
         method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
         if func.__class__ is not ast.Name and not method:
             return None
@@ -71,13 +72,14 @@ class Callees:
         if function is None:
             return None
         bound = method and not is_static(function)
-        parameter = positional(function.args, index + bound)
+        parameter = positional(function.args, index + before + bound)
         return parameter.arg if parameter else None
 
     def initial(self, func: Node, index: int) -> str | None:
         """The same for a class of this file that is called: a parameter of its own `__init__`."""
+        func, before = behind(func)
         function = self._inits.get(func.id) if func.__class__ is ast.Name else None
-        parameter = positional(function.args, index + 1) if function is not None else None
+        parameter = positional(function.args, index + before + 1) if function is not None else None
         return parameter.arg if parameter else None
 
     @cached_property

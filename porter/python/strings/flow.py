@@ -88,11 +88,17 @@ class Flow(Sinks):
     def _boolop(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self.role(up, kind, text, depth + 1)
 
+    def _starred(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        """`["cpu", *(["cuda"] if asked else [])]`"""
+        inside = up[1] is not None and up[1][0].__class__ in (ast.List, ast.Tuple, ast.Set)
+        return self.role(up, kind, text, depth + 1) if inside else None
+
     def _lambda(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self.role(up, kind, text, depth + 1) if node is parent.body else None
 
     def _binop(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        if node.__class__ in (ast.List, ast.Tuple) and parent.op.__class__ is ast.Add:  # ["cpu"] + ["cuda"]
+        sides = (node.body, node.orelse) if node.__class__ is ast.IfExp else (node,)
+        if parent.op.__class__ is ast.Add and any(side.__class__ in (ast.List, ast.Tuple) for side in sides):
             return self.role(up, kind, text, depth + 1)
         if node.__class__ is ast.Subscript and parent.op.__class__ is ast.BitOr:  # Literal["nccl"] | None
             return self.role(up, kind, text, depth + 1)

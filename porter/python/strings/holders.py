@@ -16,7 +16,7 @@ from typing import TypeAlias
 from porter.python.evidence import call_name, constant, flag, like, looked_up
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
-from porter.python.parameters import positional
+from porter.python.parameters import behind, positional
 
 Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # for one type of node
 
@@ -131,16 +131,17 @@ class Holders:
 
     def given(self, call: ast.Call, link: Link, keyword_or_index: str | int) -> str | None:
         """The holder of the parameter that gets an argument of a call, by its keyword or its position."""
-        owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
-        if owner or call.func.__class__ is ast.Name:
-            if (function := self._functions.get((call_name(call.func), owner))) is not None:
+        func, before = behind(call.func)
+        owner = _class(link) if getattr(getattr(func, "value", None), "id", "") in ("self", "cls") else None
+        if owner or func.__class__ is ast.Name:
+            if (function := self._functions.get((call_name(func), owner))) is not None:
                 if isinstance(keyword_or_index, str):
                     return self.parameter(function, keyword_or_index)
-                parameter = positional(function[0].args, keyword_or_index + (owner is not None))
+                parameter = positional(function[0].args, keyword_or_index + before + (owner is not None))
                 return self.parameter(function, parameter.arg) if parameter else None
-        if not isinstance(keyword_or_index, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
+        if not isinstance(keyword_or_index, str) or func.__class__ not in (ast.Name, ast.Attribute):
             return None
-        return self.named(self.of(call.func, link), keyword_or_index)
+        return self.named(self.of(func, link), keyword_or_index)
 
     @cached_property
     def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:

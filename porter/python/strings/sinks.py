@@ -26,6 +26,7 @@ from porter.python.evidence import (
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
 from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
+from porter.python.strings.fixtures import FIXTURE, VALUES, fixture_of, name_of, taken, values_in
 from porter.python.strings.other_words import has_others, other_cases
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
@@ -85,6 +86,9 @@ class Sinks:
     def _target(self, target: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         raise NotImplementedError
 
+    def _shown(self, uses: list[Link], kind: str, text: str, depth: int) -> Role | None:
+        raise NotImplementedError
+
     def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
         raise NotImplementedError
 
@@ -106,6 +110,8 @@ class Sinks:
         option = callee in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
+        if callee == FIXTURE and name == VALUES:
+            return self._fixture(call, kind, text, depth)
         sink = self._sink(resolved) or (self.methods.get(callee) if resolved is None else None)
         certain = kind != "device" or not self._any_array(func, call)
         if sink and sink.kind == kind and name in sink.keywords:
@@ -117,6 +123,15 @@ class Sinks:
         if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
             return Role("argument", False)
         return None
+
+    def _fixture(self, call: Link, kind: str, text: str, depth: int) -> Role | None:
+        fixture = fixture_of(call)
+        if fixture is None:
+            return None
+        if like(name := name_of(call[0], fixture[0]), kind):
+            return Role("argument", True)
+        values = values_in(self.names, fixture)
+        return self._shown([*values, *taken(self.names, name, values)], kind, text, depth)
 
     def _any_array(self, func: Node, link: Link) -> bool:
         """Whether a function belongs to a name that may stand for any array library, such as NumPy: `xp.zeros(device="cuda")`."""
@@ -181,8 +196,11 @@ class Sinks:
         if callee == PARAMETRIZE and index == 1:
             names = argument_names(parent.args[0])
             return Role("argument", True) if len(names) == 1 and like(names[0], kind) else None
-        if callee == SET and (name := tested(node, parent, up)):
-            return Role("argument", True) if like(name, kind) else None
+        if callee == SET:
+            name = tested(node, parent, up) or ""
+            role = Role("argument", True) if like(name, kind) else self.role(up, kind, text, depth + 1)
+            if role or name:
+                return role
         if (parameter := self.callees.parameter(func, index)) is not None:
             return Role("argument", True) if like(parameter, kind) else None
         if like(self.callees.initial(func, index) or "", kind):
