@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import place as position
-from porter.python.index import Link, Node, ancestors, parents
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.regex import lazy
 
 _WRITTEN = lazy(r"\.\w+['\"]\)*$")
@@ -27,6 +27,16 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     loads = [link[1], *_loads_of(ast.unparse(link[1][0].args[0]), file)] if link[1][0].args else [link[1]]
     places = (place for load in loads for place in (load, *_readers(load, file)))
     return next((name for place in places if (name := _foreign(place, file))), None)
+
+
+def promised(call: cst.Call, file: RuleFile) -> str:
+    """The function that gives back what is loaded here, where it is annotated to return a module."""
+    link = file.scene.link(call)
+    if link is None or link[1][1] is None or link[1][1][0].__class__ is not ast.Return:
+        return ""
+    owner = next((above for above in parents(link) if isinstance(above, FUNCTIONS)), None)
+    kind = getattr(owner, "returns", None)
+    return str(getattr(owner, "name", "")) if kind is not None and ast.unparse(kind).split(".")[-1] == "Module" else ""
 
 
 def shipped(original: cst.Call, file: RuleFile) -> str:

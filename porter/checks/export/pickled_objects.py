@@ -59,6 +59,8 @@ class PickledObjects(Rule):
             return Hit(original.func, "received", new=new)
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
+        if promised := loaded_objects.promised(original, file):
+            return Hit(original.func, "promised", new=new, values=(("name", promised),))
         link = file.scene.link(original)
         if link and (lightning := loaded_keys.of_old_lightning(link[1], file)):
             return Hit(original.func, "lightning", new=new, values=(("old", lightning),))
