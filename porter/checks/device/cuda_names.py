@@ -10,6 +10,7 @@ from porter.checks.device.author_names import Mention, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.fakes import left
+from porter.checks.device.stream_handle import is_pointer
 from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
@@ -61,18 +62,18 @@ class CudaNames(Rule):
         new = file.style.name(move.tail, name.removeprefix("torch.cuda."), file) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
-        if new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
-            return None  # the import explains it; or it is put in its place for readers, who are told
+        link = file.link(original)
+        if is_pointer(name, link) or new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
+            return None  # PRT134 or the import explains it; or it is put in its place for readers, who are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             once = ((TOGETHER, name),) if move.code == "PRT105" else ()  # it is decided once for a file
-            if known and move.code == "PRT105" and is_caught_again(file.link(original)):
+            if known and move.code == "PRT105" and is_caught_again(link):
                 return Hit(original, "caught", values=values, code=move.code)
             told = Hit(original, move.why, values=(*values, *once), **weight)
             return told if known else Hit(original, "absent", values=values)
-        link = file.link(original)
         if end := needed(file, link):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
         if is_summarised(file, link):
