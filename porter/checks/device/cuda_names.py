@@ -6,7 +6,7 @@ import ast
 from itertools import pairwise, takewhile
 from typing import Any
 
-from porter.checks.device.author_names import Mention, spelled
+from porter.checks.device.author_names import Mention, module, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.fakes import left
@@ -17,6 +17,7 @@ from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
+from porter.python.autocast_states import given_state
 from porter.python.caught_again import is_caught_again
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
@@ -41,7 +42,7 @@ class CudaNames(Rule):
         if name == "torch.cuda":
             if file.around.looked_up(original, LOOKUPS):
                 return None  # PRT108 answers the call as a whole
-            return left(original, self.moves, file) or self._module(original, updated, file)
+            return left(original, self.moves, file) or module(original, updated, file)
         if isinstance(original, cst.Name):  # the import says it once for all uses
             return None
         if file.around.is_set(original) or file.facts.own.sets(name):  # the project's own, whoever reads it
@@ -78,6 +79,8 @@ class CudaNames(Rule):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
         if is_summarised(file, link):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
+        if len(chain(original)) > 3 and (asked := given_state(file, link)):
+            return Hit(original, "autocast", values=(("name", name), ("what", asked)), code=move.code)
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
@@ -113,10 +116,3 @@ class CudaNames(Rule):
         if name in MAKERS:
             return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
         return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays
-
-    @staticmethod
-    def _module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:
-        """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
-        if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
-            return None
-        return Hit(original, "module", new=file.style.module(updated, file), safe=True, code="PRT109", loads=True)
