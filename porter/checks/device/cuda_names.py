@@ -19,6 +19,7 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.autocast_states import given_state
 from porter.python.caught_again import is_caught_again
+from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_switches import reports
@@ -81,6 +82,9 @@ class CudaNames(Rule):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if len(chain(original)) > 3 and (asked := given_state(file, link)):
             return Hit(original, "autocast", values=(("name", name), ("what", asked)), code=move.code)
+        if left_here := left_beside(file, name, link):
+            values = (("name", name), ("what", left_here))
+            return Hit(original, "headless", values=values, code="PRT101", severity=move.severity, effort=move.effort)
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
