@@ -23,6 +23,7 @@ from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_switches import reports
+from porter.python.library_indices import taker
 from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import why_it_stays
 from porter.rulebook.table import Move, Tables
@@ -82,6 +83,8 @@ class CudaNames(Rule):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
         if len(chain(original)) > 3 and (asked := given_state(file, link)):
             return Hit(original, "autocast", values=(("name", name), ("what", asked)), code=move.code)
+        if library := taker(file, name, link):
+            return Hit(original, "of-a-library", values=(("name", name), ("library", library)), code="PRT101")
         if left_here := left_beside(file, name, link):
             values = (("name", name), ("what", left_here))
             return Hit(original, "headless", values=values, code="PRT101", severity=move.severity, effort=move.effort)
