@@ -20,7 +20,7 @@ from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on, switches
-from porter.python.parallel_choices import kept_for_parallel, parallel
+from porter.python.parallel_choices import kept_for_parallel, one_device, parallel
 from porter.python.quantized import quantized
 from porter.python.started_kernels import started
 from porter.python.stopping import after, stops_without_gpu
@@ -98,14 +98,18 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return lightning_choices.kind(up, accelerator), accelerator
             if version := cuda_versions.taken(file, up):
                 return "versioned", version
+            if led := one_device(file, link):
+                return "one-device", led
             names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            stays = _raising(file, above.body, up) or parallel(file, above, up) or _advising(above)
+            stays = _raising(file, above.body, up) or parallel(file, up) or _advising(above)
             if not stays and (accelerator := lightning_choices.of_choice(file, up)):
                 return lightning_choices.kind(up, accelerator), accelerator
             if not stays and (version := cuda_versions.taken(file, up)):
                 return "versioned", version
+            if not stays and (led := one_device(file, link)):
+                return "one-device", led
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")

@@ -5,27 +5,29 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import is_log_call
+from porter.python.evidence import constant, is_log_call
 from porter.python.handed_on import attributes
 from porter.python.index import Link, Node, ancestors
+from porter.python.opened import branch
+from porter.python.stopping import LESS, MORE
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
-_IN_PARALLEL = "torch.nn.parallel.data_parallel"
+_IN_PARALLEL = frozenset({"torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel"})
 
 
-def parallel(file: File | RuleFile, node: ast.If, link: Link) -> tuple[str, str] | None:
+def parallel(file: File | RuleFile, link: Link, yes: bool = True) -> tuple[str, str] | None:
     """The choice of a branch that wraps a model in DataParallel and does nothing else. Without it, one device trains."""
     name = ""
-    for statement in node.body:
-        call: Node = getattr(statement, "value", None)
-        full = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-        if isinstance(statement, ast.Assign) and full in _PARALLEL or full == _IN_PARALLEL:
+    for part in branch(link[0], yes):
+        call: Node = part if isinstance(part, ast.expr) else getattr(part, "value", None)
+        full = (file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None) or ""
+        if full in _PARALLEL and isinstance(part, (ast.Assign, ast.Return, ast.expr)) or full in _IN_PARALLEL:
             name = full
-        elif not (isinstance(statement, ast.Expr) and is_log_call(call)):
+        elif not (isinstance(part, ast.Expr) and is_log_call(call)):
             return None
     return ("one-device", name) if name else None
 
@@ -48,7 +50,7 @@ def kept_for_parallel(file: File, link: Link, child: Node | None) -> tuple[str, 
         test = next(
             (up for up in ancestors(use) if up[0].__class__ in (ast.If, ast.IfExp) or isinstance(up[0], ast.stmt)), None
         )
-        if test and test[0].__class__ is ast.If and (found := parallel(file, test[0], test)) and not test[0].orelse:
+        if test and test[0].__class__ is ast.If and (found := parallel(file, test)) and not test[0].orelse:
             choice = found
             spans.add((test[0].lineno, test[0].end_lineno))
     told = all(any(first <= use[0].lineno <= last for first, last in spans) for use in uses)
@@ -56,16 +58,32 @@ def kept_for_parallel(file: File, link: Link, child: Node | None) -> tuple[str, 
 
 
 def one_device(file: File | RuleFile, link: Link | None) -> str | None:
-    """The DataParallel of a branch that a comparison with a device leads to, if the branch does nothing else."""
-    child = link[0] if link else None
-    for up in ancestors(link):
+    """The DataParallel of the branch that a question about a device leads to, or its `else`, if that does nothing else:
+    `if x.is_cuda and n > 1`, `if x.is_cuda == False or n < 2: ... else`. `link`: of something in the question."""
+    child, yes = link[0] if link else None, True
+    for up in ancestors(link) if file.source.says(b"arallel") else ():
         above = up[0]
-        if above.__class__ is ast.If and child is above.test:
-            choice = parallel(file, above, up)
+        if above.__class__ in (ast.If, ast.IfExp) and child is above.test:
+            choice = parallel(file, up, yes)
             return choice[1] if choice else None
-        if above.__class__ is ast.BoolOp and isinstance(above.op, ast.Or) or isinstance(above, ast.stmt):
+        if above.__class__ is ast.UnaryOp and isinstance(above.op, ast.Not):
+            yes = not yes
+        elif above.__class__ is ast.Compare and (holds := _holds(above, child)) is not None:
+            yes = yes is holds
+        elif isinstance(above, (ast.Compare, ast.UnaryOp, ast.stmt)):
             return None
-        if above.__class__ is ast.UnaryOp or above.__class__ is ast.Compare and not isinstance(above.ops[0], ast.Eq):
-            return None
+        elif above.__class__ is ast.BoolOp and isinstance(above.op, ast.And) is not yes:
+            return None  # something else leads there as well
         child = above
     return None
+
+
+def _holds(test: ast.Compare, child: Node) -> bool | None:
+    """Whether a comparison is true where its part `child` is: the name of a device, `x.is_cuda`, a count of devices."""
+    kind, other = test.ops[0], test.comparators[0] if child is test.left else test.left
+    value = constant(other)
+    if type(value) is int:
+        return isinstance(kind, MORE) if isinstance(kind, (*MORE, *LESS)) and child is test.left else None
+    if not isinstance(kind, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+        return None
+    return isinstance(kind, (ast.Eq, ast.Is)) is not (value is False)

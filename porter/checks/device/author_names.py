@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import cst
+from porter.engine.rule import Hit, cst
+from porter.engine.rule_file import RuleFile
 
 Mention: TypeAlias = "cst.Attribute | cst.Name"
 
@@ -37,3 +38,10 @@ def spelled(
     for step, word in zip(steps, parts[1:]):  # dots, whitespace and comments between the words stay
         node = step.with_changes(value=node, attr=step.attr.with_changes(value=word))
     return node
+
+
+def module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:
+    """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
+    if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
+        return None
+    return Hit(original, "module", new=file.style.module(updated, file), safe=True, code="PRT109", loads=True)

@@ -6,20 +6,24 @@ import ast
 from itertools import pairwise, takewhile
 from typing import Any
 
-from porter.checks.device.author_names import Mention, spelled
+from porter.checks.device.author_names import Mention, module, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.fakes import left
+from porter.checks.device.stream_handle import is_pointer
 from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
+from porter.python.autocast_states import given_state
 from porter.python.caught_again import is_caught_again
+from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.python.kernel_switches import reports
+from porter.python.library_indices import taker
 from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import why_it_stays
 from porter.rulebook.table import Move, Tables
@@ -40,7 +44,7 @@ class CudaNames(Rule):
         if name == "torch.cuda":
             if file.around.looked_up(original, LOOKUPS):
                 return None  # PRT108 answers the call as a whole
-            return left(original, self.moves, file) or self._module(original, updated, file)
+            return left(original, self.moves, file) or module(original, updated, file)
         if isinstance(original, cst.Name):  # the import says it once for all uses
             return None
         if file.around.is_set(original) or file.facts.own.sets(name):  # the project's own, whoever reads it
@@ -61,22 +65,29 @@ class CudaNames(Rule):
         new = file.style.name(move.tail, name.removeprefix("torch.cuda."), file) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
-        if new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
-            return None  # the import explains it; or it is put in its place for readers, who are told
+        link = file.link(original)
+        if is_pointer(name, link) or new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
+            return None  # PRT134 or the import explains it; or it is put in its place for readers, who are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             once = ((TOGETHER, name),) if move.code == "PRT105" else ()  # it is decided once for a file
-            if known and move.code == "PRT105" and is_caught_again(file.link(original)):
+            if known and move.code == "PRT105" and is_caught_again(link):
                 return Hit(original, "caught", values=values, code=move.code)
             told = Hit(original, move.why, values=(*values, *once), **weight)
             return told if known else Hit(original, "absent", values=values)
-        link = file.link(original)
         if end := needed(file, link):
             return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
         if is_summarised(file, link):
             return Hit(original, "summarised", values=(("name", name),), code="PRT101")
+        if len(chain(original)) > 3 and (asked := given_state(file, link)):
+            return Hit(original, "autocast", values=(("name", name), ("what", asked)), code=move.code)
+        if library := taker(file, name, link):
+            return Hit(original, "of-a-library", values=(("name", name), ("library", library)), code="PRT101")
+        if left_here := left_beside(file, name, link):
+            values = (("name", name), ("what", left_here))
+            return Hit(original, "headless", values=values, code="PRT101", severity=move.severity, effort=move.effort)
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
@@ -112,10 +123,3 @@ class CudaNames(Rule):
         if name in MAKERS:
             return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
         return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays
-
-    @staticmethod
-    def _module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:
-        """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
-        if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
-            return None
-        return Hit(original, "module", new=file.style.module(updated, file), safe=True, code="PRT109", loads=True)

@@ -14,6 +14,7 @@ from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
 from porter.python.array_switches import decides_for
+from porter.python.autocast_states import given_state
 from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.handed_on import given_to
@@ -60,6 +61,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
         if literal.role == "argument" and is_searched(file, literal.link):
             return Hit(original, "searched", values=values)
+        if literal.role == "argument" and (asked := given_state(file, literal.link)):
+            return Hit(original, "autocast", values=(*values, ("what", asked)))
         if is_summarised(file, literal.link):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, it is the CPU
             return Hit(original, "summarised", values=values, severity=severity)
@@ -88,11 +91,8 @@ class DeviceLiteral(Rule):
         if literal.role == "compared" and not literal.certain and (key := compared_setting(file, literal.link)):
             return Hit(original, "of-a-setting", values=(*values, ("name", key)), code=code)
         new = file.style.device(updated, file)
-        if (
-            literal.role == "case"
-            and new is None
-            and (guard := guarded_case(literal.link, file.style.type_name(file), file))
-        ):
+        in_case = literal.role == "case" and new is None
+        if in_case and (guard := guarded_case(literal.link, file.style.type_name(file), file)):
             why += "" if literal.certain else "-uncertain"
             return Hit(original, why, safe=literal.certain, values=values, more=guard, code=code)
         if new is None:

@@ -7,6 +7,7 @@ import ast
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
+from porter.python.parallel_choices import one_device
 
 _AROUND = (
     ast.If,
@@ -36,6 +37,8 @@ class IsCuda(Rule):
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             why = "taken" if file.path in file.facts.native.taken else "kernel"
             return Hit(original, why, values=(("kernel", kernel), (TOGETHER, kernel)))
+        if parallel := one_device(file, link):
+            return Hit(original, "one-device", values=(("what", parallel),))
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")

@@ -6,14 +6,13 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.autocast_states import ASKED, SINCE
 
 CALLS = {  # torch.X -> what takes a device there, and how many arguments X takes
-    "is_autocast_enabled": ("is_autocast_enabled", 0),
+    **{old: (new, 0) for old, new in ASKED.items()},
     "set_autocast_enabled": ("set_autocast_enabled", 1),
-    "get_autocast_gpu_dtype": ("get_autocast_dtype", 0),
     "set_autocast_gpu_dtype": ("set_autocast_dtype", 1),
 }
-SINCE = (2, 4)  # the torch that made these functions take a device
 
 
 class AutocastState(Rule):
