@@ -48,6 +48,8 @@ def _handed(script: Script) -> Iterator[Hit]:
     """`BASE_IMAGE=nvidia/cuda:12.1.0-runtime`: a script says on what an image is built, or in what it starts a program."""
     for name in script.names:
         if name.role == "set" and name.value and _NAMED.search(name.name):
-            if is_cuda_image(name.value.text) and not is_for_boards(name.value.text):  # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
+            if is_cuda_image(name.value.text) and not is_for_boards(
+                name.value.text
+            ):  # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
                 image = name.value.text.strip("\"'")
                 yield Hit((name.value.start, name.value.end), "handed", values=named(image=image, name=name.name))
