@@ -15,6 +15,11 @@ from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 
+# what is for cuBLAS alone, and what takes its place
+_OF_CUBLAS = b"CUBLAS_WORKSPACE_CONFIG"
+_DETERMINISTIC = lazy(
+    rb"^[ \t]*(?:torch\.)?use_deterministic_algorithms\([ \t]*(?:mode[ \t]*=[ \t]*)?True", re.MULTILINE
+)
 # a fused optimiser; a setting of the compilation; a variable that is read
 # of the first also `fused=device.type == "cuda"`, which is true on an NPU once it is ported
 _FUSED = lazy(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
@@ -121,6 +126,13 @@ def set_in_many(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
         if paths:
             rows.append((name, paths[0], len(paths) - 1))
     return tuple(rows)
+
+
+def is_deterministic(texts: Mapping[str, bytes]) -> bool:
+    """Whether the project names cuBLAS's variable, and calls what takes its place on NPUs."""
+    if not any(_OF_CUBLAS in data for data in texts.values()):
+        return False
+    return any(_DETERMINISTIC.search(data) for path, data in texts.items() if not is_test(path))
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
-from porter.python.evidence import constant, like
+from porter.python.evidence import call_name, constant, like
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.strings.other_words import is_its_own_word
 from porter.regex import lazy
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # names of class attributes that say what kind of thing a class is
 _KIND = lazy(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
+# words for ways of computing something, of which "cuda" is one; words that stand beside it where it is a device
+_WAYS = frozenset({"native", "triton", "torch", "pytorch", "eager", "numpy", "python", "reference", "ref", "fused"})
+_DEVICES = frozenset({"cpu", "gpu", "mps", "xpu", "xla", "tpu", "hpu", "npu", "mkldnn", "meta", "auto"})
 
 
 def is_label(file: File, link: Link) -> bool:
@@ -23,6 +26,8 @@ def is_label(file: File, link: Link) -> bool:
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return constant(link[0]) in _written_keys(file)
+    if _is_folder(link) or _is_of_a_build(file, link) or _is_way(link) or _is_own_attribute(file, link):
+        return True
     if is_its_own_word(file.names, link, "backend" if str(constant(link[0])).lower() == "nccl" else "device"):
         return True
     for up in ancestors(link):
@@ -39,6 +44,51 @@ def _is_kind(target: Node, link: Link, statement: Link) -> bool:
     name = getattr(target, "id", "")
     in_class = statement[1] is not None and statement[1][0].__class__ is ast.ClassDef
     return in_class and link[1] is statement and _KIND.search(name) is not None and not like(name, "device")
+
+
+def _is_folder(link: Link) -> bool:
+    """`root / "kernels" / "cuda"`: nothing but a path is divided by a text."""
+    return link[1][0].__class__ is ast.BinOp and link[1][0].op.__class__ is ast.Div
+
+
+def _is_of_a_build(file: File, link: Link) -> bool:
+    """Whether `setup.py` names a folder of sources, or an extension: nothing is computed there."""
+    if file.path.rpartition("/")[2] != "setup.py" or not file.source.says(b"cpp_extension"):
+        return False
+    return link[0].__class__ is ast.Constant and link[0].value.lower() == "cuda"
+
+
+def _is_way(link: Link) -> bool:
+    """Whether a string is one of several ways to compute something: `{"cuda", "native"}`, and no device is among them."""
+    listed: Node = link[1][0]
+    if listed.__class__ not in (ast.Set, ast.List, ast.Tuple):
+        return False
+    words = {str(constant(e)).lower() for e in listed.elts}
+    return not words.isdisjoint(_WAYS) and words.isdisjoint(_DEVICES)
+
+
+def _is_own_attribute(file: File, link: Link) -> bool:
+    """Whether a string names a method of the file that a function of the file looks up: `self.each("cuda")` beside `def cuda(self)` and
+    `def each(self, name): ... getattr(part, name)()`."""
+    call: Node = link[1][0]
+    word = constant(link[0])
+    if call.__class__ is not ast.Call or link[0] not in call.args or not isinstance(word, str):
+        return False
+    functions = [f[0] for f in file.buckets[ast.FunctionDef] if f[0].name == call_name(call.func)]
+    if len(functions) != 1 or not file.source.says(b"def %s(self" % word.encode()):
+        return False
+    names = [a.arg for a in functions[0].args.args]
+    names = names[1:] if names[:1] == ["self"] else names
+    index = call.args.index(link[0])
+    return index < len(names) and _is_looked_up(functions[0], names[index])
+
+
+def _is_looked_up(function: Node, name: str) -> bool:
+    """Whether a function takes a parameter for nothing but the name of an attribute."""
+    calls = [n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) in ("getattr", "hasattr")]
+    asked = [c.args[1] for c in calls if len(c.args) > 1]
+    uses = [n for n in walk(function) if n.__class__ is ast.Name and n.id == name]
+    return bool(uses) and all(use in asked for use in uses)
 
 
 @once_for_file

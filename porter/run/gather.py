@@ -41,7 +41,7 @@ from porter.project.program_options import by_module, launcher, takes
 from porter.project.remote_quantizers import remote_quantizers
 from porter.project.restored import restored
 from porter.project.roads import Survey
-from porter.project.said_once import first_readers, jit_compile, said_once, set_in_many
+from porter.project.said_once import first_readers, is_deterministic, jit_compile, said_once, set_in_many
 from porter.project.saved_objects import saved_objects
 from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
@@ -171,7 +171,9 @@ def _gather(
             tuple(remote_quantizers(gathered.texts, lists)),
         ),
         own=own,
-        variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts), foreign),
+        variables=Variables(
+            first_readers(gathered.texts), set_in_many(gathered.texts), foreign, is_deterministic(gathered.texts)
+        ),
         lists=lists,
         once=once._replace(
             single_rows=single_rows(gathered.sources, parse), own_next=first_own_next(gathered.sources, parse)

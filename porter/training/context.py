@@ -40,6 +40,7 @@ from porter.training.frequency import (
 from porter.training.loops import LOOPS
 from porter.training.on_the_host import is_for_host, knows_no_device, only_drives, optimises_there
 from porter.training.placement import Natures
+from porter.training.switches import is_off
 
 if TYPE_CHECKING:
     from porter.training.protocols import File
@@ -163,7 +164,7 @@ class Context:
                 if inside and (
                     self._names_others
                     and self._asks_for_others(node.test, above)
-                    or self._is_off(node.test, above)
+                    or is_off(self, node.test, above)
                     or asks_for_one_round(node.test, above)
                 ):
                     return True
@@ -189,18 +190,6 @@ class Context:
     def _is_never_taken(self, test: Node, inside: bool, link: Link) -> bool:
         function = self.function(link)
         return function is not None and is_never_taken(self, test, inside, function)
-
-    def _is_off(self, test: Node, link: Link) -> bool:
-        """Whether a condition is always false: `if merge:` in a function that only sets `merge = False`."""
-        if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
-            return any(self._is_off(value, link) for value in test.values)
-        if test.__class__ is not ast.Name or (around := self.function(link)) is None:
-            return False
-        values = values_of(self.names, test, link)
-        if not values or not all(getattr(v, "value", None) is False for v in values):
-            return False
-        bound = map(self.function, self.names.bindings(test.id, link))
-        return all(function is not None and function[0] is around[0] for function in bound)
 
     @cached_property
     def _names_others(self) -> bool:

@@ -11,7 +11,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.waits import SEARCHES
 from porter.regex import lazy
-from porter.training.made_there import is_factory
+from porter.training.made_there import FACTORIES, is_factory
 from porter.training.value_uses import MOVES, is_on_host
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "arange", "
 _FROM_NUMPY = "torch.from_numpy"
 # functions whose tensor has a dimension: with none it may meet tensors of the device
 _MAKE_ROWS = frozenset({"torch.randperm", "torch.arange", "torch.linspace"})
+_SIZED = FACTORIES - {"torch.tensor"}  # with a size of their own; see `is_searched_there`
+_SIZED_WORDS = lazy(rb"\b(?:rand|randn|randint|zeros|ones|empty|full|randperm|arange|linspace)\(")
 _ROWS = lazy(rb"\b(?:randperm|arange|linspace|from_numpy)\(")
 _READ = (ast.Call, ast.Name, ast.Compare)
 
@@ -43,15 +45,20 @@ def is_read_there(node: Node, scene: Scene, link: Link) -> bool:
         if call_name(node.func) not in (*SEARCHES, "where") or len(node.args) != 1:
             return False
         node = node.args[0]
-    return node.__class__ in _READ and _Made(scene, of_rows=True).on_host(node, link)
+    return node.__class__ in _READ and _Made(scene, _MAKE_ROWS).on_host(node, link)
+
+
+def is_searched_there(node: Node, scene: Scene, link: Link) -> bool:
+    """Whether what is searched for its places is made on the host: `torch.nonzero(torch.rand(x.shape) < rate)`."""
+    return scene.file.source.says(_SIZED_WORDS) and _Made(scene, _SIZED).on_host(node, link)
 
 
 class _Made:
     """Whether a tensor follows from one that is made on the host. What it meets on the way lies there too, or is a number, unless
-    the tensor may have no dimension: `of_rows` leaves these out."""
+    the tensor may have no dimension: `factories` leaves these out."""
 
-    def __init__(self, scene: Scene, of_rows: bool = False) -> None:
-        self._scene, self._of_rows = scene, of_rows
+    def __init__(self, scene: Scene, factories: frozenset[str] = FACTORIES) -> None:
+        self._scene, self._factories = scene, factories
         self._known: dict[str, bool] = {}  # the answers for names; `mask = ~mask` says nothing of where it lies
 
     def on_host(self, node: Node, link: Link) -> bool:
@@ -74,7 +81,7 @@ class _Made:
         if full is not None:  # set_default_device: the device that makes all tensors
             if full in _ARRAYS or full == _FROM_NUMPY:
                 return True
-            known = is_factory(full, node) and (not self._of_rows or full in _MAKE_ROWS)
+            known = full in self._factories and is_factory(full, node) and not _has_no_dimension(node)
             return known and not self._scene.file.source.says(b"set_default_")
         method: Node = node.func
         return method.__class__ is ast.Attribute and method.attr not in MOVES and self.on_host(method.value, link)
@@ -102,3 +109,8 @@ class _Made:
                 return False
             parts = parts.args[index]
         return self.on_host(parts, up[1])
+
+
+def _has_no_dimension(call: ast.Call) -> bool:
+    """`torch.zeros(())`, which may meet tensors of the device."""
+    return call.args[:1] != [] and getattr(call.args[0], "elts", None) == []

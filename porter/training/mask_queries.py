@@ -80,7 +80,7 @@ def is_settled(scene: Scene, link: Link) -> bool:
     if source is None:
         return is_asked(scene, link)
     on_host = value_uses.is_on_host(scene, source, link) or host_masks.is_read_there(source, scene, link)
-    return on_host or is_asked(scene, link)
+    return on_host or host_masks.is_searched_there(source, scene, link) or is_asked(scene, link)
 
 
 def is_asked(scene: Scene, link: Link) -> bool:

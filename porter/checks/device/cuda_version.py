@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.device.version_compared import is_checked
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -25,6 +26,8 @@ class CudaVersion(Rule):
         value = link and _value(link, name, file)
         if value is not None and is_put_out(value):
             return None  # as "None"
+        if value is not None and is_checked(value, name, file):
+            return None
         is_logged = any(file.around.is_within(original, callee) for callee in LOGS) or _is_noted(link, file)
         why = "told" if is_logged and not _fails(value) else "asked"
         if file.path.rpartition("/")[2] == "setup.py":

@@ -16,7 +16,7 @@ from porter.checks.environment.variable_edits import (
     without_spaces,
 )
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.python.evidence import constant
 from porter.rulebook.table import Tables, Variable
@@ -41,7 +41,7 @@ class EnvironmentVariable(Rule):
             or (literal.role == "keyword") != isinstance(original, cst.Arg)
         ):
             return None
-        if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
+        if literal.name == _OF_CUBLAS and _is_deterministic(literal, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to and (kept := kept_name(original, literal, row, file)):
@@ -92,9 +92,11 @@ class EnvironmentVariable(Rule):
         return replace(told, new=new, safe=row.fix == "safe" and certain and new is not None)
 
 
-def _is_deterministic(variable: Link, file: RuleFile) -> bool:
-    """Whether the function does already what is to take the place of cuBLAS's variable."""
-    around, function = file.scene.function(variable), file.scene.function
+def _is_deterministic(variable: VariableName, file: RuleFile) -> bool:
+    """Whether the function does already what is to take the place of cuBLAS's variable; or the project, where it is set on import."""
+    around, function = file.scene.function(variable.link), file.scene.function
+    if around is None and variable.set and file.facts.variables.deterministic:
+        return True
     for link in file.meaning.mentions.of(_DETERMINISTIC):
         call, above = link[1][0], function(link)
         if call.__class__ is ast.Call and call.args and constant(call.args[0]) is True:

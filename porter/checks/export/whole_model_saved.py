@@ -9,6 +9,7 @@ from porter.checks.export import prefilters
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Node, ancestors, walk
 from porter.regex import lazy
@@ -16,6 +17,7 @@ from porter.regex import lazy
 MODEL = lazy(
     r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
 )
+_AS_A_MODULE = rb"(?:\.(?:state_dict|parameters|named_parameters|modules|eval|train|to|__class__)\b|\()"
 
 
 class WholeModelSaved(Rule):
@@ -47,8 +49,25 @@ class WholeModelSaved(Rule):
             + re.escape(text).encode()
             + rb"(?:\(|[ \t]*=[ \t]*(?:torch\.)?nn\.[A-Z])"
         )
-        used = file.source.says(re.compile(pattern))
-        return Hit(saved, "module", values=(("name", text),)) if used else None
+        if not file.source.says(re.compile(pattern)):
+            return None
+        return Hit(saved, "format" if _reads_modules(file) else "module", values=(("name", text),))
+
+
+@once_for_file
+def _reads_modules(file: RuleFile) -> bool:
+    """Whether the file itself reads whole modules, and says where to: `old = torch.load(path, map_location=device)`, and
+    `old.state_dict()`. They are its format, on any device."""
+    for link in file.buckets[ast.Call] if file.source.says(b"map_location") else ():
+        call, above = link[0], link[1][0]
+        if call_name(call.func) != "load" or above.__class__ is not ast.Assign or above.value is not call:
+            continue
+        name = ast.unparse(above.targets[0])
+        placed = any(k.arg == "map_location" for k in call.keywords)
+        if placed and MODEL.match(name.rpartition(".")[2]) and file.names.resolve(call.func, link) == "torch.load":
+            if file.source.says(re.compile(rb"\b" + re.escape(name).encode() + _AS_A_MODULE)):
+                return True
+    return False
 
 
 def _is_chosen(call: cst.Call, file: RuleFile) -> bool:

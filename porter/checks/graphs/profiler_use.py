@@ -10,7 +10,8 @@ import ast
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.index import Link, Node
+from porter.python.evidence import constant
+from porter.python.index import Link, Node, walk
 from porter.regex import lazy
 
 OLD = "torch.profiler"
@@ -26,6 +27,8 @@ _MOVED = frozenset(f"{OLD}.{name}" for name in MOVED)
 _PROFILE = frozenset({f"{OLD}.profile"})
 _OTHERS = lazy(r"\bprofiler\.ProfilerActivity\.(?!CPU|CUDA)")
 _RESULTS = lazy(rb"\.key_averages\b|\.events\s*\(\)|\.toggle_collection_dynamic|\bexecution_trace_observer\s*=")
+_FLOPS = lazy(rb"\.flops\b")
+_TIMES = lazy(rb"on_trace_ready|\.events\s*\(|\.table\(|export_\w*trace|export_stacks")
 
 
 def package(file: RuleFile) -> str:
@@ -54,6 +57,8 @@ def needed(file: RuleFile) -> bool:
 
     A file that asks whether something is a profiler counts as well: another file makes that one.
     """
+    if _counts_alone(file):
+        return False
     return (
         _names_cuda(file)
         or any(
@@ -62,6 +67,34 @@ def needed(file: RuleFile) -> bool:
         )
         or any(_activities(link[0]).__class__ not in (ast.List, ast.Tuple) for link in _profiles(file))
     )
+
+
+def _counts_alone(file: RuleFile) -> bool:
+    """Whether the file records only to count operations: `sum(e.flops for e in recorded.key_averages())`. torch counts them on
+    the host, by shapes, whatever the device is."""
+    profiles = _profiles(file) if file.source.says(_FLOPS) and not file.source.says(_TIMES) else []
+    if not profiles or _names_cuda(file):
+        return False
+    if not all(any(k.arg == "with_flops" and constant(k.value) is True for k in link[0].keywords) for link in profiles):
+        return False
+    read = [link for link in file.buckets[ast.Attribute] if link[0].attr == "key_averages"]
+    return bool(read) and all(map(_reads_flops, read))
+
+
+def _reads_flops(link: Link) -> bool:
+    """`for e in recorded.key_averages()`, where nothing but `e.flops` and its name is read."""
+    call = link[1]
+    if call[0].__class__ is not ast.Call or call[0].func is not link[0]:
+        return False
+    above = call[1]
+    loop: Node = above[0]
+    if loop.__class__ not in (ast.comprehension, ast.For) or loop.iter is not call[0]:
+        return False
+    around = loop if loop.__class__ is ast.For else above[1][0]
+    name = getattr(loop.target, "id", "")
+    uses = [n for n in walk(around) if n.__class__ is ast.Name and n.id == name and n is not loop.target]
+    reads = [n for n in walk(around) if n.__class__ is ast.Attribute and getattr(n.value, "id", "") == name]
+    return len(uses) == len(reads) and {n.attr for n in reads} in ({"flops"}, {"flops", "key"})
 
 
 @once_for_file

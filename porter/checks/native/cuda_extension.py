@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.checks.native.library_choices import has_one_for_cpus
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import load_guarded
@@ -21,7 +22,10 @@ class CudaExtension(Rule):
         name = file.name(original.func) or ""
         values = (("name", name.rpartition(".")[2]),)
         if name in LIBRARIES:
-            severity = "note" if load_guarded(file.scene.link(original)) else None
+            link = file.scene.link(original)
+            if link is not None and link[1] is not None and has_one_for_cpus(link[1], file):
+                return Hit(original.func, "either", values=values)
+            severity = "note" if load_guarded(link) else None
             return Hit(original.func, "library", values=values, severity=severity)
         if name.endswith(".CUDAExtension"):
             return Hit(original.func, "built", values=values)

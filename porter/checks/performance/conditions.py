@@ -14,6 +14,7 @@ from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.on_the_host import sends_objects
 from porter.training.placement import DEVICE, NUMBER
+from porter.training.switches import is_off
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -119,7 +120,7 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
             if (asked := _asked(value, scene, link)) is not None:
                 return asked
             if test.op.__class__ is ast.And and (
-                asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value)
+                asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value) or is_off(scene, value, link)
             ):
                 return None
         return None

@@ -74,4 +74,5 @@ class Float64Tensor(Rule):
             like = device.value if getattr(device, "attr", "") == "device" else None
             host = constant(device) == "cpu" or to_cpu(device) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
-        return "made" if moved(link) or held_types.is_held(link) else None
+        held = held_types.is_held(link) and not held_types.is_kept_number(link, file)
+        return "made" if held or moved(link) else None

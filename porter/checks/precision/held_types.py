@@ -28,6 +28,26 @@ def is_held(link: Link) -> bool:
     return call.__class__ is ast.Call and call_name(call.func) in _HOLDERS and link[0] is not call.func
 
 
+def is_kept_number(link: Link, file: RuleFile) -> bool:
+    """Whether a call makes a buffer of one number, of which the file computes nothing: `self.register_buffer("limit",
+    torch.tensor(limit, dtype=...))` with `limit: float`. It is stored and moved as it is, and read as a number by others."""
+    call, above = link[0], link[1]
+    holder: Node = above[0] if above is not None else None
+    if (
+        holder.__class__ is not ast.Call
+        or call_name(holder.func) != "register_buffer"
+        or call_name(call.func) != "tensor"
+    ):
+        return False
+    name, given = constant(holder.args[0]) if holder.args else None, call.args[0] if call.args else None
+    function = next((node for node in parents(link) if isinstance(node, FUNCTIONS[:2])), None)
+    every = (*function.args.args, *function.args.kwonlyargs) if function is not None else ()
+    typed = {a.arg: getattr(a.annotation, "id", "") for a in every}
+    if type(constant(given)) not in (int, float) and typed.get(getattr(given, "id", "")) not in ("int", "float"):
+        return False
+    return isinstance(name, str) and not file.source.says(b".%s" % name.encode())
+
+
 def defaulted(original: Any, file: RuleFile) -> Hit | None:
     """A type that is the default of a parameter, where the function around is given a device, and casts to the parameter or
     hands it to what has such a parameter, too."""

@@ -10,7 +10,7 @@ from porter.files.kinds import DOCKERFILE
 from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.first_versions import first_of_portable
-from porter.text.shells.images import is_cuda_image, is_for_gpus_alone, torch_in
+from porter.text.shells.images import is_cuda_image, is_for_boards, is_for_gpus_alone, torch_in
 from porter.text.shells.script import Script
 
 _RUNS = lazy(
@@ -31,6 +31,9 @@ class BaseImage(TextRule):
         for start, end, image in script.images:
             why, severity = ("image", None) if runs else ("tools", "note")
             why = "server" if runs and is_for_gpus_alone(image) else why
+            if is_for_boards(image):
+                yield Hit((start, end), "board", values=named(image=image))
+                continue
             # the stages of a file, and the files of a project, are one question where they build on versions of one image
             base = image.partition("@")[0].partition(":")[0]
             values = named(image=image, base=base) + ((TOGETHER, base),)
@@ -45,6 +48,8 @@ def _handed(script: Script) -> Iterator[Hit]:
     """`BASE_IMAGE=nvidia/cuda:12.1.0-runtime`: a script says on what an image is built, or in what it starts a program."""
     for name in script.names:
         if name.role == "set" and name.value and _NAMED.search(name.name):
-            if is_cuda_image(name.value.text):  # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
+            if is_cuda_image(name.value.text) and not is_for_boards(
+                name.value.text
+            ):  # `BASE_PATH=/usr/local/cuda/bin:$PATH` is none
                 image = name.value.text.strip("\"'")
                 yield Hit((name.value.start, name.value.end), "handed", values=named(image=image, name=name.name))

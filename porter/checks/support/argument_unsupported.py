@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
+from porter.training.there_and_back import lies_there
 
 # resolved name -> the argument, and the values of it that the tables do cover
 LIMITS = {
@@ -45,11 +47,20 @@ class ArgumentUnsupported(Rule):
         text = file.text(given.value)
         if argument == "scale_factor" and (_becomes_a_size(original) or _either(original, given, file)):
             return None
+        if argument == "scale_factor" and _is_of_host(original, file):
+            return None
         if argument in _SWITCHES and text not in ("True", "False"):
             return None  # computed: nobody knows
         spelled = argument if argument == "scale_factor" else f"{argument}={text}"
         values = (("argument", spelled), ("name", name.rpartition(".")[2]))
         return Hit(given, argument.replace("_", "-"), values=values)
+
+
+def _is_of_host(call: cst.Call, file: RuleFile) -> bool:
+    """Whether what is scaled lies on the host: it was fetched from the device, or is sent there later."""
+    scene: Any = file.scene
+    link = scene.link(call) if file.source.says(b"cpu") else None
+    return link is not None and bool(link[1][0].args) and lies_there(scene, link[1][0].args[0], link)
 
 
 def _either(call: cst.Call, given: cst.Arg, file: RuleFile) -> bool:

@@ -41,6 +41,7 @@ _SINCE = {
     "2.4": ("2.4.0",),
 }  # among which the names are missing
 _YOUNG = (*_SINCE["2.0"], *_SINCE["2.4"])  # those that have `trapezoid`
+_FOR_NUMPY_2 = (2, 3)  # the first torch that was built for numpy 2
 _MODULES = lazy(
     r"numpy\.(?:dual|lib\.(?:arraypad|arraysetops|function_base|histograms|index_tricks|nanfunctions|polynomial|"
     r"shape_base|twodim_base|type_check|ufunclike|utils))(?!\w)"
@@ -67,8 +68,8 @@ class NumpyNames(Rule):
         if not file.around.is_read(original):  # `np.float = np.float64`: somebody's own cure
             return None
         name = original.attr.value
-        # `np.trapezoid if hasattr(np, "trapezoid") else np.trapz`; and a numpy that is held below 2 has the old name alone
-        if name == "trapz" and (b"trapezoid" in file.source.words or file.facts.lists.leaves_out(*_YOUNG)):
+        # `np.trapezoid if hasattr(np, "trapezoid") else np.trapz`; and a numpy below 2 has the old name alone
+        if name == "trapz" and (b"trapezoid" in file.source.words or _is_older(file)):
             return None
         version, new = _AT.get(name, "2.0"), _RENAMED.get(name) or _FLAT.get(name, "")
         if name in _BUILTINS:
@@ -87,6 +88,11 @@ class NumpyNames(Rule):
         # where the project holds on to an older numpy, nothing stops
         severity = "note" if file.facts.lists.leaves_out(*_SINCE[version]) else None
         return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)
+
+
+def _is_older(file: RuleFile) -> bool:
+    """Whether numpy stays below 2: the lists hold it there, or the target's torch was built for it."""
+    return file.target.torch < _FOR_NUMPY_2 or file.facts.lists.leaves_out(*_YOUNG)
 
 
 def _module(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None:

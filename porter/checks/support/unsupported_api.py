@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
 from porter.checks.support import array_tensors
+from porter.checks.support.handed_host import is_handed_host
 from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
@@ -170,7 +171,9 @@ def _computes(file: RuleFile, link: Link, layer: bool = False) -> bool:
         names += [owner.name, *(call_name(base) for base in owner.bases)]
         if "__getitem__" in methods(owner):
             return False
-    return not any(map(_SAMPLES.search, names)) and not _on_host(link) and not array_tensors.is_of_array(file, link)
+    if any(map(_SAMPLES.search, names)) or _on_host(link) or array_tensors.is_of_array(file, link):
+        return False
+    return function is None or not is_handed_host(file, link)
 
 
 @once_for_file

@@ -13,6 +13,7 @@ _IMAGE = lazy(
 _TORCH = lazy(r"(?i)(?:^|/)pytorch/pytorch:(\d+)\.(\d+)|:[\w.-]*\bp?y?torch-?(\d+)\.(\d+)")
 _CLIENT = lazy(r"/tritonserver:[\w.-]*-sdk$")  # it asks a server elsewhere, and uses no device itself
 _FOR_GPUS = lazy(rf"(?i)(?:{any_of('image-for-gpus-alone')})(?=[:@]|$)")
+_BOARD = lazy(r"(?i)(?:^|[/:._-])(?:l4t|jetson|jetpack)(?![a-z])")
 
 
 def brings_cuda(image: str) -> bool:
@@ -22,6 +23,11 @@ def brings_cuda(image: str) -> bool:
 def is_for_gpus_alone(image: str) -> bool:
     """Whether nothing in this image can be ported: a server of models for GPUs, with the torch that it was built with."""
     return bool(_FOR_GPUS.match(image)) and not _CLIENT.search(image)
+
+
+def is_for_boards(image: str) -> bool:
+    """Whether an image is for NVIDIA's Jetson: boards without a slot for an NPU."""
+    return _BOARD.search(image) is not None
 
 
 def is_cuda_image(text: str) -> bool:
