@@ -25,8 +25,9 @@ from porter.python.evidence import (
 )
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
-from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
+from porter.python.strings.callees import Callees
 from porter.python.strings.other_words import has_others, other_cases
+from porter.python.strings.rows import PARAMETRIZE, SET, Argument, argument_names, named_by_list, read
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
 
@@ -181,7 +182,7 @@ class Sinks:
         if callee == PARAMETRIZE and index == 1:
             names = argument_names(parent.args[0])
             return Role("argument", True) if len(names) == 1 and like(names[0], kind) else None
-        if callee == SET and (name := tested(node, parent, up)):
+        if callee == SET and (name := named_by_list(up)):
             return Role("argument", True) if like(name, kind) else None
         if (parameter := self.callees.parameter(func, index)) is not None:
             return Role("argument", True) if like(parameter, kind) else None
@@ -198,6 +199,16 @@ class Sinks:
         ):
             return Role("argument", False)
         return None
+
+    def _tested(self, given: Argument, kind: str, text: str) -> Role | None:
+        """The role of a value in the decorator of a test, by what the test does with the argument that it is for."""
+        if like(given.name, kind):
+            return Role("argument", True)
+        uses = read(self.names, given)[:40]
+        roles = (
+            self.role(use, kind, text, 3) for use in uses
+        )  # what is only compared may be expected of another value
+        return next((Role("argument", r.certain) for r in roles if r and r.role != "compared"), None)
 
     # ---- conditions
 
