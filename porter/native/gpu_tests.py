@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from porter.engine.native_code import exports_of
 from porter.engine.rule_file import Link, Node, RuleFile
@@ -18,7 +18,7 @@ _OWNERS = (*FUNCTIONS[:2], ast.ClassDef)
 
 
 def needed(file: RuleFile, link: Link | None) -> str | None:
-    """The kernel or the package that the test around a place ends in."""
+    """The kernel or the package that the test around a place ends in, or the tests that alone use what stands there."""
     tests = _tests(file) if file.tested and link is not None else {}
     return next((tests[above] for above in parents(link) if above in tests), None) if tests and link else None
 
@@ -35,10 +35,56 @@ def _tests(file: RuleFile) -> dict[Node, str]:
         owner: Node = next((above for above in parents(link) if isinstance(above, _OWNERS)), None)
         tests = [owner]
         if isinstance(owner, ast.ClassDef):
-            tests = [s for s in owner.body if isinstance(s, FUNCTIONS[:2]) and s.name.startswith("test")]
+            tests = [*filter(_is_test, owner.body)]
         if tests and all(test in ends for test in tests):
             found[owner] = ends[tests[0]]
+    return found | _made_for(file, found) if found else found
+
+
+def _made_for(file: RuleFile, tests: dict[Node, str]) -> dict[Node, str]:
+    """What only such tests use, as functions that make their inputs, fixtures and constants: a default in it is for them."""
+    found, users = dict(tests), _users(file)
+    grown = True
+    while grown:
+        grown = False
+        for node in users.keys() - found.keys():
+            ends = [next((found[above] for above in parents(user) if above in found), None) for user in users[node]]
+            if all(end is not None for end in ends):
+                found[node], grown = min(map(str, ends)), True
     return found
+
+
+def _users(file: RuleFile) -> dict[Node, list[Link]]:
+    """The places that use a function or a constant of the module or of a class of tests; of a fixture, tests that take it."""
+    names, attributes, taken = (
+        file.names,
+        _by(file.buckets[ast.Attribute], "attr"),
+        _by(file.buckets.get(ast.arg, ()), "arg"),
+    )
+    users = {}
+    for link in (link for kind in (*FUNCTIONS[:2], ast.Assign) for link in file.buckets[kind]):
+        node, up = link
+        function = isinstance(node, FUNCTIONS)
+        name: str = node.name if function else getattr(node.targets[0], "id", "")
+        bound = up if function else (node.targets[0], link)
+        of_tests = isinstance(up[0], ast.Module) or isinstance(up[0], ast.ClassDef) and any(map(_is_test, up[0].body))
+        if not name or name.startswith(("test", "__")) or not of_tests or len(names.bindings(name, bound)) != 1:
+            continue
+        fixture = taken.get(name, []) if function and node.decorator_list else []
+        if several := [*names.readers(name, bound), *attributes.get(name, ()), *fixture]:
+            users[node] = several
+    return users
+
+
+def _by(links: Iterable[Link], field: str) -> dict[str, list[Link]]:
+    named: dict[str, list[Link]] = {}
+    for link in links:
+        named.setdefault(getattr(link[0], field), []).append(link)
+    return named
+
+
+def _is_test(node: Node) -> bool:
+    return isinstance(node, FUNCTIONS[:2]) and node.name.startswith("test")
 
 
 def _ends(file: RuleFile) -> dict[Node, str]:

@@ -50,6 +50,7 @@ class Listed(NamedTuple):
     npu: bool  # one of them starts with npu
     hccl: bool  # one of them starts with hccl
     devices: bool  # all are devices, and there are several
+    modes: bool  # one of them is a longer word with "cuda", as "cuda_graphs": they are ways to go, and "cuda" is one
 
 
 @once
@@ -57,7 +58,8 @@ def listed(node: Node) -> Listed:
     values = [constant(e) for e in node.elts]
     npu, hccl = (any(str(v).startswith(word) for v in values) for word in ("npu", "hccl"))
     devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
-    return Listed(npu, hccl, devices)
+    modes = any(str(v).startswith("cuda") and str(v).partition(":")[0] != "cuda" for v in values)
+    return Listed(npu, hccl, devices, modes)
 
 
 def like(name: str, kind: str) -> bool:

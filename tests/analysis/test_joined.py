@@ -622,3 +622,80 @@ if args.device == "cuda":
 """
     made = ported(project({"bench_triton_sums.py": text}))["bench_triton_sums.py"]
     assert made.count('"cuda"') in (0, 3)
+
+
+HELPERS = """import torch
+
+
+def wrapped(model, setting=None):
+    if setting == "cuda_data_parallel":
+        return torch.nn.DataParallel(model)
+    return model.to("cuda:0") if setting == "cuda" else model
+
+
+def placed(model, spot):
+    return model.to(spot) if spot in ("cuda", "cpu") else model
+"""
+TESTS = """import torch
+from helpers import placed, wrapped
+from parameterized import parameterized
+
+settings = ["", "cuda"] if torch.cuda.is_available() else [""]
+spots = ["", "cuda"] if torch.cuda.is_available() else [""]
+
+
+class TestModels:
+    @parameterized.expand([(size, setting) for size in (1, 2) for setting in settings])
+    def test_sizes(self, size, setting):
+        assert wrapped(torch.nn.Linear(size, size), setting=setting)
+
+    @parameterized.expand([(spot,) for spot in spots])
+    def test_spots(self, spot):
+        assert placed(torch.nn.Linear(1, 1), spot)
+"""
+
+
+def test_the_rows_of_a_test_go_with_what_compares_their_values(project):
+    after = ported(project({"helpers.py": HELPERS, "test_models.py": TESTS}), "--unsafe")
+    assert 'if setting == "cuda" else' in after["helpers.py"] and '"npu:0"' in after["helpers.py"]
+    assert 'settings = ["", "cuda"] if torch.cuda' in after["test_models.py"]
+    assert 'spot in ("npu", "cpu")' in after["helpers.py"]
+    assert 'spots = ["", "npu"] if torch.npu' in after["test_models.py"]
+
+
+def test_a_comparison_stays_with_the_row_that_gives_its_value(project):
+    rows = """import torch
+from absl.testing import parameterized
+
+
+def chosen(where):
+    return torch.device("cuda:0") if where == "cuda" else torch.device("cpu")
+
+
+class TestNorms(parameterized.TestCase):
+    @parameterized.named_parameters(("SmallGPU", 3, "cuda"), ("SmallCPU", 3, "cpu"))
+    def test_small(self, size, where):
+        assert torch.ones(size).to(chosen(where)).sum() == size
+"""
+    after = ported(project({"test_norms.py": rows}), "--unsafe")["test_norms.py"]
+    assert 'where == "cuda"' in after and '3, "cuda")' in after
+    after = ported(project({"test_norms.py": rows.replace("where", "device_name")}), "--unsafe")["test_norms.py"]
+    assert 'device_name == "npu"' in after and '3, "npu")' in after
+
+
+def test_what_a_test_is_given_stays_with_what_it_expects(project):
+    rows = """import torch
+from absl.testing import parameterized
+
+
+class TestParsed(parameterized.TestCase):
+    @parameterized.parameters((torch.device("cuda:0"), "cuda"), ("cpu", "cpu"))
+    def test_parsed(self, given, expected):
+        self.assertEqual(torch.ones(1).to(given).device.type, expected)
+
+    @parameterized.parameters(("cuda", "cuda"), ("cpu", "cpu"))
+    def test_moved(self, label, device):
+        self.assertEqual(torch.ones(1).to(device).device.type, device)
+"""
+    after = ported(project({"test_parsed.py": rows}), "--unsafe")["test_parsed.py"]
+    assert '(torch.device("cuda:0"), "cuda")' in after and '("cuda", "npu")' in after

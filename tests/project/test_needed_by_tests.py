@@ -131,6 +131,9 @@ def case(imports, body, decorator=SKIPPED):
     return f"{HEAD}{imports}\n\nclass TestGeo(unittest.TestCase):\n{decorator}    def test_it(self):\n        {body}\n"
 
 
+POINTS = "\n\ndef points(count, device='cuda'):\n    return torch.ones(count, device=device)\n"
+METHOD = "\n    def points(self, device='cuda'):\n        return torch.ones(3, device=device)\n"
+OTHER = "\n    def test_other(self):\n        points(2)\n"
 STAYS = [
     case("from geo.dummy import dummy\n", "dummy(torch.ones(3).cuda())"),
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
@@ -152,6 +155,12 @@ STAYS = [
         "from geo.ops import hull\n",
         "self.run_on('cuda')\n\n    def run_on(self, device):\n        hull(torch.ones(3, device=device))",
     ),
+    case("from geo.ops import hull\n", "hull(points(3))") + POINTS,
+    case("from geo.ops import hull\n", "hull(more())") + POINTS + "\n\ndef more():\n    return points(4)\n",
+    case("from geo.ops import hull\n", "hull(torch.ones(3, device=PLACE))") + "\n\nPLACE = torch.device('cuda')\n",
+    case("from geo.ops import hull\n", "hull(self.points())") + METHOD,
+    f"{HEAD}from geo.ops import hull\n\n\n@pytest.fixture\ndef points():\n    return torch.ones(3).cuda()\n"
+    "\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it(points):\n    hull(points)\n",
     case("from geo.blobs import exported\n", "exported(torch.nn.ReLU().cuda())"),
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())")
     .replace(SKIPPED, "")
@@ -165,6 +174,8 @@ MOVES = [
     case("from geo.shapes import middle\n", 'middle(torch.ones(3, device="cuda"))'),
     case("from geo.ops import hull_or_plain\n", "hull_or_plain(torch.ones(3).cuda())"),  # an NPU takes the plain way
     case("from geo.model import loss\n", "loss(torch.ones(3).cuda())"),  # too far away to be what is tested
+    case("", "points(3)") + POINTS,
+    case("from geo.ops import centre\n", "centre(points(3))") + OTHER + POINTS,
     case("from geo.ops import hull\n", "torch.ones(3).cuda()\n\n    def test_other(self):\n        hull(torch.ones(3))"),
 ]  # fmt: skip
 
@@ -191,3 +202,15 @@ def test_a_class_that_asks_is_ported_for_one_test_that_an_npu_runs(tmp_path):
 def test_no_test_is_ported(tmp_path):
     after, _ = ported(tmp_path, STAYS[6], "tools/measure.py")
     assert "torch.npu.is_available" in after
+
+
+def test_what_is_called_by_no_name_is_ported(tmp_path):
+    model = "\n\nclass Net(torch.nn.Module):\n    def forward(self, x, device='cuda'):\n        return x.to(device)\n"
+    after, _ = ported(tmp_path, case("from geo.ops import hull\n", "hull(Net().forward(torch.ones(3)))") + model)
+    assert "device='npu'" in after
+
+
+@pytest.mark.parametrize("other", [OTHER, OTHER.replace("points(2)", "self.f(f=points)")])
+def test_what_another_test_uses_is_ported(tmp_path, other):
+    after, _ = ported(tmp_path, case("from geo.ops import hull\n", "hull(points(3).cuda())") + other + POINTS)
+    assert "device='npu'" in after and "hull(points(3).cuda())" in after

@@ -38,7 +38,7 @@ WHOLE, METHODS, PARTLY = {"PRT102", "PRT104", "PRT109"}, {"PRT130", "PRT132"}, {
 # what the reference has no part in: code that knows other devices, build scripts, suppressions
 APART = re.compile(
     rb"(?i)npu|hccl|ascend|accelerator|xpu|hpu|mlu|musa|porter:|CUDA_HOME|CUDA_PATH|CUDAExtension|nvcc|TORCH_CUDA_ARCH_LIST"
-    rb"|version\.cuda|get_device_capability|set_default_tensor_type"
+    rb"|version\.cuda|\.cuda_(?:stream|event)\b|get_device_capability|set_default_tensor_type"
 )
 # receivers of other libraries: porter tells them apart, the reference does not try
 OTHERS = re.compile(

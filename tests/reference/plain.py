@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import libcst as cst
+from libcst import matchers
 from libcst.metadata import ImportAssignment
 
 from .scopes import Resolver, words
@@ -160,6 +161,18 @@ class Plain(cst.CSTTransformer):
             return step
         made = cst.parse_expression(".".join([chain[0], *parts[1:]]))
         return made.with_changes(lpar=updated.lpar, rpar=updated.rpar)
+
+    def visit_If(self, node) -> None:
+        """What leads to DataParallel alone is asked as before: no NPU has it."""
+        lines = getattr(node.body, "body", ())
+        small = lines[0].body[0] if len(lines) == 1 and isinstance(lines[0], cst.SimpleStatementLine) else None
+        made = small.value if isinstance(small, (cst.Return, cst.Assign)) else None
+        if isinstance(made, cst.Call) and words(made.func)[-1:] == ["DataParallel"]:
+            asked = matchers.findall(node.test, matchers.Attribute())
+            self.inner.update(asked)
+            for one in asked:
+                if (full := self.r.name(one)) in self.moves:
+                    self.see(one, self.moves[full].code, False)
 
     # ---- methods and arguments
 

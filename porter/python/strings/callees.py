@@ -9,14 +9,13 @@ import ast
 from collections.abc import Mapping
 from functools import cached_property
 
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.names import Names
 from porter.python.parameters import behind, is_static, positional
 from porter.rulebook.table import Sink
 
 _INIT = "__init__"
-PARAMETRIZE, SET = "parametrize", "param"  # functions of pytest
 
 
 class Callees:
@@ -100,34 +99,3 @@ class Callees:
             if owner.__class__ is ast.ClassDef and len(self.names.others.get(owner.name, ())) == 1:
                 inits[owner.name] = link[0]
         return inits
-
-
-def tested(node: Node, parent: Node, up: Link) -> str | None:
-    """The name of the argument that a value in `parametrize` is for: device for "cuda" in `("cuda", 1)` or
-    `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`. Else that of the list with such a `pytest.param("cuda")`, or
-    of the fixture that it is for."""
-    outer = up[1]
-    if outer is None or outer[1] is None or outer[0].__class__ not in (ast.List, ast.Tuple):
-        return None
-    call = outer[1][0]
-    if parent.__class__ is ast.Call and parent.args == [node]:
-        if call.__class__ is ast.Assign and len(call.targets) == 1:
-            return getattr(call.targets[0], "id", "").removesuffix("_list") or None
-        if call.__class__ is ast.keyword and call.arg == "params":  # @pytest.fixture(params=[...])
-            fixture = outer[1][1] and outer[1][1][1]
-            return getattr(fixture[0], "name", None) if fixture else None
-    if call.__class__ is not ast.Call or call_name(call.func) != PARAMETRIZE or outer[0] not in call.args[1:2]:
-        return None
-    given = parent.args if parent.__class__ is ast.Call else parent.elts
-    names = argument_names(call.args[0])
-    index = next((n for n, one in enumerate(given) if one is node), len(names))
-    return names[index] if index < len(names) else None
-
-
-def argument_names(node: Node) -> list[str]:
-    """The names in the first argument of `parametrize`: `"device, size"`, `["device", "size"]`."""
-    text = constant(node)
-    if isinstance(text, str):
-        return [name.strip() for name in text.split(",") if name.strip()]
-    texts = [constant(e) for e in getattr(node, "elts", ())]
-    return [str(text) for text in texts]

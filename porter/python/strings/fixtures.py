@@ -1,14 +1,51 @@
-"""Follows the values of a fixture of pytest: `@pytest.fixture(params=["cpu", "cuda"])` gives each to the tests that take its name."""
+"""Follows the values that tests are given, in their decorators and by fixtures of pytest: `@pytest.fixture(params=["cpu", "cuda"])` gives each to the tests that take its name."""
 
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, like
 from porter.python.index import FUNCTIONS, Link, Node
 from porter.python.names import Names
+from porter.python.strings.rows import Argument, read
 
 FIXTURE, REQUEST, VALUES = "fixture", "request", "params"
+_USES = 40  # of one argument that are looked at
+
+
+class Role(NamedTuple):
+    role: str  # see Literal.role in literals.py
+    certain: bool  # False: an edit is for review only
+
+
+class OfTests:
+    """What values are for that tests are given."""
+
+    names: Names
+
+    def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
+        raise NotImplementedError
+
+    def _shown(self, uses: list[Link], kind: str, text: str, depth: int) -> Role | None:
+        raise NotImplementedError
+
+    def _fixture(self, call: Link, kind: str, text: str, depth: int) -> Role | None:
+        fixture = fixture_of(call)
+        if fixture is None:
+            return None
+        if like(name := name_of(call[0], fixture[0]), kind):
+            return Role("argument", True)
+        values = values_in(self.names, fixture)
+        return self._shown([*values, *taken(self.names, name, values)], kind, text, depth)
+
+    def _tested(self, given: Argument, kind: str, text: str) -> Role | None:
+        """The role of a value in the decorator of a test, by what the test does with the argument that it is for."""
+        if like(given.name, kind):
+            return Role("argument", True)
+        # what is only compared may be expected of another value
+        roles = (self.role(use, kind, text, 3) for use in read(self.names, given)[:_USES])
+        return next((Role("argument", r.certain) for r in roles if r and r.role != "compared"), None)
 
 
 def fixture_of(call: Link) -> Link | None:

@@ -26,9 +26,11 @@ from porter.python.evidence import (
 )
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
-from porter.python.strings.callees import Callees, tested
+from porter.python.strings.callees import Callees
 from porter.python.strings.enums import Enums
-from porter.python.strings.sinks import INDEXED, MOVED, Role, Sinks
+from porter.python.strings.fixtures import Role
+from porter.python.strings.rows import arguments
+from porter.python.strings.sinks import INDEXED, MOVED, Sinks
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -55,11 +57,14 @@ class Flow(Sinks):
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
         """What the value at `link` is used as, by the nodes around it. None: nothing says that it is a device, or a backend."""
-        if link[1] is None or depth > 12:
+        if link[1] is None or depth > 12 or kind == "device" and self.enums.takes(link, text):
             return None
         node, parent = link[0], link[1][0]
-        if kind == "device" and self.enums.takes(link, text):
-            return None
+        if depth == 0 and (tested := [*arguments(self.names, link)]):
+            given = next((role for one in tested if (role := self._tested(one, kind, text))), None)
+            in_row = parent.__class__ in (ast.Tuple, ast.Call) and all(one.row is not None for one in tested)
+            if given or in_row:
+                return given
         handler = getattr(self, f"_{parent.__class__.__name__.lower()}", None)
         return handler(node, parent, link[1], kind, text, depth) if handler else None
 
@@ -77,7 +82,8 @@ class Flow(Sinks):
             if role is not None:
                 registry = lightning(getattr(up[1][0], "arg", None) or "")
                 return role._replace(certain=True) if not registry and (asked or role.role != "argument") else role
-            return None if up[1][0].__class__ is ast.FormattedValue or logged(up) else Role("assigned", asked)
+            worded = up[1][0].__class__ is ast.FormattedValue or hasattr(node, "elts") and listed(node).modes
+            return None if worded or logged(up) else Role("assigned", asked)
         return role
 
     def in_cuda(self, node: Node, link: Link) -> bool:
@@ -131,8 +137,6 @@ class Flow(Sinks):
     # ---- containers
 
     def _list(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        if parent.__class__ is ast.Tuple and (name := tested(node, parent, up)):
-            return Role("argument", True) if like(name, kind) else None
         words = listed(parent)
         if words.npu if kind == "device" else words.hccl:
             return None

@@ -17,6 +17,7 @@ from porter.python.evidence import call_name, constant, flag, like, looked_up
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
 from porter.python.parameters import behind, positional
+from porter.python.strings.rows import arguments, read
 
 Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # for one type of node
 
@@ -74,6 +75,21 @@ class Holders:
         """The holder of a parameter. For a top-level function it has no line: other files may give it a value by name."""
         home = function[0]
         return f"own:{home.name}({name})" if is_outer(function) else f"local:{home.lineno}:{home.col_offset}:{name}"
+
+    def of_test(self, link: Link) -> list[str]:
+        """The holders of what a value in the decorator of a test is for: parameters of it, or attributes of a class of tests."""
+        return [
+            field(given.name) if given.owner[0].__class__ is ast.ClassDef else self.parameter(given.owner, given.name)
+            for given in arguments(self._names, link)
+            if given.owner is not None
+        ]
+
+    def of_row(self, link: Link) -> list[str]:
+        """The holders of the values in one row of a test: what it is given, and what it expects. One that it never reads is a label."""
+        several = [
+            given for given in arguments(self._names, link) if given.row is not None and read(self._names, given)
+        ]
+        return [f"local:{given.row.lineno}:{given.row.col_offset}:(row)" for given in several[:1]]
 
     def _attribute(self, node: ast.Attribute, link: Link) -> str | None:
         full = self._names.resolve(node, link)

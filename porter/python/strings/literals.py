@@ -11,9 +11,10 @@ from porter.python.blocks import place
 from porter.python.evidence import constant, logged
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
+from porter.python.strings.fixtures import Role
 from porter.python.strings.flow import Flow
 from porter.python.strings.keyed import askers
-from porter.python.strings.sinks import INDEXED, Role
+from porter.python.strings.sinks import INDEXED
 from porter.regex import lazy
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from typing import NamedTuple
 
 from porter.python.blocks import once, place
 from porter.python.evidence import (
@@ -24,10 +23,10 @@ from porter.python.evidence import (
     trainer,
 )
 from porter.python.index import Link, Node, parents
-from porter.python.names import Names
-from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
-from porter.python.strings.fixtures import FIXTURE, VALUES, fixture_of, name_of, taken, values_in
+from porter.python.strings.callees import Callees
+from porter.python.strings.fixtures import FIXTURE, VALUES, OfTests, Role
 from porter.python.strings.other_words import has_others, other_cases
+from porter.python.strings.rows import PARAMETRIZE, SET, argument_names, named_by_list
 from porter.regex import lazy
 from porter.rulebook.table import Sink, hints
 
@@ -62,31 +61,19 @@ _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names}
 MOVED = "torch.distributed."  # a function under this prefix is found by its last word, as several modules have it
 
 
-class Role(NamedTuple):
-    role: str  # see Literal.role in literals.py
-    certain: bool  # False: an edit is for review only
-
-
-class Sinks:
+class Sinks(OfTests):
     """Handlers for nodes around a value. None: nothing says that the value is a device, or a backend.
 
     `node`: the value. `parent`: the node around it. `up`: the link of `parent`. `kind`: device | backend. `text`: the string.
     `depth`: how many steps the string has been followed."""
 
-    names: Names
     calls: dict[str, Sink]
     moved: dict[str, Sink]
     methods: dict[str, Sink]
     callees: Callees
     own_devices: frozenset[tuple[str, str]]  # (class of the project, parameter that it moves tensors to)
 
-    def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
-        raise NotImplementedError
-
     def _target(self, target: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        raise NotImplementedError
-
-    def _shown(self, uses: list[Link], kind: str, text: str, depth: int) -> Role | None:
         raise NotImplementedError
 
     def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
@@ -123,15 +110,6 @@ class Sinks:
         if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
             return Role("argument", False)
         return None
-
-    def _fixture(self, call: Link, kind: str, text: str, depth: int) -> Role | None:
-        fixture = fixture_of(call)
-        if fixture is None:
-            return None
-        if like(name := name_of(call[0], fixture[0]), kind):
-            return Role("argument", True)
-        values = values_in(self.names, fixture)
-        return self._shown([*values, *taken(self.names, name, values)], kind, text, depth)
 
     def _any_array(self, func: Node, link: Link) -> bool:
         """Whether a function belongs to a name that may stand for any array library, such as NumPy: `xp.zeros(device="cuda")`."""
@@ -197,7 +175,7 @@ class Sinks:
             names = argument_names(parent.args[0])
             return Role("argument", True) if len(names) == 1 and like(names[0], kind) else None
         if callee == SET:
-            name = tested(node, parent, up) or ""
+            name = named_by_list(up) or ""
             role = Role("argument", True) if like(name, kind) else self.role(up, kind, text, depth + 1)
             if role or name:
                 return role

@@ -159,6 +159,11 @@ class _Sites:
         listed = False
         if (asked := askers(self.names, link)) is not None:
             yield from ((self.holders.of(asker[0], asker), "used") for asker in asked.links)
+        row = link
+        while row[1] is not None and self.names.resolve(getattr(row[1][0], "func", None), row) == "torch.device":
+            row = row[1]
+        yield from ((holder, "given") for holder in self.holders.of_test(row))
+        yield from ((holder, "listed") for holder in self.holders.of_row(row))
         for _ in range(40):
             node, up = link[0], link[1]
             if up is None:

@@ -109,9 +109,10 @@ class Ties:
             yield self.holders.given(up[1][0], up[1], above.arg)
         elif kind is ast.Call and within(above, node, "args"):
             yield self.holders.given(above, up, place(above, node)[1])
-        elif kind is ast.For and node is above.iter:
-            yield holder_of(above.target, up)
+        elif kind in (ast.For, ast.comprehension) and node in (above.iter, above.target):
+            yield holder_of(above.target if node is above.iter else above.iter, up)
         yield from self._spawned(node, up)
+        yield from self.holders.of_test(link)
 
     def _spawned(self, node: Node, up: Link | None) -> Iterator[str | None]:
         """The holders of parameters with the same name as the argument: `spawn(worker, args=(rank, device))`, `run(device)`."""
