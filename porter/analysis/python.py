@@ -30,7 +30,7 @@ from porter.rulebook.gate import GATE
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
-    from porter.python.rewrite import Cut, Outcome
+    from porter.python.outcomes import Cut, Outcome
     from porter.python.units import Piece, Unit
 
 _PYTHON = ".".join(map(str, sys.version_info[:2]))

@@ -19,7 +19,7 @@ from porter.python.walks import children
 
 if TYPE_CHECKING:
     from porter.engine.rule import Rule
-    from porter.python.rewrite import Outcome
+    from porter.python.outcomes import Outcome
     from porter.python.source import Source
     from porter.python.units import Piece
 

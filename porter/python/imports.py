@@ -15,7 +15,7 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
-    from porter.python.rewrite import Outcome
+    from porter.python.outcomes import Outcome
 
 
 _BLANKS = lazy(rb"[ \t\f]*")

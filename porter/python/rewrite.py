@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from operator import is_not
 from typing import TYPE_CHECKING, Any, cast
@@ -18,9 +18,10 @@ from porter.finding import DECIDED, SHARED, Change, Held, apply, trimmed
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.opened_for_review import opened_by
+from porter.python.outcomes import Outcome
 from porter.python.quotes import fitting
 from porter.python.under_shim import settled
-from porter.python.units import SPARE, Piece, Unit
+from porter.python.units import SPARE, Piece
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -35,35 +36,6 @@ _CHAIN = frozenset({cst.Attribute, cst.Name})
 _IMPORTS = frozenset({cst.Import, cst.ImportFrom})
 _STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 _NAMED = _CHAIN | _IMPORTS | _STRINGS | {cst.Call}  # a key of a rule may name them by what they say, not by type
-
-
-@dataclass(slots=True)
-class Outcome:
-    """A hit and what became of it."""
-
-    rule: Rule
-    hit: Hit
-    node: cst.CSTNode | None  # the visited node, which `hit.new` replaces
-    piece: Piece | Cut
-    applied: bool = False
-    edit: tuple[Change, ...] = ()
-    edits: bool = False  # the hit has an edit, whether it is applied or not
-    place: tuple[int, int] = (0, 0)  # the span of `hit.at`
-
-    def let_go(self) -> None:
-        """Drops all nodes of LibCST: the trees of a whole file would fill the memory."""
-        if isinstance(self.piece, Piece):
-            self.place = self.piece.span(self.hit.at)
-        self.hit, self.node = replace(self.hit, at=None, new=None), None
-        self.piece = Cut(self.piece.unit, self.piece.exact)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A piece without its trees."""
-
-    unit: Unit
-    exact: bool
 
 
 @cache
