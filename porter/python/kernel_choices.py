@@ -48,6 +48,10 @@ _PLAIN = frozenset(  # functions that run on any machine
     "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
     " extend update join format".split()
 )
+_PARTS_OF_APEX = (
+    (lazy(r"^has_apex$"), "apex.optimizers"),
+    (lazy(r"(?i)^(?:has|have|with)_(?:apex|fused)_?(?:layer_?|rms_?)?norm$"), "apex.normalization"),
+)  # what a flag is called, and what it says is there
 _SETTER = "torch.set_default_tensor_type"
 _PORTED = ("together", "half")  # with what they lead to, by porter or by a person
 # a branch of them runs nothing else than what it chooses
@@ -89,8 +93,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return "kernel", package
             if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
-            if _asks_for_apex(above) and _takes_optimizers(file):
-                return "kernel", "apex.optimizers"
+            if part := _asks_for_apex(above, file):
+                return "kernel", part
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
@@ -192,15 +196,18 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
 
 
 @once
-def _asks_for_apex(test: ast.BoolOp) -> bool:
-    return any(getattr(value, "id", "") == "has_apex" for value in test.values)
+def _asks_for_apex(test: ast.BoolOp, file: File) -> str | None:
+    """The part of apex that a condition asks for by a flag, and that the file imports. These are CUDA kernels: an apex for NPUs has
+    other optimizers and no norms."""
+    flags = {getattr(value, "id", "") for value in test.values}
+    parts = (part for pattern, part in _PARTS_OF_APEX if any(map(pattern.search, flags)))
+    return next((part for part in parts if part in _imported_of_apex(file)), None)
 
 
 @once_for_file
-def _takes_optimizers(file: File) -> bool:
-    """Whether a file imports optimizers of apex, which are CUDA kernels: an apex for NPUs has others."""
+def _imported_of_apex(file: File) -> frozenset[str]:
     bound = (target for bindings in file.names.imports.values() for target, _ in bindings)
-    return any(target.startswith("apex.optimizers") for target in bound)
+    return frozenset(".".join(target.split(".")[:2]) for target in bound if target.startswith("apex."))
 
 
 def _kernels_asked(file: File, test: Link) -> list[tuple[Node, str]]:

@@ -28,7 +28,7 @@ class ScalarIndexed(Rule):
         if not _is_first(original) or not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
             return None
         link = file.scene.link_of(original, ast.Subscript)
-        if link is None or link[0].ctx.__class__ is not ast.Load:
+        if link is None or link[0].ctx.__class__ is not ast.Load or _is_indexed_on(link):
             return None
         name = file.link(value) if isinstance(value, cst.Name) else None
         if value is original.value:
@@ -55,6 +55,12 @@ class ScalarIndexed(Rule):
         text = file.text(call.func)
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
         return Hit(original, "found", new=_item(call, original), values=values)
+
+
+def _is_indexed_on(link: Link) -> bool:
+    """`x.data[0][0]`: what is not of one value alone."""
+    above: Any = link[1] and link[1][0]
+    return above.__class__ is ast.Subscript and above.value is link[0]
 
 
 def _read_after_loop(link: Link, file: RuleFile) -> Change | None:
