@@ -36,6 +36,7 @@ def test_every_pattern_of_porter_compiles() -> None:
     assert seen > 400
 
 
+@pytest.mark.slow
 def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
     """But porter/verify/runtime, which runs without the rest of porter."""
     root = Path(porter.__file__).parent

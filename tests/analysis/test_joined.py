@@ -161,6 +161,7 @@ def test_both_move_where_nothing_stands_in_the_way(project):
     assert 'DEVICE == "npu"' in after["use.py"] and after["config.py"] == 'DEVICE = "npu"\n'
 
 
+@pytest.mark.slow
 def test_what_is_ported_already_holds_nothing_back(project):
     porter = project({"config.py": 'DEVICE = "npu"\n', "use.py": USER})
     assert statuses(porter, "use.py")["use.py", 7, "PRT122"] == "auto"
@@ -213,6 +214,7 @@ def test_a_program_its_comparisons_and_a_script_move_together(project):
     assert after["train.py"].count('"hccl"') == 3 and '"nccl"' in after["train.py"], "the choice that was there stays"
 
 
+@pytest.mark.slow
 def test_a_script_that_cannot_be_edited_keeps_the_program(project):
     text = "# porter: ignore[PRT825] measured\npython train.py --backend nccl\n"
     porter = project({"train.py": PROGRAM, "run.sh": text})
@@ -230,6 +232,7 @@ if cfg["dist"]["backend"] == "nccl":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", ["train.yaml", "train.py"])
 def test_a_setting_and_its_reader(project, alone):
     porter = project({"train.py": SETTINGS, "train.yaml": "dist:\n  backend: nccl\n"})
@@ -279,6 +282,7 @@ def test_within_one_file(project):
     assert ported(porter, ".")["a.py"] == text
 
 
+@pytest.mark.slow
 def test_the_question_before_a_value_goes_with_it(project):
     """Half of `args.device if torch.cuda.is_available() else "cpu"` would hand on "cuda" where there is an NPU."""
     options = "".join(
@@ -321,6 +325,7 @@ def test_a_comparison_that_chooses_a_kernel_holds_nobody_up(project):
     assert 'device = "cuda"' in after and ends in after
 
 
+@pytest.mark.slow
 def test_a_command_line_made_of_a_dict_moves_with_the_option(project):
     """Its test passes the value as a script would; a dict of other keys is the start of a value of its own."""
     passing = 'import program\n\nARGS = {"--backend": "nccl", "--epochs": "3"}\n'
@@ -356,6 +361,7 @@ def test_standard_input(project):
     assert '+    if DEVICE == "npu"' in shown
 
 
+@pytest.mark.slow
 def test_a_hook_and_a_run_over_all_agree_where_all_is_ported_or_suppressed(project):
     """What keeps a value is the same for both, whether or not its file is named."""
     porter = project({"config.py": 'DEVICE = "cuda"  # porter: ignore[PRT120] kept\n', "use.py": USER})
@@ -364,6 +370,7 @@ def test_a_hook_and_a_run_over_all_agree_where_all_is_ported_or_suppressed(proje
     assert statuses(porter, "use.py", "--no-cache") == whole
 
 
+@pytest.mark.slow
 def test_being_held_is_no_broken_promise(project):
     porter = project({"config.py": CONSTANT, "use.py": USER})
     assert porter("analyze", "use.py", "--fail-on", "blocker").code == 1
@@ -387,6 +394,7 @@ def test_any_number_of_processes_any_order_of_hashes_and_the_cache(project):
     assert diff.count(b'+    if DEVICE == "npu"') == 3
 
 
+@pytest.mark.slow
 def test_a_line_further_down_is_held_after_an_import_is_inserted(project):
     """What waits is found again in the ported text, where it stands elsewhere."""
     text = "import torch\nfrom config import DEVICE\n\nx = torch.zeros(3).cuda()\ny = torch.zeros(3, device='cuda:0')\nif DEVICE == 'cuda':\n    print(x, y, torch.zeros(3, device=DEVICE))\n"
@@ -568,6 +576,7 @@ def test_a_question_waits_with_the_device_that_it_decides_about(literal: str, li
     assert {f.line for f in found.findings if f.status == "auto"} == {5, 6, 8, 10, 15, 16, 17} - lines
 
 
+@pytest.mark.slow
 def test_a_statement_that_was_not_analysed_holds_back_what_stands_in_it_alone(project):
     """Of a file in newer grammar all but a statement is known, and the rest of it is edited."""
     newer = 'print(f"{str("x")}")\n'  # Python 3.12
@@ -607,6 +616,7 @@ def test_a_cell_that_is_no_python_holds_back_what_stands_in_it_alone(project, br
     assert ported(project(files))["a.yaml"] == f"DIST:\n  BACKEND: {end}\n"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_only_called_after_kernels_moves_with_its_default(project):
     """The path makes a comparison a question for kernels; what it is compared with is one value all the same."""
     text = """import argparse
@@ -655,6 +665,7 @@ class TestModels:
 """
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_test_go_with_what_compares_their_values(project):
     after = ported(project({"helpers.py": HELPERS, "test_models.py": TESTS}), "--unsafe")
     assert 'if setting == "cuda" else' in after["helpers.py"] and '"npu:0"' in after["helpers.py"]
@@ -663,6 +674,7 @@ def test_the_rows_of_a_test_go_with_what_compares_their_values(project):
     assert 'spots = ["", "npu"] if torch.npu' in after["test_models.py"]
 
 
+@pytest.mark.slow
 def test_a_comparison_stays_with_the_row_that_gives_its_value(project):
     rows = """import torch
 from absl.testing import parameterized
@@ -683,6 +695,7 @@ class TestNorms(parameterized.TestCase):
     assert 'device_name == "npu"' in after and '3, "npu")' in after
 
 
+@pytest.mark.slow
 def test_what_a_test_is_given_stays_with_what_it_expects(project):
     rows = """import torch
 from absl.testing import parameterized

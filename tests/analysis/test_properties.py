@@ -77,6 +77,7 @@ def test_promises_with_all_rules(data: bytes) -> None:
     holds(data, ALL_RULES)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_the_path_is_only_a_label(data: bytes) -> None:

@@ -50,6 +50,7 @@ def test_places_and_what_is_folded(porter):
     assert "layers: 24 | 24" in porter("checklist", "gpu.sh", "other.sh", "--all").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_json_holds_its_schema(porter, name):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
@@ -77,6 +78,7 @@ class Page(HTMLParser):
         ]
 
 
+@pytest.mark.slow
 def test_the_page(porter):
     porter("checklist", "gpu.sh", "other.sh", "-o", "page.html")
     text = (porter.folder / "page.html").read_text("utf-8")

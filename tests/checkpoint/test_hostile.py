@@ -226,6 +226,7 @@ def test_what_is_only_refused(name):
     assert verdict(name) == "refused"
 
 
+@pytest.mark.slow
 def test_no_module_of_the_room_can_unpickle():
     for path in (ROOT / "porter" / "checkpoint").glob("*.py"):
         tree = ast.parse(path.read_bytes())

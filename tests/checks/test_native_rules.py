@@ -98,6 +98,7 @@ def test_every_package_is_seen():
         assert [f.severity for f in analyse("a.py", guarded, session).findings] == ["note"], name
 
 
+@pytest.mark.slow
 def test_a_native_package_is_no_finding():
     session, native = open_session(), sorted(name for name, row in ROWS.items() if row.status == "native")
     assert native and not [name for name in native if ROWS[name].why]

@@ -172,6 +172,7 @@ def test_every_error_speaks_both_languages():
                 assert len(call.args) == 2, f"{path.relative_to(PACKAGE)}:{call.lineno}: English, then Chinese"
 
 
+@pytest.mark.slow
 def test_code_that_is_shown_has_no_words_in_one_language_alone():
     """A comment in it is read in both languages: what it would say is in the text beside it."""
     comment, shown = re.compile(r"#(?! noqa)(?: \S+){2,}"), []

@@ -155,6 +155,7 @@ def test_what_costs_is_not_imported_where_it_is_not_used(args, tmp_path):
         assert f"'{heavy}'" not in modules, heavy
 
 
+@pytest.mark.slow
 def test_help_lists_the_three_commands_first_and_has_examples(porter):
     text = porter("--help").text
     commands = [line.split()[0] for line in text.partition("Commands:\n")[2].split("\n\n")[0].splitlines()]
@@ -166,6 +167,7 @@ def test_help_lists_the_three_commands_first_and_has_examples(porter):
         assert shown.code == 0 and "Usage: porter " + command in shown.text
 
 
+@pytest.mark.slow
 def test_help_speaks_chinese(porter, monkeypatch):
     from porter.cli.help import chinese
 
@@ -280,6 +282,7 @@ def test_quiet_is_one_line_for_each_finding(porter):
     assert porter("analyze", "-q", "clean.py").out == b""
 
 
+@pytest.mark.slow
 def test_the_flags_are_short_for_shapes(porter):
     write(porter.folder, {"train.py": TRAIN + "x = 1  # porter: ignore[PRT101] old\n"})
     assert porter("analyze", ".", "--format", "grouped").out == porter("analyze", ".", "--all").out
@@ -373,6 +376,7 @@ def test_chinese(porter):
     assert "可自动迁移：3 处 CUDA 依赖中的 2 处（66%）" in text and "阻断" in text and "blocker" not in text
 
 
+@pytest.mark.slow
 def test_colour_on_a_terminal_only(porter, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("COLORTERM", raising=False)
@@ -409,6 +413,7 @@ def test_unreadable_file_is_a_finding_and_the_run_goes_on(porter):
     assert got.code in (1, 2) and ("train.py" in got.text or "loop.py" in got.err)
 
 
+@pytest.mark.slow
 def test_huge_file_is_a_finding(porter, monkeypatch):
     from porter.files import read
 

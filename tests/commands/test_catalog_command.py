@@ -115,6 +115,7 @@ def test_versions_that_are_not_there() -> None:
         known_version("3.0")
 
 
+@pytest.mark.slow
 def test_a_target_in_part(porter: Porter) -> None:
     (porter.folder / "a.py").write_text("import torch\nx = torch.ones(2).cuda()\n")
     for given, chosen in (("2.7", "2.7.1.post11"), ("2.6.0", "2.6.0.post5"), ("2.13", "2.13.0")):

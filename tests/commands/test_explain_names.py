@@ -57,6 +57,7 @@ def test_every_variable_that_porter_writes_has_a_page() -> None:
         assert english != chinese, name
 
 
+@pytest.mark.slow
 def test_every_advice_has_a_page() -> None:
     for name in ADVICE:
         english, chinese = both(name)

@@ -194,6 +194,7 @@ def test_no_undo_needs_inplace(porter):
         assert got.code == 2 and "--inplace" in got.err and got.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_journal_goes_with_its_last_run(porter):
     before = sources(porter)
     porter("migrate", "a.py", "--inplace")

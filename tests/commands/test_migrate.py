@@ -90,6 +90,7 @@ def test_diff_applies_where_the_command_ran(porter):
     assert b".npu()\r\n" in (porter.folder / "sub/crlf.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_undo(porter):
     before = contents(porter.folder)
     assert porter("undo").code == 2
@@ -100,6 +101,7 @@ def test_undo(porter):
     assert porter("undo").code == 2
 
 
+@pytest.mark.slow
 def test_undo_leaves_what_was_changed_since(porter):
     porter("migrate", ".", "--inplace")
     write(porter.folder, {"train.py": "mine\n"})
@@ -108,6 +110,7 @@ def test_undo_leaves_what_was_changed_since(porter):
     assert (porter.folder / "train.py").read_text() == "mine\n"
 
 
+@pytest.mark.slow
 def test_check(porter):
     before = contents(porter.folder)
     assert porter("migrate", ".", "--check").code == 1 and contents(porter.folder) == before
@@ -116,6 +119,7 @@ def test_check(porter):
     assert porter("migrate", ".", "--check").code == 0
 
 
+@pytest.mark.slow
 def test_copy_of_the_directory_that_was_named(porter, tmp_path):
     write(porter.folder, {"setup.py": "", "data/x.bin": b"\0"})
     assert porter("migrate", "sub", "--out", str(tmp_path / "o")).code == 0
@@ -135,6 +139,7 @@ def test_copy_into_a_directory_that_is_somebodys(porter, tmp_path):
 SYNC, SYNCED = "import torch\ntorch.cuda.synchronize()\n", b"torch.npu.synchronize()\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", ["mod.py", "r/mod.py", "her/mod.py"])
 def test_a_copy_with_a_link_out_of_the_directory_that_was_named(porter, tmp_path, taken):
     write(porter.folder, {"other/mod.py": SYNC, f"sub/{taken}": "x = 1\n", "sub/pkg/plain.py": SYNC})
@@ -153,6 +158,7 @@ def test_a_copy_with_a_link_out_of_the_directory_that_was_named(porter, tmp_path
     assert contents(tmp_path / "p")["sub/link.py"].endswith(SYNCED)
 
 
+@pytest.mark.slow
 def test_code_that_a_copy_shares_with_the_original_is_told(porter, tmp_path):
     write(porter.folder, {"other/mod.py": SYNC, "setup.py": ""})
     (porter.folder / "sub/shared").symlink_to("../other")
@@ -207,6 +213,7 @@ def test_what_porter_wrote_itself_is_not_dirty(porter):
     assert got.code == 0 and "Files changed: 1" in got.err
 
 
+@pytest.mark.slow
 def test_review_is_a_second_marked_diff(porter, tmp_path):
     write(porter.folder, {"train.py": REVIEW, "batch.py": OTHER, "setup.py": ""})
     both, unsafe = porter("migrate", "train.py").out, porter("migrate", "train.py", "--unsafe").out
@@ -452,6 +459,7 @@ def test_the_report_of_a_port_shows_what_was_found(porter):
     assert porter("migrate", ".", "--output", "x.exe").code == 2
 
 
+@pytest.mark.slow
 def test_fused_operators_are_written_where_they_are_asked_for(porter):
     text = "from torch import nn\nfrom torch.nn import functional as F\n\n\nclass Gate(nn.Module):\n    def forward(self, x):\n        a, b = self.both(x).chunk(2, -1)\n        return F.silu(a) * b\n"
     (porter.folder / "gate.py").write_text(text)

@@ -257,6 +257,7 @@ HOSTILE = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(st.lists(HOSTILE, max_size=9), st.lists(HOSTILE, max_size=9))
 def test_no_log_ends_in_a_traceback(tmp_path_factory, one, other):

@@ -125,6 +125,7 @@ def test_a_table_of_epochs(tmp_path):
     assert told(tmp_path / "summary.csv") == ("csv", [0, 1, 2, 3], list(LOSSES))
 
 
+@pytest.mark.slow
 def test_events_of_tensorboard(tmp_path):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed: it is in the `compare` extra")
     from tensorboard.compat.proto.event_pb2 import Event
@@ -324,6 +325,7 @@ def test_learning_rates_of_a_text(tmp_path):
     assert verdict.stage == "schedule" and "rate" in keys(verdict)
 
 
+@pytest.mark.slow
 def test_a_long_series_is_thinned_at_the_same_steps():
     one, other = Series(20_000), Series(20_000)
     for step in range(1, 200_001):

@@ -523,6 +523,7 @@ def noisy(by: float, seed: int) -> list[float]:
     return long(lambda n: by * chance.uniform(-1, 1) * min(1, max(0, n - 12) / 50))
 
 
+@pytest.mark.slow
 def test_the_noise_of_the_baseline(tmp_path):
     """3 % of noise in both is none; half of it above is one."""
     verdict = judged(tmp_path, records(LONG), records(noisy(0.08, 1)), records(noisy(0.08, 2)))

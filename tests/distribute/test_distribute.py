@@ -22,6 +22,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(monkeypatch, tmp_path / "r")
 
 
+@pytest.mark.slow
 def test_a_script_of_one_card(place: Project) -> None:
     text = place.written(PLAIN)
     for line in (
@@ -77,6 +78,7 @@ def test_a_second_model_in_data_parallel(place: Project) -> None:
     assert "judge = porter_distributed.data_parallel(torch.nn.Linear(2, 2))\n" in text
 
 
+@pytest.mark.slow
 def test_data_parallel_is_left_for_nobody(place: Project) -> None:
     place.write(PLAIN.replace("model = model.cuda()", "model = torch.nn.DataParallel(model).cuda()"))
     assert "Left: 2 to port by hand." in place.porter("migrate", ".", "--unsafe").err
@@ -107,6 +109,7 @@ def test_a_second_run_changes_nothing(place: Project) -> None:
     assert place.text == text
 
 
+@pytest.mark.slow
 def test_the_diff_is_what_is_written(place: Project) -> None:
     place.write()
     shown = place.distribute("--unsafe").text
@@ -148,6 +151,7 @@ def test_a_function_that_makes_all_loaders(place: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_devices_that_are_named_by_number(place: Project) -> None:
     text = PLAIN.replace(
         "    model = model.cuda()\n",
@@ -232,6 +236,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_says_why_and_where(name: str, place: Project) -> None:
     text, line, why = REFUSED[name]

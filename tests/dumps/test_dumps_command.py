@@ -64,6 +64,7 @@ def test_json_says_the_same_and_has_no_infinity(porter):
     assert found["place"]["baseline"] == "Module.head.Linear.forward.0" and found["is_at_fault"]
 
 
+@pytest.mark.slow
 def test_findings_at_the_lines_of_the_stack(porter):
     found = json.loads(porter("compare", "--dumps", "gpu", "fault", "--repo", "repo", "--format", "json").out)
     about = found["repository"]
@@ -73,6 +74,7 @@ def test_findings_at_the_lines_of_the_stack(porter):
     assert "porter's findings there, in repo" in text and "repo/net.py:4: PRT" in text
 
 
+@pytest.mark.slow
 def test_the_page_has_both_languages_and_needs_no_network(porter):
     answer = porter("compare", "--dumps", "gpu", "fault", "--repo", "repo", "-o", "why.html")
     page = (porter.folder / "why.html").read_text("utf-8")

@@ -8,6 +8,7 @@ from dumps_world import Made, net, reason, tensor, told, whole
 NOISE = 2e-7
 
 
+@pytest.mark.slow
 def test_the_same_twice_and_rounding(tmp_path):
     assert reason(tmp_path / "a", net(), net()) == ("equal", "")
     assert reason(tmp_path / "b", net(), net(noise=NOISE))[0] == "rounding"

@@ -151,6 +151,7 @@ def test_a_run_and_its_undo(tmp_path):
     assert not (tmp_path / ".porter").exists()
 
 
+@pytest.mark.slow
 def test_undo_of_a_file_that_is_gone_and_runs_that_were_forgotten(tmp_path):
     make(tmp_path, "a.py", "b.py", text="0")
     for number in range(1, 9):

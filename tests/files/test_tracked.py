@@ -133,6 +133,7 @@ def test_a_submodule_begins_afresh(tmp_path):
     assert names(outer) == ["deps/sub/new.py", "deps/sub/x.py"]
 
 
+@pytest.mark.slow
 def test_long_names_and_runs_of_what_is_gone(tmp_path):
     """Numbers of more than one byte, and bitmaps that say a run of words at once."""
     root = tmp_path / "r"

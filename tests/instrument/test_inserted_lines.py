@@ -43,6 +43,7 @@ def put_in(data: bytes, lines: list[Line]) -> bytes:
     return apply(data, source.stored.edits(tuple(changes)))
 
 
+@pytest.mark.slow
 @given(files(), st.data())
 @settings(max_examples=examples(200), deadline=None)
 def test_what_is_put_in_comes_out_to_the_byte(data: bytes, draw: st.DataObject) -> None:

@@ -170,6 +170,7 @@ def whole(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_whatever_a_file_holds_there_is_an_answer(whole, tmp_path_factory, data):

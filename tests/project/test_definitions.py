@@ -26,6 +26,7 @@ def test_names(text: bytes, names: set[str]) -> None:
     assert imported_names(text) == names
 
 
+@pytest.mark.slow
 def test_the_matches_are_those_of_the_patterns() -> None:
     found = 0
     for path in sorted(TEXTS.glob("*/before.*")):

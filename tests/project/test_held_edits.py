@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_line import Porter, write
 
 from porter.checks.device.cuda_method import CudaMethod
@@ -47,6 +48,7 @@ def test_a_file_in_which_a_rule_fails(tmp_path: Path, monkeypatch) -> None:
     assert (tmp_path / "main.py").read_text().count('"npu"') == 2
 
 
+@pytest.mark.slow
 def test_a_branch_waits_with_the_comparison_that_opens_it(tmp_path: Path, monkeypatch) -> None:
     tool = 'import torch\n\n\ndef start(args):\n    if args.device == "cuda":\n        torch.cuda.empty_cache()\n'
     main = (

@@ -120,6 +120,7 @@ if __name__ == "__main__":
 }
 
 
+@pytest.mark.slow
 def test_what_a_program_uses_of_the_files_that_it_imports(tmp_path):
     def alone(name: str, **files: str) -> bool:
         toy = TOY.replace("import torch\n", f"import torch\nimport lib\n\nx = lib.{name}(2)\n")

@@ -138,6 +138,7 @@ PLACES = [number for number, line in enumerate(METHODS.splitlines(), 1) if MADE 
 IDLE = {15: "Net.idle", 18: "Net.by_idle", 42: "Own.shown"}
 
 
+@pytest.mark.slow
 def test_methods(tmp_path: Path, monkeypatch) -> None:
     told, aside = looked(tmp_path, monkeypatch, {"lib.py": METHODS, **BESIDE}, "PRT307")
     assert (told, aside) == ({*PLACES} - IDLE.keys(), IDLE)

@@ -444,6 +444,7 @@ def test_one_file_and_all_of_them_agree(tmp_path):
         assert places(by_file((*alone.findings, *alone.inventory)).get(path, ())) == places(findings.get(path, ()))
 
 
+@pytest.mark.slow
 def test_a_kept_result_is_not_believed_when_the_road_is_gone(tmp_path):
     root = project(tmp_path, TREE)
     cache = Cache(tmp_path / "cache" / "a.sqlite")
@@ -486,6 +487,7 @@ def test_a_file_named_alone_where_nothing_marks_a_project(tmp_path):
         assert bool(analysed(root, name)[name].review) == expected, name
 
 
+@pytest.mark.slow
 def test_imports_that_go_in_circles(tmp_path):
     files = {f"p/m{n}.py": f"from .m{(n + 1) % 50} import *\nfrom .m{(n + 7) % 50} import x\n" for n in range(50)}
     root = project(

@@ -198,6 +198,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_copies_of_a_statement(found) -> None:
     same, other = 'print("this batch", loss.item())', 'print("another", loss.item())'
     told = found(
@@ -212,6 +213,7 @@ def test_copies_of_a_statement(found) -> None:
     assert waits == {"b.py": "c.py:10, a_old.py:10", "d.py": ""}
 
 
+@pytest.mark.slow
 def test_a_habit_of_a_program(found) -> None:
     said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(6)}
     told = [f for f in found(said) if f["code"] == "PRT630"]

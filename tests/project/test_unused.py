@@ -287,6 +287,7 @@ def straight(x):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "told"),
     [

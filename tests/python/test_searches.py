@@ -89,6 +89,7 @@ BRANCH = st.lists(st.tuples(st.sampled_from(ATOMS), st.sampled_from(TIMES)), min
 TEXT = st.lists(st.sampled_from([*WORDS, "fo", "FOO", "bar", ".", "(", " ", "é", "]", "\n"]), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(600))
 @given(
     st.lists(BRANCH, min_size=1, max_size=2),

@@ -158,6 +158,7 @@ def test_what_cannot_be_read_says_nothing(tmp_path):
     assert (facts["functions"], facts["modules"], facts["read"]["modules"]) == ({}, {}, 6)
 
 
+@pytest.mark.slow
 def test_from_the_command_line(porter):
     made = porter("analyze", "--library", "checkout/shapes", "-o", "shapes.json")
     assert made.code == 0 and made.err.startswith("shapes 1.4: ") and not made.out
@@ -168,6 +169,7 @@ def test_from_the_command_line(porter):
     assert str(porter.folder) not in again.text
 
 
+@pytest.mark.slow
 def test_where_a_program_calls_it(porter, facts):
     program = "from shapes.ops import overlap, either\n\n\ndef keep(a, b):\n    return overlap(a, b) + either(a, b)\n"
     write(porter.folder, {"shapes.json": json.dumps(facts), "repo/train.py": program})

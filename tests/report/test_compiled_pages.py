@@ -43,11 +43,13 @@ def test_a_damaged_template_is_compiled_anew(porter, compiled, change):
     assert page(porter) == first
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_trouble(porter, compiled):
     compiled.write_text("a file stands where the folder would be")
     assert "<html" in page(porter) and compiled.is_file()
 
 
+@pytest.mark.slow
 def test_another_jinja_compiles_anew_and_the_newest_stay(porter, compiled, monkeypatch):
     page(porter)
     before = {*compiled.glob("page-*.bin")}

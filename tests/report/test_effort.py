@@ -80,6 +80,7 @@ def paths(document: dict, item: dict) -> list[str]:
     return [path for f in found for path in paths_of(f["path"], f["values"])]
 
 
+@pytest.mark.slow
 def test_a_kernel_is_one_item_and_its_calls_cost_nothing_more(document):
     (kernel,) = items(document, what="kernel")
     assert kernel["kind"] == "kernel-written" and kernel["minutes"] == [960, 3840]
@@ -149,6 +150,7 @@ def test_every_cost_is_counted_once(document):
         assert both == sum(cost[n] for cost in costs.values()) == sum(costs[mark][n] for mark in marks)
 
 
+@pytest.mark.slow
 def test_notes_and_what_is_suppressed_cost_nothing(document, porter):
     notes = [f for f in document["findings"] if f["severity"] == "note" and f["status"] == "manual"]
     assert notes and all(f["minutes"] == [0, 0] for f in notes)
@@ -187,6 +189,7 @@ def test_nothing_to_do_has_no_effort(tmp_path, monkeypatch):
     assert "Effort" not in porter("analyze", ".").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_format_says_the_same(porter, lang):
     outputs = [word for form in ("json", "html", "md", "csv") for word in ("--output", f"r.{form}")]
@@ -203,6 +206,7 @@ def test_every_format_says_the_same(porter, lang):
         assert sum(int(row[name]) for row in rows) == sum(f["minutes"][n] for f in document["findings"]) > 0
 
 
+@pytest.mark.slow
 def test_the_project_has_its_own_assumptions(porter, document):
     own = '[tool.porter.effort]\nkernel-written = "1 to 2 days"\nautomatic = { further = "1 minutes" }\n'
     write(porter.folder, {"pyproject.toml": PROJECT + own})

@@ -174,6 +174,7 @@ OF_OLD = {
 }
 
 
+@pytest.mark.slow
 def test_every_name_that_a_rule_asks_for_is_one_of_torch() -> None:
     """Of stanzas and of classes. A name that no torch has is misspelt, and its rule never speaks."""
     keys = [rules_for(soc).keys for soc in SOCS]

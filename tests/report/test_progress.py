@@ -38,6 +38,7 @@ def places(doc: dict) -> int:
     return doc["summary"]["readiness"]["places"]
 
 
+@pytest.mark.slow
 def test_nothing_is_known_at_first(porter):
     doc = document(porter)
     assert doc["progress"] is None and "Progress" not in porter("analyze", ".").text
@@ -66,6 +67,7 @@ def test_the_edits_that_porter_made_count(porter):
     assert document(porter)["progress"] is None
 
 
+@pytest.mark.slow
 def test_a_second_run_adds_to_the_first(porter):
     first = places(document(porter))
     porter("migrate", "lib/util.py", "--inplace")
@@ -75,6 +77,7 @@ def test_a_second_run_adds_to_the_first(porter):
     assert made["resolved"] > 1 and made["initial"] == first
 
 
+@pytest.mark.slow
 def test_since_an_earlier_report(porter, tmp_path):
     then = tmp_path / "then.json"
     porter("analyze", ".", "-o", str(then))
@@ -93,6 +96,7 @@ def test_since_an_earlier_report(porter, tmp_path):
     assert of_documents(earlier, "then.json", later).document == doc["progress"]
 
 
+@pytest.mark.slow
 def test_a_difference_as_a_report(porter, tmp_path):
     """`porter diff` writes the page that `analyze --since` writes."""
     names = {name: str(tmp_path / name) for name in ("then.json", "now.json", "both.html", "since.html")}

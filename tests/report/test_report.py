@@ -123,6 +123,7 @@ def test_a_name_that_a_terminal_would_obey_is_shown_harmlessly():
     assert "\x1b" not in text and "\\x1b[31m.py" in text
 
 
+@pytest.mark.slow
 def test_numbers_of_text_and_json_agree_with_the_findings(porter):
     got = json.loads(porter("analyze", ".", "--format", "json").out)
     summary, found = got["summary"], got["findings"]

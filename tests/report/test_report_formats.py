@@ -41,6 +41,7 @@ def many(document: dict, count: int) -> dict:
     return {**document, "findings": copies}
 
 
+@pytest.mark.slow
 def test_sarif_says_what_the_json_says(porter):
     doc = document(porter)
     run = json.loads(porter("analyze", ".", "--format", "sarif").out)["runs"][0]
@@ -97,6 +98,7 @@ def test_sarif_fixes_make_what_migrate_makes(porter):
     assert lines[4] == "    torch.npu.synchronize()"
 
 
+@pytest.mark.slow
 def test_fingerprints_survive_a_moved_line(porter):
     before = {f["fingerprint"] for f in document(porter)["findings"]}
     (porter.folder / "train.py").write_text("# one\n# more\n" + ORDINARY["train.py"])
@@ -119,6 +121,7 @@ def test_a_cut_keeps_the_worst_and_is_said(porter):
     assert shown == len(re.findall(r"^\| .*\| `", text, re.M)) < everything
 
 
+@pytest.mark.slow
 def test_annotations(porter):
     rows = porter("analyze", ".", "--format", "github").text.splitlines()
     doc = document(porter)
@@ -132,6 +135,7 @@ def test_annotations(porter):
     )
 
 
+@pytest.mark.slow
 def test_csv_has_a_row_for_each_finding(porter):
     doc = document(porter)
     rows = list(csv.DictReader(io.StringIO(porter("analyze", ".", "--format", "csv").out.decode("utf-8-sig"))))
@@ -141,6 +145,7 @@ def test_csv_has_a_row_for_each_finding(porter):
     assert {r["Operation Type"] for r in rows} <= {"INSERT", "MODIFY", "DELETE", "UNSUPPORTED"}
 
 
+@pytest.mark.slow
 def test_markdown_counts(porter):
     doc, text = document(porter), porter("analyze", ".", "--format", "markdown").text
     ready = doc["summary"]["readiness"]
@@ -163,6 +168,7 @@ def test_a_report_from_a_file_is_the_report(porter, tmp_path):
         assert (later / name).read_bytes() == (tmp_path / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_a_report_in_another_language(porter, tmp_path):
     file = str(tmp_path / "r.json")
     porter("analyze", ".", "--output", file)
@@ -179,6 +185,7 @@ def test_what_is_no_report(porter, tmp_path, text):
     assert answer.code == 2 and answer.err.count("\n") == 1 and "x.json" in answer.err
 
 
+@pytest.mark.slow
 def test_diff(porter, tmp_path):
     then, now = str(tmp_path / "then.json"), str(tmp_path / "now.json")
     porter("analyze", ".", "--output", then)

@@ -111,6 +111,7 @@ def table(page: str, name: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_every_number_of_the_first_screen(document):
     page, due = render_document(document, "html"), due_of(document)
     places = [
@@ -132,6 +133,7 @@ def test_every_number_of_the_first_screen(document):
     assert 'id="days">{:g}–{:g}</b>'.format(*document["effort"]["days"]) in page
 
 
+@pytest.mark.slow
 def test_the_table_of_efforts_leads_to_its_findings(document):
     page, items = render_document(document, "html"), document["effort"]["items"]
     body = re.search(r'<table class="efforts.*?</table>', page, re.S)[0]
@@ -350,6 +352,7 @@ def test_the_script_has_every_finding(document):
     }
 
 
+@pytest.mark.slow
 def test_one_well_formed_page_that_asks_for_nothing(document):
     for lang in ("en", "zh"):
         text = render_document({**document, "language": lang}, "html")
@@ -376,6 +379,7 @@ def test_what_cannot_be_seen_is_spelled_out():
     )
 
 
+@pytest.mark.slow
 def test_long_lines_are_cut_around_what_was_found(tmp_path, monkeypatch):
     porter = made(monkeypatch, tmp_path / "r", HOSTILE)
     doc = json.loads(porter("analyze", "wide.py", "--format", "json").out)

@@ -29,6 +29,7 @@ def linked(page: str) -> set[str]:
     return {html.unescape(link) for link in re.findall(r'href="([^"]+)"', page) if "host/" in link}
 
 
+@pytest.mark.slow
 def test_places_of_the_page_link_there(porter):
     template = "https://host/o/r/blob/main/{path}?x=1#L{line}"
     document = json.loads(porter("analyze", ".", "--format", "json", "--source-url", template).out)
@@ -46,6 +47,7 @@ def test_places_of_the_page_link_there(porter):
     assert "--source-url &#39;https://host" in page, "the command that makes it again"
 
 
+@pytest.mark.slow
 def test_the_commit_is_filled_in(porter):
     git(porter.folder, "init", "-q")
     git(porter.folder, "commit", "-q", "--allow-empty", "-m", "x")
@@ -54,6 +56,7 @@ def test_the_commit_is_filled_in(porter):
     assert f"https://host/{commit}/train.py" in linked(page)
 
 
+@pytest.mark.slow
 def test_without_it_nothing_links(porter):
     page = porter("analyze", ".", "--format", "html").text
     assert '"links":[]' in page and 'rel="noreferrer"><code class="place">' not in page

@@ -192,6 +192,7 @@ def test_an_extension_whose_sources_are_not_here_decides_nothing(report, sources
     assert report({"setup.py": EXTENSION.format(sources), **code})["route"]["name"] == name
 
 
+@pytest.mark.slow
 def test_what_porter_wrote_is_no_support_of_npus_that_the_repository_brought_along(tmp_path, monkeypatch):
     code = "import torch\ntorch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
     porter: Porter = made(monkeypatch, tmp_path / "r", {"a.py": code, "b.py": code})
@@ -230,6 +231,7 @@ torch.cuda.synchronize()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("style", "told"), [("rename", True), ("portable", False)])
 def test_numbers_of_another_style_than_the_route_s_are_called_so(tmp_path, monkeypatch, style, told):
     porter: Porter = made(monkeypatch, tmp_path / "r", {"train.py": CHOOSING, "more.py": CHOOSING})

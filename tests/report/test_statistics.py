@@ -22,6 +22,7 @@ def porter(tmp_path, monkeypatch):
     return made(monkeypatch, tmp_path / "r", {**ORDINARY, **MORE})
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_open_findings(porter):
     found = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
     got = porter("analyze", ".", "--statistics", "--format", "json")
@@ -39,6 +40,7 @@ def test_the_numbers_are_those_of_the_open_findings(porter):
     assert any(row["auto"] for row in rows) and any(row["manual"] for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_table_says_the_same(porter, lang):
     rows = json.loads(porter("analyze", ".", "--statistics", "--format", "json").out)["rules"]

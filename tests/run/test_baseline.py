@@ -54,6 +54,7 @@ def test_a_new_finding_and_one_more_of_the_same(porter):
     assert new(porter) == ["train.py:6:1", "train.py:7:1"]
 
 
+@pytest.mark.slow
 def test_an_edited_line_is_new(porter):
     write(porter.folder, {"train.py": TRAIN.replace("zeros(2)", "zeros(3)")})
     assert [place.split(":")[1] for place in new(porter)] == ["4"]
@@ -76,6 +77,7 @@ def test_suppressed_findings_are_not_in_it(porter):
     assert len(json.loads((porter.folder / "other.json").read_text())["findings"]) == 2
 
 
+@pytest.mark.slow
 def test_its_fingerprints_are_those_of_the_report(porter):
     """Also where a line stands twice, and the first of both is suppressed."""
     twice = TRAIN.replace("torch.cuda.sync", "# porter: ignore[PRT101] kept\ntorch.cuda.sync", 1)
@@ -95,6 +97,7 @@ def test_the_file_is_stable_and_has_a_version(porter):
     assert str(porter.folder).encode() not in first
 
 
+@pytest.mark.slow
 def test_written_from_another_place(porter):
     write(porter.folder, {"setup.py": "", "sub/b.py": TRAIN, "porter.toml": 'baseline = "base.json"\n'})
     porter("analyze", ".", "--write-baseline", "base.json")

@@ -126,6 +126,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(porter, mode):
     assert answer.out != said and not answer.err  # the forged rows, in a folder that only the user can have written
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_folder_of_somebody_else_is_not_used(porter):
     if os.geteuid():  # only root can give a folder away

@@ -184,6 +184,7 @@ def test_what_only_a_command_can_check(porter, config, said):
     assert got.out == b""
 
 
+@pytest.mark.slow
 def test_select_and_ignore_reach_the_engine(porter):
     assert "PRT101" in porter("analyze", ".", "-q").text
     assert porter("analyze", ".", "-q", "--ignore", "PRT10").out == b""
@@ -353,6 +354,7 @@ def test_pins_are_text_only(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_target_and_its_origin_are_reported(porter):
     assert "(the default)" in porter("analyze", ".").text
     write(porter.folder, {"requirements.txt": "torch==2.13.0\n"})

@@ -202,6 +202,7 @@ def test_a_moved_file_is_another_one(many, tmp_path, counted):
     assert "p1/other.py" in counted()
 
 
+@pytest.mark.slow
 def test_what_is_read_of_native_sources_is_kept(tmp_path, monkeypatch):
     from porter.native import kernels
 
@@ -279,6 +280,7 @@ def test_commands(tmp_path, monkeypatch):
     assert json.loads(first)["summary"]["parsed"] == 1
 
 
+@pytest.mark.slow
 def test_a_rule_that_fails_costs_its_own_findings_and_the_exit_code(tmp_path, monkeypatch):
     from porter.checks.device.cuda_method import CudaMethod
 

@@ -209,6 +209,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=8), st.booleans(), st.booleans(), st.booleans())
 def test_bytes_outside_the_edits_stay(pieces, windows, bom, unsafe):

@@ -23,6 +23,7 @@ _WORDS = lazy(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|throughput")
 
 
 _RETURNED = lazy(rb"\breturn [0-9.]+e1[2-5]\b")
+_LARGE = lazy(r"(?i)e1[2-5]|\*\*\s*1[2-5]")  # what every way of writing such a number holds
 
 
 class PeakFlops(Rule):
@@ -34,14 +35,14 @@ class PeakFlops(Rule):
     def visit(self, original: cst.Assign | cst.Return | cst.Dict, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Assign) and isinstance(original.value, cst.Dict):
             return None  # the Dict itself answers
-        if file.tested:
+        if file.tested or not _LARGE.search(text := file.text(original)):
             return None
-        if not _WORDS.search(file.text(original)) and not isinstance(original, cst.Return):
+        if not _WORDS.search(text) and not isinstance(original, cst.Return):
             return None
         for node in _numbers(original):
             if (value := value_of(node)) in PEAKS and not names_npu(file):
-                text = cst.Module([]).code_for_node(node)
-                return Hit(node, "peak", values=(("old", text), ("name", PEAKS[value])))
+                old = cst.Module([]).code_for_node(node)
+                return Hit(node, "peak", values=(("old", old), ("name", PEAKS[value])))
         return None
 
 
