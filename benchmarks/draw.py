@@ -39,7 +39,7 @@ def main() -> int:
     )
     asked = parser.parse_args()
     if asked.what == "take":
-        return sum(take(folder, asked.style) for out in asked.folders for folder in sorted(out.iterdir()))
+        return sum(take(folder, asked.style) for out in asked.folders for folder in untaken(out))
     checkouts, out = asked.folders
     for checkout in sorted(folder for folder in checkouts.iterdir() if folder.is_dir()):
         print(sheets(checkout, out / checkout.name, asked), flush=True)
@@ -104,6 +104,10 @@ def drawn(chance: random.Random, rows: list[Row], most: int) -> list[Row]:
 
 def keys(rows: list[Row]) -> list[list[str]]:
     return sorted([row["place"], row["code"]] for row in rows)
+
+
+def untaken(out: Path) -> list[Path]:
+    return sorted(folder for folder in out.iterdir() if (folder / "of.json").exists())
 
 
 def take(folder: Path, style: str) -> int:

@@ -67,6 +67,7 @@ class OwnCode(NamedTuple):
     """What the project defines itself where other projects use torch or a package."""
 
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
+    take_non_blocking: bool = False  # one of these methods takes this argument, as that of a tensor does
     is_cuda: tuple[str, ...] = ()  # the same for classes with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project itself provides
     cuda_names: tuple[str, ...] = ()  # attributes that the project sets below torch.cuda: `torch.cuda.patched = True`
@@ -77,11 +78,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-
-    def enum_beside(self, name: str) -> str | None:
-        """The file that defines a name, given with its full module, if that file has an Enum with "cuda" or "nccl"."""
-        module = name.rpartition(".")[0].lstrip(".").replace(".", "/")
-        return next((path for path in self.enums if module and f"/{path}".endswith(f"/{module}.py")), None)
 
     def attends(self, option: str, path: str) -> str:
         """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What

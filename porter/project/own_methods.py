@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
+from porter.python.trees import Parse
 from porter.python.walks import statements, walk
 from porter.regex import lazy
 
@@ -18,7 +19,19 @@ def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
             yield node.name
 
 
-def first_own_next(sources: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
+def take_non_blocking(owners: Iterable[str], sources: Mapping[str, bytes], parse: Parse) -> bool:
+    """Whether one of these methods ("path:Class") takes `cuda(non_blocking=True)`, as that of a tensor does."""
+    trees = (parse(sources[path]) for path in sorted({owner.rpartition(":")[0] for owner in owners}))
+    return any(_takes_it(node) for tree in trees for node in (statements(tree) if tree else ()))
+
+
+def _takes_it(node: ast.AST) -> bool:
+    methods = node.body if isinstance(node, ast.ClassDef) else []
+    given = (s.args for s in methods if isinstance(s, ast.FunctionDef) and s.name == "cuda")
+    return any(args.kwarg or any(arg.arg == "non_blocking" for arg in (*args.args, *args.kwonlyargs)) for args in given)
+
+
+def first_own_next(sources: Mapping[str, bytes], parse: Parse) -> str:
     """The first file with an iterator that can be asked by `it.next()`: `def next(self)` or `next = ...` beside a `__next__`."""
     named = (path for path, data in sorted(sources.items()) if b"__next__" in data and _NEXT.search(data))
     return next((path for path in named if any(map(_has_both, walk(parse(sources[path]) or ast.Module([], []))))), "")

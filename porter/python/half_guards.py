@@ -18,6 +18,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.kernel_choices import beside
 from porter.python.ladders import over_the_host
 from porter.python.opened import branch, choice, compared
+from porter.python.own_moves import may_be_own
 from porter.python.receivers import OWN, UNKNOWN
 from porter.python.refusing import NO
 from porter.regex import lazy
@@ -115,7 +116,7 @@ def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None
     if found is None:
         return None
     moves, layout = _inside(found[0][0], found[1])
-    left = next((node for node in moves if file.facts.own.cuda and _is_left(node, file)), None)
+    left = next((node for node in moves if _is_left(node, file)), None)
     left = left or _raising(file, *found) or _capturing(file, *found) or (None if file.style.one_world else layout)
     return ("half", ast.unparse(left)) if left is not None else None
 
@@ -230,4 +231,6 @@ def _is_refused(text: object) -> bool:
 
 
 def _is_left(call: Node, file: File) -> bool:
+    if not may_be_own(file.facts.own, (keyword.arg for keyword in call.keywords)):
+        return False
     return file.receivers.judge(file.source.span(call.func)[1]) in (OWN, UNKNOWN)

@@ -31,7 +31,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_attention import own_attentions
-from porter.project.own_methods import classes, first_own_next
+from porter.project.own_methods import classes, first_own_next, take_non_blocking
 from porter.project.own_packages import packages, packages_beside, without_devices
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
@@ -143,6 +143,7 @@ def _gather(
     with_steps = {path: text for path, text in gathered.texts.items() if path not in roads.host}
     own = OwnCode(
         tuple(sorted(gathered.own_methods["cuda"])),
+        take_non_blocking(gathered.own_methods["cuda"], gathered.sources, parse),
         tuple(sorted(gathered.own_methods["is_cuda"])),
         packages=tuple(sorted(packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),

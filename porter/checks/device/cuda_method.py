@@ -9,13 +9,14 @@ from porter.checks.device.device_argument import certainty_of, index_of, keeps_l
 from porter.checks.device.moved_tensors import is_tensor
 from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
-from porter.checks.device.storages import of_storage
+from porter.checks.device.storages import is_storage, of_storage
 from porter.checks.device.summarised import is_summarised
 from porter.engine.nodes import chain, moved_to
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.assigned import is_set_again
+from porter.python.own_moves import may_be_own
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
 
@@ -44,7 +45,9 @@ class CudaMethod(Rule):
             return Hit(original, "summarised")
         new = file.style.method(updated, file)
         in_module = self._module_function(original, file)
-        if receiver != "torch" and (receiver != "unknown" or file.facts.own.cuda or in_module):
+        keywords = (arg.keyword.value for arg in original.args if arg.keyword is not None)
+        is_own = may_be_own(file.facts.own, keywords) and not is_storage(original, file)
+        if receiver != "torch" and (receiver != "unknown" or in_module or is_own):
             why = "own" if receiver == "own" else "of-a-module" if in_module else "unknown"
             if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
                 return kept_call(original, why, file)

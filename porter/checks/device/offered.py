@@ -69,4 +69,5 @@ def enum_behind(link: Link, file: RuleFile) -> str | None:
     """The module of a called function, where it has an Enum with such a value: what that means is the Enum's business."""
     call = link[1][0]
     name = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
-    return file.facts.own.enum_beside(name) if name else None
+    module = (name or "").rpartition(".")[0].lstrip(".").replace(".", "/")
+    return next((path for path in file.facts.own.enums if module and f"/{path}".endswith(f"/{module}.py")), None)

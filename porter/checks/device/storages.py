@@ -17,7 +17,7 @@ _MOVE = (2, 4)  # the first torch whose storages have `to()`
 
 def of_storage(hit: Hit | None, original: Any, file: RuleFile) -> Hit | None:
     """A hit of `x.cuda()` as it is where `x` is a storage."""
-    if hit is None or hit.new is None or not _is_storage(original, file):
+    if hit is None or hit.new is None or not is_storage(original, file):
         return hit
     new = _by_keyword(hit.new)
     if new is not hit.new and file.target.torch < _MOVE:
@@ -25,7 +25,7 @@ def of_storage(hit: Hit | None, original: Any, file: RuleFile) -> Hit | None:
     return replace(hit, new=new)
 
 
-def _is_storage(call: cst.CSTNode, file: RuleFile) -> bool:
+def is_storage(call: cst.CSTNode, file: RuleFile) -> bool:
     """Whether `torch.FloatStorage(4)`, `x.untyped_storage()` or what torch hands to a function `map_location` is moved: its
     `to()` takes no device by place."""
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
