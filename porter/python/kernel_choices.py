@@ -15,6 +15,7 @@ from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, k
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.capabilities import CAPABILITY
+from porter.python.described_devices import describes
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises | float8 | versioned | reports
+# kernel | member | loads | half | together | stops | raises | one-device | advises | float8 | versioned | reports | describes
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -119,7 +120,9 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             target: str = getattr(above.targets[0], "id", "")
             if accelerator := lightning_choices.of_name(file, above.targets[0], up):
                 return lightning_choices.kind(up, accelerator), accelerator
-            return ("kernel", target) if chooses(target) or switches(target) else kept_for_parallel(file, up, child)
+            if chooses(target) or switches(target):
+                return "kernel", target
+            return kept_for_parallel(file, up, child) or describes(file, up, child)
         elif kind is ast.keyword and switches(above.arg):
             return "kernel", above.arg
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):

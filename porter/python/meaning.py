@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from porter.python import branches, capabilities, half_guards, kernel_choices
 from porter.python.blocks import once_for_file, within
+from porter.python.described_devices import is_described
 from porter.python.evidence import call_name, constant, is_part_of
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
@@ -136,7 +137,7 @@ class Meaning:
         link = self._file.chain(node)
         if link is not None and self._file.names.resolve(link[0], link) == capabilities.CAPABILITY:
             questions = (*kernel_choices.staying(self._file), *half_guards.staying(self._file))
-            kept_away = capabilities.shielded(link, questions)
+            kept_away = capabilities.shielded(link, questions) or is_described(self._file, link, questions)
             return "shielded" if kept_away or half_guards.is_kept_away(self._file, link) else None
         found = capabilities.capability(link)
         return "field" if found is None and half_guards.compares_field(self._file, link) else found

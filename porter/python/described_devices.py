@@ -1,0 +1,56 @@
+"""Finds `has_gpu = torch.cuda.is_available()` of a function that describes the machine, and asks GPUs for their generation:
+
+if has_gpu:
+    for index in range(torch.cuda.device_count()):
+        major, minor = torch.cuda.get_device_capability(index)   # None on an NPU
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from porter.python.capabilities import CAPABILITY, is_reached
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+_ASKING = frozenset({CAPABILITY})
+_MOVES = frozenset({"cuda", "to"})
+
+
+def describes(file: File, assign: Link, child: Node | None) -> tuple[str, str] | None:
+    """The choice of a question that a name keeps and that opens a branch with such a call, in a function that moves nothing to a
+    device. Without a GPU it describes the machine and goes on."""
+    if assign[0].value is not child or not any(opened(file, assign)):
+        return None
+    around = next((up[0] for up in ancestors(assign) if up[0].__class__ in FUNCTIONS), None)
+    calls = (node for node in walk(around) if node.__class__ is ast.Call) if around is not None else ()
+    if around is None or any(getattr(call.func, "attr", "") in _MOVES for call in calls):
+        return None
+    return "describes", CAPABILITY
+
+
+def opened(file: File, assign: Link) -> Iterator[Node]:
+    """The `if` of each branch that the name opens and that comes to the call in any case."""
+    target: Node = assign[0].targets[0]
+    asked = file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
+    for use in file.names.readers(target.id, (target, assign)) if asked and target.__class__ is ast.Name else ():
+        test = use[1]
+        if test[0].__class__ is ast.If and test[0].test is use[0]:
+            if any(is_reached(link, test, True) for link in asked):
+                yield test[0]
+
+
+def is_described(file: File, link: Link, staying: Sequence[Link]) -> bool:
+    """Whether a place stands in a branch that a name opens whose question is one of those that stay."""
+    kept = {next(up[0] for up in ancestors(question) if isinstance(up[0], ast.stmt)) for question in staying}
+    for up in ancestors(link) if kept else ():
+        test: Node = up[0].test if up[0].__class__ is ast.If else None
+        if test.__class__ is ast.Name:
+            bound = file.names.bindings(test.id, (test, up))
+            if any(binding is not None and binding[1] is not None and binding[1][0] in kept for binding in bound):
+                return True
+    return False
