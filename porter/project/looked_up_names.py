@@ -17,6 +17,7 @@ _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr
 _SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
+_MAKES = (b"globals(", b"vars()", b"__dict__", b"eval(", b"sys.modules")
 _STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.MULTILINE)
 
 
@@ -48,7 +49,8 @@ class LookedUpNames:
 
     def _looks_up(self, path: str) -> bool:
         """Whether a file makes names at run time. Of `args.__dict__` they are names only if an import binds `args`."""
-        words = {*_LOOKED_UP.findall(self._text(path))} - _OWN
+        text = self._text(path)
+        words = {*_LOOKED_UP.findall(text)} - _OWN if any(word in text for word in _MAKES) else set[bytes]()
         if not words or b"" in words:
             return bool(words)
         bound = {w for i in self._imports(path) for w in (*i.module.split("."), *(called for _, called in i.names))}

@@ -16,7 +16,6 @@ from porter.files.paths import is_test
 from porter.project.dead_lines import DeadLines
 from porter.project.meant_names import HANDED_ON, is_comment, is_private, whole_word
 from porter.project.unused import Uses
-from porter.python.graphs import reached
 from porter.python.walks import walk
 from porter.regex import lazy
 
@@ -50,19 +49,22 @@ class UnusedParts:
         asked = names & parts.inside.keys() - parts.used if parts is not None else set()
         if parts is None or not asked or not parts.used and not self._uses.is_taken(path):
             return set()
+        return {name for name in sorted(asked) if not self._is_live(name, path, parts, is_open)}
 
-        def users(name: str) -> set[str]:
-            lines = {user: words[name] for user, words in parts.inside.items() if name in words}
-            return {user for user, numbers in lines.items() if not all(self._dead.has(path, n) for n in numbers)}
-
-        unused = set()
-        for name in sorted(asked):
-            line = reached([name], users)
-            if is_open and not all(map(is_private, line)):
-                continue
-            if line.isdisjoint(parts.used) and not any(self._used_elsewhere(user, path) for user in sorted(line)):
-                unused.add(name)
-        return unused
+    def _is_live(self, name: str, path: str, parts: _Parts, is_open: bool) -> bool:
+        """Whether something uses a definition: what runs on import, another file, or a definition that is live."""
+        seen, todo = {name}, [name]
+        while todo:
+            name = todo.pop()
+            users = {user: words[name] for user, words in parts.inside.items() if user not in seen and name in words}
+            # what is surely live comes first: it is dear to ask whether a line never runs
+            for user in sorted(users, key=lambda user: (user not in parts.used, user)):
+                if not all(self._dead.has(path, number) for number in users[user]):
+                    if user in parts.used or is_open and not is_private(user):
+                        return True
+                    seen.add(user)
+                    todo.append(user)
+        return any(self._used_elsewhere(user, path) for user in sorted(seen))
 
     def _of(self, path: str) -> _Parts | None:
         if path not in self._parts:
@@ -90,10 +92,10 @@ class UnusedParts:
             return False
         text = self._uses.text(path)
         lines = text.split(b"\n")
-        numbers = list(_lines_with(name.encode(), text))
-        owners = {owner(lines, number) for number in numbers if not self._dead.has(path, number)}
-        named = {one for one in owners if one}
-        return bool(numbers) and named == owners == (self.among(named, path) if named else named)
+        owners = {number: owner(lines, number) for number in _lines_with(name.encode(), text)}
+        named = {one for one in owners.values() if one}
+        idle = self.among(named, path) if named else named
+        return bool(owners) and all(one in idle or self._dead.has(path, number) for number, one in owners.items())
 
 
 def owner(lines: Sequence[bytes], number: int) -> str | None:

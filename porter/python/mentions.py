@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.python.index import Link, Node
@@ -20,19 +21,30 @@ class Mentions:
     def of(self, names: frozenset[str]) -> list[Link]:
         """The chains of the file that mean one of these full names, in order."""
         if names not in self._known:
-            self._known[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
+            # of `torch.cuda.amp`, which means two of the names, the shorter chain
+            first: dict[int, tuple[int, Link]] = {}
+            for name in names & self._meant.keys():
+                for use, length, link in self._meant[name]:
+                    if use not in first or length < first[use][0]:
+                        first[use] = length, link
+            self._known[names] = sorted((link for _, link in first.values()), key=self._start)
         return self._known[names]
 
-    def _search(self, names: frozenset[str]) -> Iterator[Link]:
-        resolve = self.file.names.resolve
-        for link in self.file.names.uses:
-            if link[0].ctx.__class__ is not ast.Load or not self.file.names.known(link[0].id):
-                continue
-            while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
-                if resolve(link[0], link) in names:
-                    yield link
-                    break
-                link = link[1]
+    def _start(self, link: Link) -> tuple[int, int]:
+        return self.file.source.span(link[0])
+
+    @cached_property
+    def _meant(self) -> dict[str, list[tuple[int, int, Link]]]:
+        """By full name: the number of a use, the length of its chain, and the chain."""
+        names, meant = self.file.names, defaultdict[str, list[tuple[int, int, Link]]](list)
+        for number, link in enumerate(names.uses):
+            if link[0].ctx.__class__ is ast.Load and names.known(link[0].id):
+                length = 0
+                while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
+                    if full := names.resolve(link[0], link):
+                        meant[full].append((number, length, link))
+                    link, length = link[1], length + 1
+        return meant
 
     def is_first(self, node: Node, names: frozenset[str]) -> bool:
         """Whether no mention of one of these names stands before this one."""
