@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porter import __version__
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, OK
-from porter.files.discover import MARKERS
+from porter.files.root import is_marked
 
 if TYPE_CHECKING:
     from porter.diagnose.repository import Repository
@@ -70,7 +70,7 @@ def _repository(
         from porter.report.read import read
 
         return repository.of_document(read(findings)), "", findings
-    if not repo and not any(os.path.lexists(marker) for marker in MARKERS):
+    if not repo and not is_marked(Path()):
         return None, "", ""
     return repository_of(repo or ".", target, lang, no_cache, texts)
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from porter.errors import UserError, suggestion
-from porter.files.discover import find_root
 from porter.files.errors import FilesError
+from porter.files.root import find_root
 from porter.run import config
 from porter.run.config import Settings, Table
 from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, SOCS, Target

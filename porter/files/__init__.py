@@ -1,5 +1,6 @@
 """Bytes in and out; nothing about findings.
 
+root      which directory is the project
 discover  which files there are                      ignore   what .gitignore files say
 read      one file's bytes, or why not               write    one file, atomically
 journal   many files, all or nothing; recover, undo  runs     the journal's folders; lock: one porter at a time

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
 from porter.files.kinds import PYTHON, kind_of
-from porter.files.read import LIMIT, beginning, has_python_shebang
+from porter.files.read import has_python_shebang
+from porter.files.root import real_of
 from porter.files.tracked import Index
 
-MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"})
 MADE = frozenset(
     [".direnv", ".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".porter", ".pytest_cache", ".ruff_cache"]
     + ["CMakeFiles", ".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
 )
-LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}  # the last only where it is no package of the project
+LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}  # the last three only where they are no code of the project
 # ignore files, the nearest first: what comes before a path, how much of it goes, what the file says
 Chain: TypeAlias = tuple[tuple[str, int, Patterns], ...]
 ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
@@ -33,41 +32,6 @@ class File:
     path: str  # POSIX, relative to the root; bytes that are no UTF-8 as lone surrogates
     error: str = ""  # a key of errors.MESSAGES: unreadable, outside, special
     detail: str = ""  # what the operating system said
-
-
-def _configured(folder: Path) -> bool:
-    if os.path.lexists(folder / "porter.toml"):
-        return True
-    return b"[tool.porter" in (beginning(folder / "pyproject.toml", LIMIT) or b"")
-
-
-def _repository(folder: Path) -> bool:
-    return os.path.lexists(folder / ".git")
-
-
-def _package(folder: Path) -> bool:
-    return any(os.path.lexists(folder / marker) for marker in MARKERS)
-
-
-def find_root(paths: Sequence[str | os.PathLike[str]]) -> Path:
-    """The project that holds `paths`: what porter's configuration marks, else the repository, else the package.
-
-    A package inside a repository is no project of its own unless it says so: a hook on one of its files and a run
-    over the repository have to agree. Without any marker it is the directory that the paths have in common.
-    """
-    folders: list[str] = []
-    for path in paths or ["."]:
-        real = _real(path)
-        folders.append(real if os.path.isdir(real) else os.path.dirname(real))
-    try:
-        common = Path(os.path.commonpath(folders))
-    except ValueError:  # two Windows drives
-        raise FilesError("outside", path=os.fspath(paths[-1]), root=folders[0]) from None
-    above = (common, *common.parents)
-    for marks in (_configured, _repository, _package):
-        if root := next((folder for folder in above if marks(folder)), None):
-            return root
-    return common
 
 
 def discover(
@@ -111,7 +75,7 @@ class Walk:
 
     def run(self, paths: Sequence[str | os.PathLike[str]], force_exclude: bool) -> list[File]:
         for given in paths:
-            real = _real(given)
+            real = real_of(given)
             relative = self.relative(real)
             if relative is None:
                 self._add(File(os.fspath(given).replace(os.sep, "/"), "outside"))
@@ -204,7 +168,7 @@ class Walk:
         verdict = self._exclude.verdict(key, raw, directory)
         if verdict is not None:
             return verdict
-        if directory and name in self._names and not (name == "third_party" and self._has(path, "__init__.py")):
+        if directory and name in self._names and not self._is_code(path, name):
             if name not in VCS and name not in MADE:
                 self._left_out.append(path)
             return True
@@ -216,10 +180,26 @@ class Walk:
         if not hidden:
             return False
         if not self._tracked(folder, key, directory):
-            return True
+            # without git, nobody knows whether it tracks a folder of a package that `data/` names
+            return self._indexes[folder] is not None or not (directory and self._is_of_package(path))
         if directory and not self._has(path, ".git"):  # a submodule begins afresh
             self._opened.add(path)
         return False
+
+    def _is_code(self, path: str, name: str) -> bool:
+        """Whether a directory with the name of what a build leaves is a part of the project all the same."""
+        if name == "third_party":
+            return self._has(path, "__init__.py")
+        return name not in VCS and name not in MADE and self._is_of_package(path)
+
+    def _is_of_package(self, path: str) -> bool:
+        """Whether a directory inside a package holds Python files."""
+        if not self._has(path.rpartition("/")[0], "__init__.py"):
+            return False
+        try:
+            return any(kind_of(name) == PYTHON for name in os.listdir(self.absolute(path)))
+        except OSError:
+            return False
 
     def _has(self, path: str, name: str) -> bool:
         return os.path.lexists(os.path.join(self.absolute(path), name))
@@ -290,11 +270,3 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _is_junction(entry: os.DirEntry[str]) -> bool:
     return getattr(entry, "is_junction", bool)()
-
-
-def _real(path: str | os.PathLike[str]) -> str:
-    """Absolute, with the links of every directory above resolved; a file that is a link stays one."""
-    absolute = os.path.abspath(path)
-    if os.path.isdir(absolute):
-        return os.path.realpath(absolute)
-    return os.path.join(os.path.realpath(os.path.dirname(absolute)), os.path.basename(absolute))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from porter.files.all_files import everything
-from porter.files.discover import MARKERS
 from porter.files.errors import FilesError
 from porter.files.kinds import DOCKERFILE, INI, JSON, MAKEFILE, SHELL, TOML, YAML, kind_of
 from porter.files.read import read
+from porter.files.root import is_marked
 from porter.regex import lazy
 
 SPEAKS = frozenset({SHELL, MAKEFILE, DOCKERFILE, YAML, JSON, TOML, INI})
@@ -21,7 +21,7 @@ ASIDE = lazy(r"(?:^|/)(?:tests?|testing|docs?)/|(?:^|/)(?:test_|conftest)")  # w
 
 def spoken(root: Path, exclude: Iterable[str] = (), paths: Sequence[str] = (".",)) -> Iterator[tuple[str, bytes]]:
     """Of the whole project, also where only some of its files are named; of what nothing marks as one, nothing."""
-    if not any(os.path.isdir(path) for path in paths) and not any(os.path.lexists(root / name) for name in MARKERS):
+    if not any(os.path.isdir(path) for path in paths) and not is_marked(root):
         return
     for path in everything(root, exclude):
         if kind_of(path) in SPEAKS and not ASIDE.search(path):

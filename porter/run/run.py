@@ -16,10 +16,11 @@ from porter.analysis.analyse import analyse, kind, may_concern, sites
 from porter.engine.facts import Facts
 from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
-from porter.files.discover import MARKERS, File, Walk, discover
+from porter.files.discover import File, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, Seen, beginning, digest, read, reading_once
+from porter.files.root import is_marked
 from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
@@ -197,7 +198,7 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
     `loose`: the root is no project, and only the named files count. This is so if no marker stands in it and no directory
     was named: the root may be somebody's home directory.
     """
-    if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
+    if is_marked(root) or any(map(os.path.isdir, paths)):
         return everything(root, exclude), False
     real = os.path.realpath(root)
     return sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}), True

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from files_world import POSIX, as_user, common_folder, git, make
 
-from porter.files.discover import File, discover, find_root
+from porter.files.discover import File, discover
 from porter.files.errors import MESSAGES, FilesError, printable
 from porter.files.ignore import Patterns
 from porter.files.read import LIMIT, read
+from porter.files.root import find_root
 
 
 def names(root: Path, *paths: str, **options) -> list[str]:
@@ -302,3 +303,19 @@ def test_messages_exist_in_both_languages():
         fields = [sorted({f for _, f, _, _ in string.Formatter().parse(text) if f}) for text in (en, zh)]
         assert fields[0] == fields[1], key
         assert en.isascii() and not zh.isascii()
+
+
+def test_a_folder_of_a_package_that_is_called_as_what_a_build_leaves(tmp_path):
+    make(tmp_path, "net/__init__.py", "net/dist/ranks.py", "net/build/kernel.o", "dist/net.py", "tool/build/made.py")
+    skipped: list[str] = []
+    assert names(tmp_path, left_out=skipped) == ["net/__init__.py", "net/dist/ranks.py"]
+    assert sorted(skipped) == ["dist", "net/build", "tool/build"]
+
+
+def test_an_ignored_folder_of_a_package_where_git_is_not_there(tmp_path):
+    """An archive of a repository holds what git tracks, which `.gitignore` may name all the same."""
+    make(tmp_path, "net/__init__.py", "net/data/load.py", "net/notes.py", "data/fetched.py")
+    (tmp_path / ".gitignore").write_text("data/\nnotes.py\n")
+    assert names(tmp_path) == ["net/__init__.py", "net/data/load.py"]
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert names(tmp_path) == ["net/__init__.py"]

@@ -34,6 +34,12 @@ def test_a_comparison_that_leads_to_data_parallel_alone(tmp_path: Path, monkeypa
     assert text.count('== "cuda"') == 1
 
 
+def test_a_comparison_that_chooses_a_provider_of_another_library(tmp_path: Path, monkeypatch) -> None:
+    text = ported(tmp_path, monkeypatch, 'providers = ["CUDAExecutionProvider"]')
+    assert text.count('"npu"') == 2  # the value, and the comparison that leads elsewhere
+    assert text.count('== "cuda"') == 1
+
+
 def test_a_comparison_that_a_person_leaves(tmp_path: Path, monkeypatch) -> None:
     assert '"npu"' not in ported(tmp_path, monkeypatch, "model = model.half()", "  # porter: ignore[PRT122] kept")
 

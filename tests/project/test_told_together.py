@@ -48,10 +48,7 @@ import torch
 class Encoder:
     def __init__(self, path, device="cuda"):
         self.device = device
-        if device == "cuda":
-            provider = ["CUDAExecutionProvider"]
-        else:
-            provider = ["CPUExecutionProvider"]
+        provider = {"cuda": 1, "gpu": 2}[device]
         self.session = ort.InferenceSession(path, providers=provider)
 
     def run(self, x):
@@ -62,10 +59,10 @@ class Encoder:
 
 
 def test_the_places_of_a_value_that_wait_for_one_place_are_told_once(found) -> None:
-    """Whoever decides what becomes of the choice of the provider changes the default and the comparison with it."""
+    """Whoever decides what becomes of the table changes the default and the comparison with it."""
     codes = ("PRT120", "PRT122")
     told = found({"encoder.py": ENCODER, "train.py": "from encoder import Encoder\nprint(Encoder(1).run(2))\n"}, *codes)
-    assert [(f["line"], f["severity"], f["values"]["also"]) for f in told] == [(8, "blocker", "6, 15")]
+    assert [(f["line"], f["severity"], f["values"]["also"]) for f in told] == [(6, "blocker", "12")]
 
 
 def test_a_name_that_transformers_lost_is_told_once(found) -> None:

@@ -21,6 +21,7 @@ from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.parallel_choices import one_device
 from porter.python.parameters import defaulted
+from porter.python.provider_choices import provider
 from porter.python.refusing import refuses
 from porter.python.simulated_devices import simulator_of
 from porter.python.source import Source
@@ -61,14 +62,16 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 
 def _stays(file: File, link: Link) -> bool:
-    """Whether a string stays in any port: the program refuses that device, only chooses CuPy by it, only puts a model into
-    DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way. So it does with a branch that waits for a person."""
+    """Whether a string stays in any port: the program refuses that device, only chooses CuPy or a provider by it, only puts a
+    model into DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way. So it does with a branch that
+    waits for a person."""
     if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link):
         return True
     left = left_by(file, link)
     if left is not None and left[0] != "opens":  # what opens a branch is written together with it
         return True
-    return link[1] is not None and link[1][0].__class__ is ast.Compare and one_device(file, link) is not None
+    is_compared = link[1] is not None and link[1][0].__class__ is ast.Compare
+    return is_compared and bool(one_device(file, link) or provider(file, link))
 
 
 def _chooses_kernel(file: File, link: Link) -> bool:
@@ -80,7 +83,7 @@ def _chooses_kernel(file: File, link: Link) -> bool:
     name = None if ends else kernel(file, link)
     return name is not None and name != file.path.rpartition("/")[2].removesuffix(
         ".py"
-    )  # a name that is only that of the file does not count
+    )  # one that is more than the file's
 
 
 def with_status(
