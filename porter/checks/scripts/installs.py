@@ -31,6 +31,8 @@ _VERSION = "0123456789."
 _CONDAS = frozenset({"conda", "mamba", "micromamba"})
 _BESIDE = frozenset({"missing", "loose", "through", "conda"})  # what is said of torch-npu beside torch
 _SERVED = lazy(r"(?i)torch[-_]npu|ascend|[ \t]-r[ \t]*\S")  # torch-npu, or a list that may have it
+_WITHOUT = frozenset({"replace", "none"})  # status of packages that do not run on NPUs
+_VALUED = frozenset({"-f", "--find-links", "-r", "-c", "-i", "--index-url", "--extra-index-url", "-n", "-t", "--target"})
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 
 
@@ -143,6 +145,7 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
     rows = _rows(document.session.rules)
     skip = False
     told = {hit.at[0] for hit in versions if hit.code == "PRT843"}
+    for_gpus = _are_for_gpus_alone(words, rows)
     for word in words:
         if word.start in told:
             continue
@@ -157,7 +160,7 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
             torch = ".".join(map(str, target.torch))
             values = named(old=match[1] or match[0], torch=torch, npu=target.torch_npu)
             yield Hit((word.start, word.end), "wheel", code="PRT841", values=values)
-        elif match:
+        elif match and not for_gpus:  # else there is nothing at the index for the CPU either
             start, end = word.start + match.start(1), word.start + match.end(1)
             edits = ((start, end, "cpu"),) if match[1] else ()
             values = named(old=match[1], new="cpu") if edits else named(old=match[0])
@@ -167,18 +170,7 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
         elif value:
             continue
         elif text.startswith("-"):
-            skip = text in (
-                "-f",
-                "--find-links",
-                "-r",
-                "-c",
-                "-i",
-                "--index-url",
-                "--extra-index-url",
-                "-n",
-                "-t",
-                "--target",
-            )
+            skip = text in _VALUED
         elif name := packages.CLONED.match(text.strip("\"'")):
             yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
         elif name := packages.FOLDER.match(text.strip("\"'")):
@@ -189,6 +181,14 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
             yield from known or packages.built(document, wheel, word.start)
         elif name := _NAME.match(text.strip("\"'")):
             yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
+
+
+def _are_for_gpus_alone(words: tuple[Word, ...], rows: Mapping[str, tuple[str, Package]]) -> bool:
+    """Whether a command installs nothing but packages that have no build for NPUs, or for the CPU: `pip install xformers`."""
+    named = [words[n] for n, before in enumerate((None, *words[:-1])) if before is None or before.text not in _VALUED]
+    names = [match[0] for word in named if (match := _NAME.match(word.text.strip("\"'")))]
+    known = [rows.get(name.lower().replace("_", "-")) for name in names]
+    return bool(known) and all(entry is not None and entry[1].status in _WITHOUT for entry in known)
 
 
 def _versions(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hit]:
