@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAKES = lazy(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
 _UINT8 = ("uint8", "byte")
 _WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
-_MASKED = ("masked_fill", "masked_fill_", "masked_select")
+_MASKED = ("masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "masked_select")
 
 
 def _may_mask(scene: Scene, link: Link) -> bool:
@@ -37,7 +37,7 @@ def _may_mask(scene: Scene, link: Link) -> bool:
 
 class ByteMask(Rule):
     code = "PRT709"
-    calls = frozenset({"torch.masked_fill", "torch.masked_select"})
+    calls = frozenset({"torch.masked_fill", "torch.masked_scatter", "torch.masked_select"})
     methods = frozenset(_MASKED)
     nodes = ("Subscript",)
     only = staticmethod(_may_mask)
