@@ -87,9 +87,23 @@ class _Ends:
 
 def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
     """The definitions that end in something, by name. `used`: what nodes end in. `names`: what names end in."""
-    words = {s: _words(s, used) for s in statements if isinstance(s, _DEFINITIONS)}
-    found = endings(words, {**names, **{end: end for end in used.values()}}, _bound)
+    plain = [*statements]
+    chosen = [inner for statement in plain for inner in _chosen(statement)]
+    words = {s: [*_words(s, used)] for s in (*plain, *chosen) if isinstance(s, _DEFINITIONS)}
+    known = {**names, **{end: end for end in used.values()}}
+    found = endings(words, known, _bound)
+    if spared := {name for s in chosen if s in words and s not in found for name in _bound(s)}:
+        words = {s: read for s, read in words.items() if s in plain or spared.isdisjoint(_bound(s))}
+        found = endings(words, known, _bound)
     return {name: end for statement, end in found.items() for name in _bound(statement)}
+
+
+def _chosen(statement: ast.stmt) -> list[ast.stmt]:
+    """The statements of all branches of a choice that is none for GPUs: `if VERSION < (1, 7): nms = _C.nms`."""
+    if not isinstance(statement, ast.If) or asks_for_gpu(statement.test):
+        return []
+    several = [*statement.body, *statement.orelse]
+    return [*several, *(inner for one in several for inner in _chosen(one))]
 
 
 def _bound(statement: ast.stmt) -> list[str]:

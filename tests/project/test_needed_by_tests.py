@@ -99,6 +99,25 @@ except ImportError:
 def dummy(points):
     return _hulls.hull(points)
 """,
+    "geo/versions.py": """
+import torch
+from . import _hulls
+
+if torch.__version__ < "1.7":
+    run = _hulls.hull
+    found = _hulls.hull
+else:
+    run = _hulls.hull
+    found = torch.mean
+
+
+def hulls(points):
+    return run(points)
+
+
+def means(points):
+    return found(points)
+""",
     "geo/kinds.py": """
 import torch
 from .ops import centre, hull
@@ -139,6 +158,7 @@ STAYS = [
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
     case("from geo import area\n", 'area(torch.ones(3, device="cuda"))'),  # over a package that hands it on
     case("from geo.shapes import Shape\n", 'Shape()(torch.ones(3).to("cuda:0"))'),
+    case("from geo.versions import hulls\n", "hulls(torch.ones(3).cuda())"),
     case("from geo import _hulls\n", "_hulls.hull(torch.ones(3).cuda())"),
     case("", "from geo.ops import hull\n        hull(torch.ones(3).cuda())"),
     case(
@@ -168,6 +188,7 @@ STAYS = [
     f"{HEAD}from geo.ops import hull\n\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    hull(torch.ones(3).cuda())\n",
 ]
 MOVES = [
+    case("from geo.versions import means\n", "means(torch.ones(3).cuda())"),  # it has another way
     case("from geo.tried import tried\n", "tried(torch.ones(3).cuda())"),  # nobody builds the extension for an NPU
     case("from geo.kinds import Kind\n", "Kind('centre').run(torch.ones(3).cuda())"),
     case("from geo.ops import centre\n", "centre(torch.ones(3).cuda())"),

@@ -32,7 +32,9 @@ _CONDAS = frozenset({"conda", "mamba", "micromamba"})
 _BESIDE = frozenset({"missing", "loose", "through", "conda"})  # what is said of torch-npu beside torch
 _SERVED = lazy(r"(?i)torch[-_]npu|ascend|[ \t]-r[ \t]*\S")  # torch-npu, or a list that may have it
 _WITHOUT = frozenset({"replace", "none"})  # status of packages that do not run on NPUs
-_VALUED = frozenset({"-f", "--find-links", "-r", "-c", "-i", "--index-url", "--extra-index-url", "-n", "-t", "--target"})
+_VALUED = frozenset(
+    {"-f", "--find-links", "-r", "-c", "-i", "--index-url", "--extra-index-url", "-n", "-t", "--target"}
+)
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 
 
