@@ -44,6 +44,18 @@ def built_when_asked(tree: ast.Module, module: str) -> list[ast.Assign]:
     ]
 
 
+def is_spare(node: Node, tree: ast.Module) -> bool:
+    """Whether a place runs only where a library is not there that NPUs have: `try: from torchvision.ops import nms`."""
+    tried = (one for one in statements(tree) if isinstance(one, ast.Try) and any(map(_is_of_torch, one.body)))
+    handlers = (handler for one in tried for handler in one.handlers)
+    return any(handler.lineno <= node.lineno <= (handler.end_lineno or 0) for handler in handlers)
+
+
+def _is_of_torch(statement: ast.stmt) -> bool:
+    module = statement.module if isinstance(statement, ast.ImportFrom) and not statement.level else None
+    return (module or "").partition(".")[0] in ("torch", "torchvision")
+
+
 def does_without(tree: ast.Module, module: str) -> bool:
     """Whether a file takes note that an extension is not there, and puts no stand-in that raises in its place."""
     parents: Parents = {child: node for node in walk(tree) for child in children(node)}

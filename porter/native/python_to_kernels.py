@@ -13,7 +13,7 @@ from porter.native import kernels
 from porter.native.builders import BUILDER
 from porter.native.extensions import EITHER, Extension
 from porter.native.kernels import PLAIN, Exported, Reached
-from porter.native.other_ways import goes_on
+from porter.native.other_ways import goes_on, is_spare
 from porter.native.unbuilt import linked, unbuilt
 from porter.native.uses import OPS, uses
 from porter.python.evidence import call_name
@@ -157,8 +157,9 @@ def _dying(
             for source in reached[module][name].values():
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
         for module in {module for _, module, _ in used}:
-            mine = [(node, name) for node, of, name in used if of == module]
-            going[path, module] = goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path))
+            mine = [(node, name) for node, of, name in used if of == module and not is_spare(node, tree)]
+            nodes = [node for node, _ in mine]
+            going[path, module] = not nodes or goes_on(tree, module, nodes, _elsewhere(texts, path))
             if not going[path, module]:
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))

@@ -358,6 +358,15 @@ def test_a_library_is_an_end_too(tmp_path):
     assert reached(facts) == [("_C", "run", "cublasGemmEx", "bind.cpp")]
 
 
+@pytest.mark.parametrize(("library", "spared"), [("torchvision.ops", ("csrc/k.cu",)), ("other.ops", ())])
+def test_what_stands_in_for_a_library_that_npus_have_is_spared(tmp_path, library, spared):
+    python = f"from pkg import _C\ntry:\n    from {library} import run\nexcept ImportError:\n    run = _C.run\n"
+    binding = BINDING.format("go").partition("\n")[2]
+    facts = project(tmp_path, setup_py=SETUP, csrc__k_cu=KERNEL.format("go") + binding, pkg__run_py=python)
+    assert facts.native.callers == (("csrc/k.cu", "pkg/run.py"),)
+    assert facts.native.spared == spared
+
+
 def test_no_kernels_no_facts(tmp_path):
     facts = project(tmp_path, setup_py='CppExtension("pkg._C", ["bind.cpp"])', bind_cpp=BINDING.format("go"))
     assert (facts.native.functions, facts.native.callers) == ((), ())

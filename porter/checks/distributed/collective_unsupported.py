@@ -16,6 +16,7 @@ BITWISE = ("BAND", "BOR", "BXOR")
 GATHERS = {"gather": 3, "gather_object": 3}  # and where the group stands
 REDUCTIONS = {"all_reduce": 0, "reduce": 0, "reduce_scatter_tensor": 1}  # and where the tensor stands
 WIDE = {"float64": "float64", "double": "float64", "complex64": "complex64", "complex128": "complex128"}
+HOST_TYPE = lazy(r"torch\.[A-Z]\w*Tensor")  # types of tensors that the CPU alone has
 ON_HOST = lazy(r"(?i)(?<![a-z])(?:cpu|gloo)(?![a-z])")  # in the name of a group, whoever makes it
 
 
@@ -32,13 +33,25 @@ class CollectiveUnsupported(Rule):
         name = file.name(original.func) or ""
         position = REDUCTIONS.get(name.rpartition(".")[2])
         if position is None:
-            if _is_of_gloo(original, name, file):
+            if _is_of_gloo(original, name, file) or _is_on_host(original, file):
                 return None
             return Hit(original.func, "gather", values=(("name", name),))
         argument = positional(original, position, ("tensor", "input"))
         given = argument[1] if argument else None
         dtype = file.meaning.dtype(given.value) if given else None
         return Hit(given, "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None
+
+
+def _is_on_host(call: cst.Call, file: RuleFile) -> bool:
+    """Whether the tensor was made on the host: `torch.ByteTensor(storage)`."""
+    given = positional(call, 0, ("tensor", "obj"))
+    name = given[1].value if given is not None and given[1] is not None else None
+    if not isinstance(name, cst.Name) or (link := file.link(name)) is None:
+        return False
+    names: Any = file.names
+    above = [at[1] for at in names.bindings(name.value, link) if at and at[1] and at[1][0].__class__ is ast.Assign]
+    made = [names.resolve(up[0].value.func, up) for up in above if up[0].value.__class__ is ast.Call]
+    return any(full is not None and HOST_TYPE.fullmatch(full) for full in made)
 
 
 def _is_of_gloo(call: cst.Call, name: str, file: RuleFile) -> bool:

@@ -90,6 +90,9 @@ class DataDependentShape(BatchRule):
     def _depends(called: str, call: cst.Call, is_method: bool, file: RuleFile) -> bool:
         if any(a.star for a in call.args):
             return False
+        if called == "nonzero":
+            asked = call.func.value if isinstance(call.func, cst.Attribute) and is_method else call.args[0].value
+            return not _is_even(asked, file)
         if called == "where":  # with three arguments the shape is known
             return len(call.args) == 1
         if called != "repeat_interleave":
@@ -98,6 +101,12 @@ class DataDependentShape(BatchRule):
         if repeats is None or repeats[1] is None or positional(call, None, ("output_size",)) != (None, None):
             return False
         return bool(COUNTS.search(file.text(repeats[1].value).removesuffix("()")))
+
+
+def _is_even(node: cst.CSTNode, file: RuleFile) -> bool:
+    """Whether no element of a tensor is 0, whatever the data are: `torch.ones(2, 2).nonzero()` gives all places."""
+    made = file.name(node.func) if isinstance(node, cst.Call) else file.meaning.made_by(node)
+    return made in ("torch.ones", "torch.ones_like")
 
 
 def hit(
