@@ -1,6 +1,6 @@
 """Says which modules of a project may be loaded by names that are made at run time.
 
-`import_module(f"models.archs.{name}")` loads modules of models/archs alone; where the file that says so lists those whose
+`import_module(f"models.archs.{name}")` loads modules of models/archs alone, and `import_module(f".{name}", __name__)` those beside it; where the file that says so lists those whose
 names end in `_arch.py`, only these.
 """
 
@@ -16,6 +16,10 @@ from porter.regex import lazy
 _LOADED = lazy(rb"(?:import_module|__import__)\((?![ \t\n]*[ruRU]?[\"'][\w.]+[\"'][ \t\n]*[,)])[ \t\n]*")
 # the text with which the name begins, up to its last dot: `f"models.{name}"`, `"models." + name`, `"models.%s" % name`
 _PREFIX = lazy(rb"[rfRF]{0,2}[\"'](\w[\w.]*)\.(?:[\"'][ \t]*\+|%s|\{)")
+# a module of the package itself: `import_module(f".{name}", __name__)`, `import_module("." + name, package=__package__)`
+_RELATIVE = lazy(
+    rb"(?:[fF][\"']\.\{[^\"'\n]*[\"']|[\"']\.[\"'][ \t]*\+[^,\n]*),[ \t\n]*(?:package[ \t]*=[ \t]*)?__(?:name|package)__"
+)
 _LISTED = lazy(rb"\.endswith\([ \t]*[\"'](\w+)\.py[\"']")
 _LOADS = (b"import_module", b"__import__")  # searched for before the patterns, as most files have none of these
 
@@ -65,4 +69,7 @@ def _loads(path: str, text: bytes) -> Iterable[_Load]:
     suffix = suffixes.pop() if len(suffixes) == 1 else ""
     for match in _LOADED.finditer(text):
         prefix = _PREFIX.match(text, match.end())
-        yield _Load(path, f".{prefix[1].decode()}." if prefix else "", suffix)
+        beginning = f".{prefix[1].decode()}." if prefix else ""
+        if path.endswith("/__init__.py") and _RELATIVE.match(text, match.end()):
+            beginning = f".{path.removesuffix('__init__.py').replace('/', '.')}"
+        yield _Load(path, beginning, suffix)

@@ -21,6 +21,10 @@ LISTS = b"names = [f for f in listdir(folder) if f.endswith('_arch.py')]\n"
         ("main.py", LISTS + b"import_module(f'lib.{name}')", {"lib/deep/b_arch.py"}),
         ("tools/main.py", LISTS + b"import_module(name)", {"tools/c.py"}),
         ("main.py", b"import_module", set()),
+        ("lib/__init__.py", b"import_module(f'.{name}', __name__)", {"lib/a.py", "lib/deep/b_arch.py"}),
+        ("lib/deep/__init__.py", b"import_module('.' + name, package=__package__)", {"lib/deep/b_arch.py"}),
+        ("lib/__init__.py", b"import_module(f'.{name}', home)", {"lib/a.py", "lib/deep/b_arch.py"}),
+        ("lib/c.py", b"import_module(f'.{name}', __name__)", {"lib/a.py", "lib/deep/b_arch.py"}),
     ],
 )
 def test_what_may_be_loaded(file: str, text: bytes, loaded: set[str]) -> None:
