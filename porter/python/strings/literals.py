@@ -29,6 +29,7 @@ BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
 # a string that may be one of them; a device; a tensor type; a backend
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
+_MADE = lazy(rb"\bf[\"']cuda:\{")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
 BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
 HANDED = ("argument", "assigned", "mapped")  # roles of a value that may go to another library
@@ -88,6 +89,8 @@ def literals(file: Parsed) -> dict[int, Literal]:
         else:
             continue
         role = _typed(flow, link) if kind == "tensor-type" else _role(flow, link, kind, text)
+        if role is None and kind == "device" and _is_made_key(file, link, text):
+            role = Role("argument", True)
         if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
             by_offset.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
     return by_offset
@@ -100,6 +103,13 @@ def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
         if key is not None and (asked := askers(flow.names, key)) is not None:
             return Role("mapped", asked.certain)
     return role or _plain(flow, link, text)
+
+
+def _is_made_key(file: Parsed, link: Link, text: str) -> bool:
+    """`used["cuda:0"]`, in a file that makes such names itself: `used[f"cuda:{i}"] = 0`."""
+    above = link[1][0]
+    is_key = above.__class__ is ast.Subscript and above.slice is link[0]
+    return is_key and INDEXED.match(text) is not None and file.source.says(_MADE)
 
 
 def _key_of(link: Link) -> Link | None:

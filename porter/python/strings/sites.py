@@ -62,13 +62,11 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 
 def _stays(file: File, link: Link) -> bool:
-    """Whether a string stays in any port: the program refuses that device, only chooses CuPy or a provider by it, only puts a
-    model into DataParallel, or only chooses a CUDA kernel. On an NPU it then takes its other way. So it does with a branch that
-    waits for a person."""
+    """Whether a string stays in any port: the program refuses that device, or chooses by it only CuPy, a provider, DataParallel or a
+    CUDA kernel, so that an NPU takes its other way. So does a branch that waits for a person."""
     if refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link):
         return True
-    left = left_by(file, link)
-    if left is not None and left[0] != "opens":  # what opens a branch is written together with it
+    if (left := left_by(file, link)) is not None and left[0] != "opens":  # what opens a branch is written with it
         return True
     is_compared = link[1] is not None and link[1][0].__class__ is ast.Compare
     return is_compared and bool(one_device(file, link) or provider(file, link))
@@ -81,9 +79,8 @@ def _chooses_kernel(file: File, link: Link) -> bool:
     around = next(node for node in parents(link) if isinstance(node, ast.stmt))
     ends = isinstance(around, ast.Assert) or isinstance(around, ast.If) and isinstance(around.body[-1], ast.Raise)
     name = None if ends else kernel(file, link)
-    return name is not None and name != file.path.rpartition("/")[2].removesuffix(
-        ".py"
-    )  # one that is more than the file's
+    own = file.path.rpartition("/")[2].removesuffix(".py")  # a name that is only that of the file does not count
+    return name is not None and name != own
 
 
 def with_status(
