@@ -187,7 +187,7 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
 
 def _are_for_gpus_alone(words: tuple[Word, ...], rows: Mapping[str, tuple[str, Package]]) -> bool:
     """Whether a command installs nothing but packages that have no build for NPUs, or for the CPU: `pip install xformers`."""
-    named = [words[n] for n, before in enumerate((None, *words[:-1])) if before is None or before.text not in _VALUED]
+    named = [word for word, before in zip(words, (None, *words)) if before is None or before.text not in _VALUED]
     names = [match[0] for word in named if (match := _NAME.match(word.text.strip("\"'")))]
     known = [rows.get(name.lower().replace("_", "-")) for name in names]
     return bool(known) and all(entry is not None and entry[1].status in _WITHOUT for entry in known)

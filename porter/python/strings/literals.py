@@ -30,6 +30,7 @@ BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 _MADE = lazy(rb"\bf[\"']cuda:\{")
+_NAMED = lazy(rb"\b(\w+)[ \t]*=[ \t]*f[\"']cuda:\{")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
 BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
 HANDED = ("argument", "assigned", "mapped")  # roles of a value that may go to another library
@@ -106,10 +107,17 @@ def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
 
 
 def _is_made_key(file: Parsed, link: Link, text: str) -> bool:
-    """`used["cuda:0"]`, in a file that makes such names itself: `used[f"cuda:{i}"] = 0`."""
+    """`used["cuda:0"]`, where the file makes the keys of the container itself: `used[f"cuda:{i}"] = 0`, or by a name."""
     above = link[1][0]
-    is_key = above.__class__ is ast.Subscript and above.slice is link[0]
-    return is_key and INDEXED.match(text) is not None and file.source.says(_MADE)
+    if above.__class__ is not ast.Subscript or above.slice is not link[0] or not INDEXED.match(text):
+        return False
+    if not file.source.says(_MADE):
+        return False
+    names = {*_NAMED.findall(file.source.utf8)}
+    keys = re.findall(
+        rb"%s\[[ \t]*(f[\"']cuda:\{|\w+[ \t]*\])" % re.escape(ast.unparse(above.value).encode()), file.source.utf8
+    )
+    return any(key.startswith((b'f"', b"f'")) or key.rstrip(b" \t]") in names for key in keys)
 
 
 def _key_of(link: Link) -> Link | None:
