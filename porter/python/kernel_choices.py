@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, kernel_imports, lightning_choices
 from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
+from porter.python.build_scripts import BUILDER, builds_extensions
 from porter.python.capabilities import CAPABILITY
 from porter.python.described_devices import describes
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
@@ -71,6 +72,10 @@ def decided(file: File, link: Link | None) -> Choice | None:
     choice = _decided(file, link) or cuda_packages.answered(link)
     if choice is None and (name := float8.decided(file, link, link and chain_of(link)[1])):
         return "float8", name
+    if choice is None and builds_extensions(
+        file
+    ):  # asked where sources are chosen, whatever the script makes of the answer
+        return "kernel", BUILDER
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
 
