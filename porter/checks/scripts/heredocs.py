@@ -11,7 +11,7 @@ from porter.text.document import Document
 from porter.text.shells.script import Script
 
 _SAYS = lazy(
-    r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())",
+    r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.(?:version\.)?)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())",
     re.MULTILINE,
 )
 _READ = lazy(
@@ -19,8 +19,9 @@ _READ = lazy(
     r"|(?:>>?|\btee\b(?:[ \t]+-a)?|%%(?:write)?file\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
 )
 _HANDED = lazy(
-    r"torch\.cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=[\"'])"
+    r"torch\.(?:version\.)?cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=[\"'])"
 )  # of one line, all of it
+_VERSION = "torch.version.cuda"
 _PYTHON = lazy(r"python[\d.]*")
 
 
@@ -37,7 +38,7 @@ class Heredocs(TextRule):
                 values = named(name=match[1], reader=reader["program"] or reader["file"])
                 yield Hit(
                     (match.start(1), match.end(1)),
-                    "file" if reader["file"] else "program",
+                    "file" if reader["file"] else "version" if match[1] == _VERSION else "program",
                     code="PRT827",
                     values=values,
                 )
@@ -54,4 +55,5 @@ def _handed(script: Script) -> Iterator[Hit]:
         if program and (match := _HANDED.search(program.text)):
             start = program.start + match.start()
             values = named(name=match[0], reader=f"{reader} -c")
-            yield Hit((start, start + len(match[0])), "argument", values=values)
+            why = "version" if match[0] == _VERSION else "argument"
+            yield Hit((start, start + len(match[0])), why, values=values)
