@@ -13,6 +13,7 @@ from porter.checks.environment.variable_edits import (
     is_taken_out,
     kept_name,
     renamed_in,
+    twice,
     without_spaces,
 )
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -50,7 +51,12 @@ class EnvironmentVariable(Rule):
             taken = is_taken(row, literal.value)  # else the variable is better left out
             renamed = partial(in_command, name=literal.name) if literal.role == "command" else renamed_in
             new = renamed(updated, row.to) if taken else None
-        if new is not None and not file.style.one_world:
+        if new is not None and row is not None and not file.style.one_world:
+            if literal.role == "command" and not isinstance(original, cst.Arg):
+                if f"{row.to}=" in file.text(original):
+                    return None  # it sets both
+                if both := twice(original, literal.name, row.to or "", file):
+                    return self._hit(original, literal, literal.certain, row, both, ())
             return beside(self._hit(original, literal, literal.certain, row, None, ()), literal, row, file)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)

@@ -90,6 +90,15 @@ def in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
     )
 
 
+def twice(node: cst.BaseString, name: str, to: str, file: RuleFile) -> cst.BaseExpression | None:
+    """`f"ASCEND_RT_VISIBLE_DEVICES={gpu} CUDA_VISIBLE_DEVICES={gpu} python train.py"`: what stands before a command sets both."""
+    text = file.text(node)
+    given = re.findall(rf"(?<!\w){name}=((?:[\w.,:-]|\{{[\w.]+\}})+)(?=[ ])", text)
+    if len(given) != 1 or text.count(f"{name}=") != 1:
+        return None
+    return cst.parse_expression(text.replace(f"{name}=", f"{to}={given[0]} {name}="))
+
+
 def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
     """What is said of a variable that has another name for NPUs, and is not meant for them here."""
     if not literal.set and (library := _of_another(literal.link, file)):
