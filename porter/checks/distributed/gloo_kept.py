@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import Link, RuleFile
+from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors
 from porter.regex import lazy
 
@@ -29,7 +30,8 @@ class GlooKept(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         backend = positional(original, 0, ("backend",))
         given = backend[1].value if backend is not None and backend[1] is not None else None
-        if not isinstance(given, cst.SimpleString) or given.evaluated_value != "gloo":
+        option = _option_of_gloo(given, file) if isinstance(given, cst.Attribute) else ""
+        if given is None or not option and not _is_gloo(given):
             return None
         says, link = file.source.says, file.scene.link(original)
         if not says(_DEVICE) or says(_OTHERS) or not says(_SENDS) or len(file.meaning.mentions.of(_GROUP)) > 1:
@@ -37,7 +39,29 @@ class GlooKept(Rule):
         if file.tested or link is None or _is_of_hosts(link):
             return None
         new = f"cpu:gloo,{file.target.device}:{file.target.backend}"
-        return Hit(given, "kept", values=(("new", new),))
+        return (
+            Hit(given, "kept", values=(("new", new),))
+            if not option
+            else Hit(given, "default", values=named(option=option))
+        )
+
+
+def _is_gloo(given: cst.BaseExpression) -> bool:
+    return isinstance(given, cst.SimpleString) and given.evaluated_value == "gloo"
+
+
+def _option_of_gloo(given: cst.Attribute, file: RuleFile) -> str:
+    """`--dist-backend` of `args.dist_backend`, if it is gloo where nobody says another; "" for others."""
+    for link in file.buckets[ast.Call]:
+        call = link[0]
+        words = [str(constant(word) or "") for word in call.args] if call_name(call.func) == "add_argument" else []
+        option = next((w for w in words if w.lstrip("-").replace("-", "_") == given.attr.value), "")
+        default = (
+            next((keyword.value for keyword in call.keywords if keyword.arg == "default"), None) if option else None
+        )
+        if default is not None and constant(default) == "gloo":
+            return option
+    return ""
 
 
 def _is_of_hosts(link: Link) -> bool:
