@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from porter.checks.environment.variable_edits import (
+    asked_first,
     beside,
     in_command,
     is_taken_out,
@@ -57,6 +58,9 @@ class EnvironmentVariable(Rule):
                     return None  # it sets both
                 if both := twice(original, literal.name, row.to or "", file):
                     return self._hit(original, literal, literal.certain, row, both, ())
+            if not literal.set and (other := asked_first(literal, row.to or "", file)) is not None:
+                hit = self._hit(original, literal, literal.certain, row, None, ())
+                return replace(hit, more=other, safe=row.fix == "safe" and literal.certain) if hit and other else None
             return beside(self._hit(original, literal, literal.certain, row, None, ()), literal, row, file)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)

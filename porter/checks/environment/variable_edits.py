@@ -10,7 +10,7 @@ from typing import Any
 from porter.checks.device.fakes import stands_in
 from porter.engine.nodes import quoted
 from porter.engine.rule import Hit, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.finding import Change
 from porter.python.blocks import once
@@ -97,6 +97,28 @@ def twice(node: cst.BaseString, name: str, to: str, file: RuleFile) -> cst.BaseE
     if len(given) != 1 or text.count(f"{name}=") != 1:
         return None
     return cst.parse_expression(text.replace(f"{name}=", f"{to}={given[0]} {name}="))
+
+
+def asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change, ...] | None:
+    """`os.environ.get("ASCEND_RT_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES", ""))`; () where it stands so already, and
+    None where no plain call asks."""
+    name, up = literal.link
+    call: Node = up[0]
+    is_plain = call.__class__ is ast.Call and len(call.args) in (1, 2) and not call.keywords and call.args[0] is name
+    if not is_plain or getattr(call.func, "attr", "") not in ("get", "getenv"):
+        return None
+    above: Node = up[1][0] if up[1] is not None else None
+    if above.__class__ is ast.Call and call in above.args[1:] and constant(above.args[0]) == to:
+        return ()
+    utf8, (start, end), (_, last) = file.source.utf8, file.source.span(name), file.source.span(call)
+    asks = utf8[slice(*file.source.span(call.func))]
+    if name.lineno != call.end_lineno or utf8[start:end].strip(b"\"'").decode() != literal.name:
+        return None
+    quoted = utf8[start:end].replace(literal.name.encode(), to.encode())
+    return (
+        Change(start, start, b"%s, %s(" % (quoted, asks)),
+        Change(last, last, b")"),
+    )
 
 
 def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
