@@ -195,8 +195,7 @@ def _uses(root: Path, listing: Listing, given: Mapping[str, bytes], kept: Rememb
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
     """(files, loose): all files of the project, even if the user named only some, so that a hook and a full run agree.
 
-    `loose`: the root is no project, and only the named files count. This is so if no marker stands in it and no directory
-    was named: the root may be somebody's home directory.
+    `loose`: no marker stands in the root and no directory was named. It may be somebody's home: only the named files count.
     """
     if is_marked(root) or any(map(os.path.isdir, paths)):
         return everything(root, exclude), False
