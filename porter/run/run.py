@@ -195,7 +195,7 @@ def _uses(root: Path, listing: Listing, given: Mapping[str, bytes], kept: Rememb
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
     """(files, loose): all files of the project, even if the user named only some, so that a hook and a full run agree.
 
-    `loose`: no marker stands in the root and no directory was named. It may be somebody's home: only the named files count.
+    `loose`: no marker is in the root, and no directory was named. It may be somebody's home: the named files count alone.
     """
     if is_marked(root) or any(map(os.path.isdir, paths)):
         return everything(root, exclude), False

@@ -11,6 +11,7 @@ from porter.checks.environment.variable_edits import (
     asked_first,
     beside,
     in_command,
+    is_deterministic,
     is_taken_out,
     kept_name,
     renamed_in,
@@ -20,11 +21,10 @@ from porter.checks.environment.variable_edits import (
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.engine.rule_file import Variable as VariableName
-from porter.python.evidence import constant
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken
 
-_OF_CUBLAS, _DETERMINISTIC = "CUBLAS_WORKSPACE_CONFIG", frozenset({"torch.use_deterministic_algorithms"})
+_OF_CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
 
 
 class EnvironmentVariable(Rule):
@@ -43,7 +43,7 @@ class EnvironmentVariable(Rule):
             or (literal.role == "keyword") != isinstance(original, cst.Arg)
         ):
             return None
-        if literal.name == _OF_CUBLAS and _is_deterministic(literal, file):
+        if literal.name == _OF_CUBLAS and is_deterministic(literal, file):
             return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to and (kept := kept_name(original, literal, row, file)):
@@ -100,19 +100,6 @@ class EnvironmentVariable(Rule):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
         told = Hit(node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
         return replace(told, new=new, safe=row.fix == "safe" and certain and new is not None)
-
-
-def _is_deterministic(variable: VariableName, file: RuleFile) -> bool:
-    """Whether the function does already what is to take the place of cuBLAS's variable; or the project, where it is set on import."""
-    around, function = file.scene.function(variable.link), file.scene.function
-    if around is None and variable.set and file.facts.variables.deterministic:
-        return True
-    for link in file.meaning.mentions.of(_DETERMINISTIC):
-        call, above = link[1][0], function(link)
-        if call.__class__ is ast.Call and call.args and constant(call.args[0]) is True:
-            if (above and above[0]) is (around and around[0]):
-                return True
-    return False
 
 
 def _is_only_asked(literal: VariableName) -> bool:

@@ -19,6 +19,7 @@ from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
 from porter.rulebook.variable_values import by_default, is_list
 
+_DETERMINISTIC = frozenset({"torch.use_deterministic_algorithms"})
 _FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
 
@@ -158,3 +159,16 @@ def is_taken_out(literal: VariableName) -> bool:
 def _takes_out(statement: ast.stmt) -> bool:
     called = getattr(getattr(statement, "value", None), "func", None)
     return statement.__class__ is ast.Delete or getattr(called, "attr", "") == "pop"
+
+
+def is_deterministic(variable: VariableName, file: RuleFile) -> bool:
+    """Whether the function does already what is to take the place of cuBLAS's variable; or the project, where it is set on import."""
+    around, function = file.scene.function(variable.link), file.scene.function
+    if around is None and variable.set and file.facts.variables.deterministic:
+        return True
+    for link in file.meaning.mentions.of(_DETERMINISTIC):
+        call, above = link[1][0], function(link)
+        if call.__class__ is ast.Call and call.args and constant(call.args[0]) is True:
+            if (above and above[0]) is (around and around[0]):
+                return True
+    return False

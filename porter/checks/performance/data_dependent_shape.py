@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from porter.checks.performance.selection import averaged, chosen, counted, short
+from porter.checks.performance.selection import averaged, chosen, counted, is_even, repeats, short
 from porter.engine.nodes import positional
 from porter.engine.rule import TOGETHER, Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link
 from porter.python.waits import SIZED_BY_VALUES
 from porter.regex import lazy
 from porter.training import fixed_masks, host_masks, mask_queries
-from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 from porter.training.kept_selections import what_is_kept
 
@@ -43,7 +41,7 @@ class DataDependentShape(BatchRule):
         called = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
         if called in mask_queries.ASKED and name is None:
             return self._asked(original, updated, called, link, file)
-        if _repeats(link) or name is not None and name not in self.calls:
+        if repeats(link) or name is not None and name not in self.calls:
             return None
         scene: Any = file.scene
         if not self._depends(called, original, name is None, file) or mask_queries.is_settled(scene, link[1]):
@@ -92,21 +90,15 @@ class DataDependentShape(BatchRule):
             return False
         if called == "nonzero":
             asked = call.func.value if isinstance(call.func, cst.Attribute) and is_method else call.args[0].value
-            return not _is_even(asked, file)
+            return not is_even(asked, file)
         if called == "where":  # with three arguments the shape is known
             return len(call.args) == 1
         if called != "repeat_interleave":
             return True
-        repeats = positional(call, 0 if is_method else 1, ("repeats",))
-        if repeats is None or repeats[1] is None or positional(call, None, ("output_size",)) != (None, None):
+        given = positional(call, 0 if is_method else 1, ("repeats",))
+        if given is None or given[1] is None or positional(call, None, ("output_size",)) != (None, None):
             return False
-        return bool(COUNTS.search(file.text(repeats[1].value).removesuffix("()")))
-
-
-def _is_even(node: cst.CSTNode, file: RuleFile) -> bool:
-    """Whether no element of a tensor is 0, whatever the data are: `torch.ones(2, 2).nonzero()` gives all places."""
-    made = file.name(node.func) if isinstance(node, cst.Call) else file.meaning.made_by(node)
-    return made in ("torch.ones", "torch.ones_like")
+        return bool(COUNTS.search(file.text(given[1].value).removesuffix("()")))
 
 
 def hit(
@@ -116,9 +108,3 @@ def hit(
     if values is None:
         return None
     return Hit(node, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))
-
-
-def _repeats(link: Link) -> bool:
-    """Whether the same statement calls the same thing before."""
-    statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
-    return first_calls(statement)[call_name(link[0])] is not link[0]

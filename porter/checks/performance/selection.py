@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from porter.engine.rule import cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.evidence import call_name
+from porter.python.index import ancestors
+from porter.training.callees import first_calls
 
 LONGEST = 40  # of a piece of source in a message
 
@@ -42,3 +46,15 @@ def counted(call: Any, file: RuleFile) -> cst.Call:
 def short(name: str) -> str:
     name = " ".join(name.split())
     return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+
+
+def is_even(node: cst.CSTNode, file: RuleFile) -> bool:
+    """Whether no element of a tensor is 0, whatever the data are: `torch.ones(2, 2).nonzero()` gives all places."""
+    made = file.name(node.func) if isinstance(node, cst.Call) else file.meaning.made_by(node)
+    return made in ("torch.ones", "torch.ones_like")
+
+
+def repeats(link: Link) -> bool:
+    """Whether the same statement calls the same thing before."""
+    statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+    return first_calls(statement)[call_name(link[0])] is not link[0]
