@@ -20,6 +20,7 @@ _COMMON = frozenset(  # what any program may import; of the rest, one may come f
 _FOLDER = lazy(r"[A-Za-z_][\w.-]*")
 # what stands between the words of a name may differ: `Mask-Former` has the package mask_former
 _BETWEEN_WORDS = lazy(r"[-_.]")
+_SUBMODULE = lazy(rb"(?m)^[ \t]*path[ \t]*=[ \t]*([\w./-]+)")
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
 # what the repository is called where it is published
 _HOME = lazy(rb"(?<!\+https://)git\w+\.com[/:][\w.-]+/([\w.-]+?)(?:\.git)?/?[\"'\s]")
@@ -47,6 +48,8 @@ def _own_names(files: Sequence[str], own: str, read: Callable[[str], bytes]) -> 
     """The names of the folders of a project. Its own is called as it was cloned; a service may clone it into itself."""
     names = {own, *(part for path in files for part in path.split("/")[:-1])}
     names |= {name.decode() for path in _INSTALLERS if path in files for name in _HOME.findall(read(path))}
+    # folders of submodules, which may be empty
+    names |= {part.decode() for path in _SUBMODULE.findall(read(".gitmodules")) for part in path.split(b"/")}
     return set(map(_plain, names))
 
 

@@ -121,6 +121,7 @@ def test_a_submodule_that_is_imported_from_beside_it(tmp_path, path, text, found
         ('"own-project"', "from net import net", None),
         ('"fast_trainer"', "from net import net", None),
         ('"trainer"', "from net import net", "trainer"),
+        ('"../nets"', "from net import net", None),  # holds a submodule, which is not checked out
     ],
 )
 def test_a_folder_beside_the_project(added, below, found):
@@ -130,8 +131,11 @@ def test_a_folder_beside_the_project(added, below, found):
         "main/main.py": b"",
     }
     project = Project(texts, lambda path: list(imports(texts[path])))
-    page = b'[project.urls]\nHomepage = "https://github.com/someone/Fast-Trainer"\n'
-    known = outside([*texts, "pyproject.toml"], texts, project, "own_project", lambda path: page)
+    lists = {
+        "pyproject.toml": b'[project.urls]\nHomepage = "https://github.com/someone/Fast-Trainer"\n',
+        ".gitmodules": MODULES.format(path="nets/fast", url="").encode(),
+    }
+    known = outside([*texts, "pyproject.toml"], texts, project, "own_project", lists.__getitem__)
     assert list(known) == ([("lib/train.py", found)] if found else [])
 
 
