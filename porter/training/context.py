@@ -18,7 +18,7 @@ from porter.training import backwards, by_class, frequency
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom
 from porter.training.choices import is_never_taken
-from porter.training.demos import stays_on_cpu
+from porter.training.demos import stays_on_cpu, tries_out
 from porter.training.frequency import (
     BACKWARDS,
     OTHERS,
@@ -68,7 +68,7 @@ class Context:
             around = next(
                 (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
             )
-            if around is None or self._defines_gradient(around) or stays_on_cpu(self.file, link):
+            if around is None or self._defines_gradient(around) or stays_on_cpu(self.file, link) or tries_out(link):
                 continue
             if not is_of_a_rollout(around):
                 losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, ancestors
 from porter.regex import lazy
 
@@ -19,6 +19,7 @@ _MOVES = lazy(rb"(?i)cuda|device|npu\b|\.to\(|set_default|accelerat|fabric|light
 _PLACES = lazy(
     rb"(?i)cuda|device|gpu|npu\b|\bmps\b|xla|\.to\(|set_default|accelerat|fabric|lightning|deepspeed|ignite|horovod|dataparallel"
 )
+_FEW = 3  # rounds of a loop that trains nothing
 _PLAIN = frozenset(
     {"torch", "torchvision", "numpy", "math", "random", "time", "argparse", "os", "sys", "__future__", "typing"}
 )
@@ -31,6 +32,20 @@ def stays_on_cpu(file: File, link: Link) -> bool:
         return False
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     return imported <= _PLAIN
+
+
+def tries_out(link: Link) -> bool:
+    """Whether a place stands in such a block and in loops of a few rounds alone: `for _ in range(1): net(x).backward()`."""
+    loops = [above[0] for above in ancestors(link) if isinstance(above[0], (ast.For, ast.While))]
+    inside = any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
+    return inside and bool(loops) and all(map(_is_short, loops))
+
+
+def _is_short(loop: ast.For | ast.While) -> bool:
+    iterated = loop.iter if isinstance(loop, ast.For) else None
+    given = iterated.args if isinstance(iterated, ast.Call) and call_name(iterated.func) == "range" else []
+    rounds = constant(given[0]) if len(given) == 1 else None
+    return type(rounds) is int and rounds <= _FEW
 
 
 @once_for_file
