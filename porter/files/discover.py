@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
-from porter.files.kinds import PYTHON, kind_of
+from porter.files.kinds import PYTHON, SHELL, kind_of
 from porter.files.read import has_python_shebang
 from porter.files.root import real_of
 from porter.files.tracked import Index
@@ -180,8 +180,9 @@ class Walk:
         if not hidden:
             return False
         if not self._tracked(folder, key, directory):
-            # without git, nobody knows whether it tracks a folder of a package that `data/` names
-            return self._indexes[folder] is not None or not (directory and self._is_of_package(path))
+            # without git, nobody knows whether it tracks a folder of a package that `data/` names, or a program that `*.sh` does
+            is_code = self._is_of_package(path) if directory else kind_of(path) in (PYTHON, SHELL)
+            return self._indexes[folder] is not None or not is_code
         if directory and not self._has(path, ".git"):  # a submodule begins afresh
             self._opened.add(path)
         return False

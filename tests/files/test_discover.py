@@ -81,8 +81,8 @@ def test_ignore_files_nest_and_a_nested_repository_begins_afresh(tmp_path):
     (tmp_path / ".gitignore").write_text("gen.py\n")
     (tmp_path / "a/.gitignore").write_text("!/gen.py\nkeep.py")
     (tmp_path / "sub/.gitignore").write_bytes(b"\xef\xbb\xbfown.py\r\n")
-    assert names(tmp_path) == ["a/gen.py", "secret.py"]
     git(tmp_path, "init", "-q")
+    assert names(tmp_path) == ["a/gen.py", "secret.py"]
     git(tmp_path / "sub", "init", "-q")
     (tmp_path / ".git/info/exclude").write_text("secret.py\n")
     assert names(tmp_path) == ["a/gen.py", "sub/gen.py"]
@@ -203,6 +203,7 @@ def test_names_that_are_no_utf8(tmp_path):
     for name in (b"caf\xe9.py", b"z\xff\xfe.py", b"caf\xc3\xa9.py", b"new\nline.py"):
         (Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))).write_text("x\n")
     (tmp_path / ".gitignore").write_bytes(b"z??.py\n")
+    git(tmp_path, "init", "-q")
     found = names(tmp_path)
     assert [os.fsencode(name) for name in found] == [b"caf\xc3\xa9.py", b"caf\xe9.py", b"new\nline.py"]
     assert read(tmp_path / found[1]) == b"x\n"
@@ -316,6 +317,6 @@ def test_an_ignored_folder_of_a_package_where_git_is_not_there(tmp_path):
     """An archive of a repository holds what git tracks, which `.gitignore` may name all the same."""
     make(tmp_path, "net/__init__.py", "net/data/load.py", "net/notes.py", "data/fetched.py")
     (tmp_path / ".gitignore").write_text("data/\nnotes.py\n")
-    assert names(tmp_path) == ["net/__init__.py", "net/data/load.py"]
+    assert names(tmp_path) == ["net/__init__.py", "net/data/load.py", "net/notes.py"]
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert names(tmp_path) == ["net/__init__.py"]
