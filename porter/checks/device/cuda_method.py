@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from porter.checks.device.device_argument import certainty_of, index_of, keeps_literal
+from porter.checks.device.device_argument import NAMES, certainty_of, index_of, keeps_literal, modern
 from porter.checks.device.moved_tensors import is_tensor
 from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
@@ -39,6 +39,7 @@ class CudaMethod(Rule):
             return None
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, receiver, file)
+        updated = modern(updated)
         if file.tested and (end := needed(file, file.scene.link(original))):
             return Hit(original, "tested", values=(("what", end), (TOGETHER, end)))
         if is_summarised(file, file.scene.link(original)):
@@ -54,7 +55,7 @@ class CudaMethod(Rule):
             return Hit(original, why, new=new, values=_called(new), loads=True)
         if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
-            places = [a for a in original.args if a.keyword is None or a.keyword.value == "device"]
+            places = [a for a in original.args if a.keyword is None or a.keyword.value in NAMES]
             indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
             known = receiver == "torch" and not (file.style.one_world and only_moved(original, file))
             if moved and not indexed or not known and certainty_of(original, file) is None:

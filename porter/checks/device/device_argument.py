@@ -14,6 +14,18 @@ _INDEX = lazy(r"(?i)(?:rank|gpus?|ids?|id_|idx|index|ordinal|num|get_device|curr
 _MAKER = "torch.device"
 _DEVICE = lazy(r"(?i)(?:^|_)dev(?:ice)?s?$")
 
+NAMES = ("device", "device_id")  # of the first argument of `cuda()`; torch 0.3 called it by the second
+
+
+def modern(call: cst.Call) -> cst.Call:
+    """The call without the name that today's torch does not know."""
+    named = [arg.keyword is not None and arg.keyword.value == "device_id" for arg in call.args]
+    if named[:1] != [True]:
+        return call
+    return call.with_changes(
+        args=[call.args[0].with_changes(keyword=None, equal=cst.MaybeSentinel.DEFAULT), *call.args[1:]]
+    )
+
 
 def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     """Of `x.cuda(device)`: 'known' for a device, 'named' for what is called one, 'likely' for what may be one; None for an index, which `npu()` takes, and
@@ -67,7 +79,7 @@ def index_of(call: cst.Call, file: RuleFile) -> str | None:
 def _given(call: cst.Call) -> cst.BaseExpression | None:
     if any(a.star for a in call.args):
         return None
-    return next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
+    return next((a.value for a in call.args if a.keyword is None or a.keyword.value in NAMES), None)
 
 
 def keeps_literal(original: cst.Call, updated: cst.Call) -> bool:
