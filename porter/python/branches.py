@@ -19,6 +19,7 @@ from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
 from porter.python.own_kernels import imports_own, is_own, is_own_operator
 from porter.python.plain_functions import attends, is_plain
+from porter.python.plain_ways import applied, plain_way
 from porter.python.quantized import quantized
 from porter.python.twin_questions import kernel_of_twin
 from porter.regex import lazy
@@ -113,7 +114,7 @@ def _chosen(file: File, link: Link) -> str | None:
                 parts = [above.body, above.orelse]
             else:  # a branch that raises still does so after the port, so its `else` does not count
                 parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
-            named = _kernel(file, parts, up) or quantized(parts) or _kernel_after(file, above, up)
+            named = _kernel(file, parts, up) or quantized(parts) or plain_way(parts) or _kernel_after(file, above, up)
             return named or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
             return _of_statement(file, above, up) or compared
@@ -265,6 +266,8 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     code calls an object of the class: `Fused(size)(x)`."""
     if node.__class__ is ast.Call:
         node = ast.Attribute(node.func, "apply")
+    elif node.__class__ is ast.Name:  # run = Fused.apply
+        node = applied(file).get(node.id, node)
     if node.__class__ is not ast.Attribute or node.attr != "apply":
         return False
     if getattr(node.value, "attr", "") and getattr(node.value.value, "id", "") == "self":

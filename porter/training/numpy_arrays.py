@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 
+_OF_ARRAYS = frozenset({"astype", "tofile"})  # methods that no tensor has
+
+
 def asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
     """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`."""
     return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
@@ -39,7 +42,7 @@ def _arrays(file: File, function: Link, scene: Scene) -> frozenset[str]:
     for call in walk(function[0]):
         if call.__class__ is not ast.Call:
             continue
-        if _has_axis(call):
+        if _has_axis(call) or getattr(call.func, "attr", "") in _OF_ARRAYS:
             names.add(getattr(getattr(call.func, "value", None), "id", ""))
         handed = (a.left if a.__class__ is ast.Compare else a for a in call.args)
         if _is_of_numpy(call.func, scene, function) or call_name(call.func) == "from_numpy":

@@ -46,8 +46,8 @@ class CudaMethod(Rule):
             return Hit(original, "summarised")
         new = file.style.method(updated, file)
         in_module = self._module_function(original, file)
-        keywords = (arg.keyword.value for arg in original.args if arg.keyword is not None)
-        is_own = may_be_own(file.facts.own, keywords) and not is_storage(original, file)
+        named = (a.keyword.value for a in original.args if a.keyword is not None)
+        is_own = may_be_own(file.facts.own, named) and not is_storage(original, file)
         if receiver != "torch" and (receiver != "unknown" or in_module or is_own):
             why = "own" if receiver == "own" else "of-a-module" if in_module else "unknown"
             if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
@@ -102,8 +102,9 @@ class CudaMethod(Rule):
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
 
 
-def _called(new: Any) -> tuple[tuple[str, str], ...]:
-    """What the style writes in the place of `.cuda()`, for the message; where it writes nothing, `.to()` is left."""
+def _called(
+    new: Any,
+) -> tuple[tuple[str, str], ...]:  # what the style writes, for the message; `.to()` where it writes nothing
     return named(new=f".{new.func.attr.value}()" if new is not None else ".to()")
 
 
