@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from porter.checks.device.device_argument import NAMES, certainty_of, index_of, keeps_literal, modern
-from porter.checks.device.moved_tensors import is_tensor
+from porter.checks.device.moved_tensors import is_dropped, is_tensor
 from porter.checks.device.only_moved import only_moved
 from porter.checks.device.other_class import kept_call
 from porter.checks.device.storages import is_storage, of_storage
@@ -63,7 +62,7 @@ class CudaMethod(Rule):
                 return Hit(original, "moved", new=moved or new, safe=safe, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
             if (kind := index_of(original, file)) is None:
-                why = "dropped" if _is_dropped(original, file) else "call"
+                why = "dropped" if is_dropped(original, file) else "call"
                 return Hit(original, why, new=new, safe=True, values=_called(new), loads=True)
             safe, new = kind == "known" or file.style.one_world, file.style.method(updated, file, kind)
             return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)
@@ -102,16 +101,6 @@ class CudaMethod(Rule):
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
 
 
-def _called(
-    new: Any,
-) -> tuple[tuple[str, str], ...]:  # what the style writes, for the message; `.to()` where it writes nothing
+def _called(new: Any) -> tuple[tuple[str, str], ...]:
+    """What the style writes in the place of `.cuda()`, for the message; where it writes nothing, `.to()` is left."""
     return named(new=f".{new.func.attr.value}()" if new is not None else ".to()")
-
-
-def _is_dropped(call: cst.Call, file: RuleFile) -> bool:
-    """`hidden.cuda()` as a statement, where `hidden` is what `torch.zeros(...)` gave: a tensor is not moved in place."""
-    link, moved = file.scene.link(call), call.func.value if isinstance(call.func, cst.Attribute) else None
-    if link is None or not isinstance(moved, cst.Name) or link[1][1][0].__class__ is not ast.Expr:
-        return False
-    made = file.meaning.made_by(moved) or ""
-    return made.startswith("torch.") and made.count(".") == 1 and made != "torch.load"

@@ -49,3 +49,12 @@ def _is_own_method(value: Node, name: str) -> bool:
     """`x = x.cuda()`, `x = x.float()`: what it was before says what it is."""
     called = value.__class__ is ast.Call and call_name(value.func) and getattr(value.func, "value", None)
     return getattr(called, "id", "") == name
+
+
+def is_dropped(call: cst.Call, file: RuleFile) -> bool:
+    """`hidden.cuda()` as a statement, where `hidden` is what `torch.zeros(...)` gave: a tensor is not moved in place."""
+    link, moved = file.scene.link(call), call.func.value if isinstance(call.func, cst.Attribute) else None
+    if link is None or not isinstance(moved, cst.Name) or link[1][1][0].__class__ is not ast.Expr:
+        return False
+    made = file.meaning.made_by(moved) or ""
+    return made.startswith("torch.") and made.count(".") == 1 and made != "torch.load"
