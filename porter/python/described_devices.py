@@ -15,6 +15,7 @@ from porter.python.capabilities import CAPABILITY, is_reached
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 _ASKING = frozenset({CAPABILITY})
@@ -33,6 +34,16 @@ def describes(file: File, assign: Link, child: Node | None) -> tuple[str, str] |
     return "describes", CAPABILITY
 
 
+def answers(file: File, early: Link) -> tuple[str, str] | None:
+    """The choice of `if not torch.cuda.is_available(): return False` in a function that answers with constants alone, and asks for a
+    generation behind it."""
+    asked = file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
+    around = next((up[0] for up in ancestors(early) if up[0].__class__ in FUNCTIONS[:2]), None) if asked else None
+    returned = [node.value for node in walk(around) if node.__class__ is ast.Return] if around is not None else []
+    plain = bool(returned) and all(value is None or value.__class__ is ast.Constant for value in returned)
+    return ("describes", CAPABILITY) if plain and any(is_reached(link, early, False) for link in asked) else None
+
+
 def opened(file: File, assign: Link) -> Iterator[Node]:
     """The `if` of each branch that the name opens and that comes to the call in any case."""
     target: Node = assign[0].targets[0]
@@ -42,6 +53,13 @@ def opened(file: File, assign: Link) -> Iterator[Node]:
         if test[0].__class__ is ast.If and test[0].test is use[0]:
             if any(is_reached(link, test, True) for link in asked):
                 yield test[0]
+
+
+def is_of_generation(link: Link, file: RuleFile) -> bool:
+    """Whether a value is the device whose generation is asked for, by a call that no port writes: `get_device_capability("cuda")`."""
+    above = link[1]
+    call: Node = above[0] if above is not None else None
+    return call.__class__ is ast.Call and file.names.resolve(call.func, above) == CAPABILITY
 
 
 def is_described(file: File, link: Link, staying: Sequence[Link]) -> bool:

@@ -16,7 +16,7 @@ from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.build_scripts import BUILDER, builds_extensions
 from porter.python.capabilities import CAPABILITY
-from porter.python.described_devices import describes
+from porter.python.described_devices import answers, describes
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
@@ -134,7 +134,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return None
         # `if not torch.cuda.is_available(): return`, and what follows
         elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and getattr(up[1] and up[1][0], "test", 0) is above:
-            if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
+            if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1]) or answers(file, up[1])):
                 return stays
             if version := cuda_versions.taken(file, up[1], False):
                 return "versioned", version

@@ -17,6 +17,7 @@ from porter.python.array_switches import decides_for
 from porter.python.autocast_states import given_state
 from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
+from porter.python.described_devices import is_of_generation
 from porter.python.handed_on import given_to
 from porter.python.lightning_choices import of_comparison, of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
@@ -59,6 +60,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "refused", values=values)
         if end := needed(file, literal.link):
             return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
+        if literal.role == "argument" and is_of_generation(literal.link, file):  # PRT110 speaks of the call
+            return None
         if literal.role == "argument" and is_searched(file, literal.link):
             return Hit(original, "searched", values=values)
         if literal.role == "argument" and (asked := given_state(file, literal.link)):
