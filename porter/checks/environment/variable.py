@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from porter.checks.environment.variable_edits import (
-    asked_first,
-    beside,
+    for_both,
     in_command,
     is_deterministic,
     is_taken_out,
@@ -53,15 +52,11 @@ class EnvironmentVariable(Rule):
             renamed = partial(in_command, name=literal.name) if literal.role == "command" else renamed_in
             new = renamed(updated, row.to) if taken else None
         if new is not None and row is not None and not file.style.one_world:
-            if literal.role == "command" and not isinstance(original, cst.Arg):
-                if f"{row.to}=" in file.text(original):
-                    return None  # it sets both
-                if both := twice(original, literal.name, row.to or "", file):
-                    return self._hit(original, literal, literal.certain, row, both, ())
-            if not literal.set and (other := asked_first(literal, row.to or "", file)) is not None:
-                hit = self._hit(original, literal, literal.certain, row, None, ())
-                return replace(hit, more=other, safe=row.fix == "safe" and literal.certain) if hit and other else None
-            return beside(self._hit(original, literal, literal.certain, row, None, ()), literal, row, file)
+            if literal.role == "command" and f"{row.to}=" in file.text(original):
+                return None  # it sets both
+            both = twice(original, literal.name, row.to or "", file) if literal.role == "command" else None
+            hit = self._hit(original, literal, literal.certain, row, both, ())
+            return hit if both else for_both(hit, literal, row, file)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
         readers = file.facts.variables.reader(literal.name) if literal.set else ()

@@ -24,7 +24,17 @@ _FRAMEWORKS = hints("another-framework")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
 
 
-def beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> Hit | None:
+def for_both(hit: Hit | None, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
+    """A variable under both its names: set in a second statement, and asked for by the new name first."""
+    if hit is None or literal.set or (more := _asked_first(literal, row.to or "", file)) is None:
+        return _beside(hit, literal, row, file)
+    if not more:
+        return None
+    is_plain = hit.why == row.why  # else the answer explains why the name stays
+    return replace(hit, more=more, safe=row.fix == "safe" and literal.certain) if is_plain else hit
+
+
+def _beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) -> Hit | None:
     text = file.source.utf8[slice(*file.source.span(file.statement))].decode()
     is_plain = file.statement.__class__ in (ast.Assign, ast.Expr) and "\n" not in text and text.count(literal.name) == 1
     if hit is None or not literal.set or literal.role != "key" or not is_plain:
@@ -91,7 +101,7 @@ def in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
     )
 
 
-def twice(node: cst.BaseString, name: str, to: str, file: RuleFile) -> cst.BaseExpression | None:
+def twice(node: cst.CSTNode, name: str, to: str, file: RuleFile) -> cst.BaseExpression | None:
     """`f"ASCEND_RT_VISIBLE_DEVICES={gpu} CUDA_VISIBLE_DEVICES={gpu} python train.py"`: what stands before a command sets both."""
     text = file.text(node)
     given = re.findall(rf"(?<!\w){name}=((?:[\w.,:-]|\{{[\w.]+\}})+)(?=[ ])", text)
@@ -100,7 +110,7 @@ def twice(node: cst.BaseString, name: str, to: str, file: RuleFile) -> cst.BaseE
     return cst.parse_expression(text.replace(f"{name}=", f"{to}={given[0]} {name}="))
 
 
-def asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change, ...] | None:
+def _asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change, ...] | None:
     """`os.environ.get("ASCEND_RT_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES", ""))`; () where it stands so already, and
     None where no plain call asks."""
     name, up = literal.link
