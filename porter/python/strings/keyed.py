@@ -34,7 +34,7 @@ def askers(names: Names, link: Link) -> Askers | None:
     if above.__class__ is ast.Dict:
         known = _askers(above, names, up) if place(above, node)[0] == "keys" else None
     else:
-        known = _askers_of_name(names, *asked) if (asked := _looked_up(node, up)) else None
+        known = _askers_of_name(names, *asked) if (asked := container_of(node, up)) else None
     return known if known is not None and known.position == index and known.links else None
 
 
@@ -97,7 +97,7 @@ def _asked(names: Names, link: Link) -> Iterator[Link | None]:
         yield key
         return
     above = link[1]
-    name = _name(link)
+    name = name_of(link)
     local = name.startswith("_") or any(isinstance(node, FUNCTIONS) for node in parents(link))
     if above is None or not name or not local or len(names.bindings(name, above)) != 1:
         yield None
@@ -106,8 +106,8 @@ def _asked(names: Names, link: Link) -> Iterator[Link | None]:
         yield _key(reader)
 
 
-def _name(link: Link) -> str:
-    """The one name that a dict is bound to by a statement."""
+def name_of(link: Link) -> str:
+    """The one name that a value is bound to by a statement; "" where there is none."""
     above = link[1] and link[1][0]
     if above.__class__ not in (ast.Assign, ast.AnnAssign) or above.value is not link[0]:
         return ""
@@ -130,7 +130,7 @@ def _key(link: Link) -> Link | None:
     return None
 
 
-def _looked_up(node: Node, up: Link) -> tuple[Node, Link] | None:
+def container_of(node: Node, up: Link) -> tuple[Node, Link] | None:
     """What a key is looked up in, with its place: of `node`, the key."""
     above = up[0]
     if above.__class__ is ast.Subscript and above.slice is node:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from porter.python.blocks import place
 from porter.python.evidence import constant, logged
-from porter.python.index import Link, ancestors, strings
+from porter.python.index import Link, ancestors, strings, walk
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.fixtures import Role
 from porter.python.strings.flow import Flow
-from porter.python.strings.keyed import askers
+from porter.python.strings.keyed import askers, container_of, name_of
 from porter.python.strings.sinks import INDEXED
 from porter.regex import lazy
 
@@ -30,7 +30,6 @@ BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
 CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 _MADE = lazy(rb"\bf[\"']cuda:\{")
-_NAMED = lazy(rb"\b(\w+)[ \t]*=[ \t]*f[\"']cuda:\{")
 TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
 BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
 HANDED = ("argument", "assigned", "mapped")  # roles of a value that may go to another library
@@ -90,8 +89,8 @@ def literals(file: Parsed) -> dict[int, Literal]:
         else:
             continue
         role = _typed(flow, link) if kind == "tensor-type" else _role(flow, link, kind, text)
-        if role is None and kind == "device" and _is_made_key(file, link, text):
-            role = Role("argument", True)
+        if role is None and kind == "device":
+            role = _made_key(file, flow, link, text)
         if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
             by_offset.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
     return by_offset
@@ -106,18 +105,20 @@ def _role(flow: Flow, link: Link, kind: Kind, text: str) -> Role | None:
     return role or _plain(flow, link, text)
 
 
-def _is_made_key(file: Parsed, link: Link, text: str) -> bool:
-    """`used["cuda:0"]`, where the file makes the keys of the container itself: `used[f"cuda:{i}"] = 0`, or by a name."""
-    above = link[1][0]
-    if above.__class__ is not ast.Subscript or above.slice is not link[0] or not INDEXED.match(text):
-        return False
-    if not file.source.says(_MADE):
-        return False
-    names = {*_NAMED.findall(file.source.utf8)}
-    keys = re.findall(
-        rb"%s\[[ \t]*(f[\"']cuda:\{|\w+[ \t]*\])" % re.escape(ast.unparse(above.value).encode()), file.source.utf8
-    )
-    return any(key.startswith((b'f"', b"f'")) or key.rstrip(b" \t]") in names for key in keys)
+def _made_key(file: Parsed, flow: Flow, link: Link, text: str) -> Role | None:
+    """The role of the keys of a container that the file makes itself, by a name: `name = f"cuda:{i}"; used[name] = 0`. With them
+    goes `used["cuda:0"]`, and without them it stays."""
+    asked = container_of(*link) if INDEXED.match(text) and file.source.says(_MADE) else None
+    if asked is None:
+        return None
+    container = ast.dump(asked[0])
+    keys = [n.slice for n in walk(file.tree) if n.__class__ is ast.Subscript and ast.dump(n.value) == container]
+    names = {key.id for key in keys if key.__class__ is ast.Name}
+    made = [up for _, up in named_strings(file) if up is not None and up[0].__class__ is ast.JoinedStr and _pure(up[0])]
+    roles = [_role(flow, up, "device", "cuda:{}") for up in made if up[0] in keys or name_of(up) in names]
+    if not roles or None in roles:
+        return None
+    return Role("argument", all(role.certain for role in roles if role))
 
 
 def _key_of(link: Link) -> Link | None:
