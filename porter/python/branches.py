@@ -17,9 +17,9 @@ from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.kernel_switches import switched, switches
 from porter.python.leads_to_kernels import leads
 from porter.python.library_branches import used_after
-from porter.python.own_kernels import imports_own, is_own, is_own_operator
+from porter.python.own_kernels import applied, imports_own, is_own, is_own_operator
 from porter.python.plain_functions import attends, is_plain
-from porter.python.plain_ways import applied, plain_way
+from porter.python.plain_ways import plain_way
 from porter.python.quantized import quantized
 from porter.python.twin_questions import kernel_of_twin
 from porter.regex import lazy
@@ -114,7 +114,9 @@ def _chosen(file: File, link: Link) -> str | None:
                 parts = [above.body, above.orelse]
             else:  # a branch that raises still does so after the port, so its `else` does not count
                 parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
-            named = _kernel(file, parts, up) or quantized(parts) or plain_way(parts) or _kernel_after(file, above, up)
+            named = (
+                _kernel(file, parts, up) or quantized(parts) or plain_way(file, above) or _kernel_after(file, above, up)
+            )
             return named or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
             return _of_statement(file, above, up) or compared

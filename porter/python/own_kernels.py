@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once_for_file
+from porter.python.index import Node
+
 if TYPE_CHECKING:
     from porter.python.file import File
 
@@ -45,3 +48,14 @@ def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | Non
             if stem.endswith((way, way + way[way.rfind("/") :])):
                 return str(name)
     return None
+
+
+@once_for_file
+def applied(file: File) -> dict[str, Node]:
+    """What the names of a module apply: `run = Fused.apply`."""
+    named = (statement for statement in file.tree.body if isinstance(statement, ast.Assign))
+    return {
+        statement.targets[0].id: statement.value
+        for statement in named
+        if isinstance(statement.targets[0], ast.Name) and getattr(statement.value, "attr", "") == "apply"
+    }

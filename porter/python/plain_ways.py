@@ -1,34 +1,29 @@
-"""Names that say what a choice is about: of a class of autograd that is applied, and of the plain way beside a kernel."""
+"""Finds choices between a kernel and the plain way of the same library, which computes the same with torch's own operators."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Node, walk
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
-# functions that compute with torch's own operators what a kernel of the same library computes
-_PLAIN = {"multi_scale_deformable_attn_pytorch": "multi_scale_deformable_attn"}
+_PLAIN = hints("plain-way-of-a-kernel")
 
 
-@once_for_file
-def applied(file: File) -> dict[str, Node]:
-    """The names of a module for `Fused.apply`: `run = Fused.apply`."""
-    named = (statement for statement in file.tree.body if isinstance(statement, ast.Assign))
-    return {
-        statement.targets[0].id: statement.value
-        for statement in named
-        if isinstance(statement.targets[0], ast.Name) and getattr(statement.value, "attr", "") == "apply"
-    }
+def plain_way(file: File, choice: Node) -> str | None:
+    """The plain way that one side of `if value.is_cuda: ... else: ...` calls, and the other does not."""
+    if not any(name.encode() in file.source.words for name in _PLAIN):
+        return None
+    body, orelse = (_called(side if isinstance(side, list) else [side]) for side in (choice.body, choice.orelse))
+    return min(body ^ orelse, default=None)
 
 
-def plain_way(parts: Iterable[Node]) -> str | None:
-    """The kernel whose plain way one side of a choice calls."""
-    calls = (node for part in parts for one in (part if isinstance(part, list) else [part]) for node in walk(one))
-    return next((_PLAIN[name] for node in calls if (name := call_name(getattr(node, "func", None))) in _PLAIN), None)
+def _called(side: Sequence[Node]) -> set[str]:
+    calls = (node for part in side for node in walk(part) if node.__class__ is ast.Call)
+    return {call_name(call.func) for call in calls} & _PLAIN
