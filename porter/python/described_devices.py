@@ -1,8 +1,10 @@
-"""Finds `has_gpu = torch.cuda.is_available()` of a function that describes the machine, and asks GPUs for their generation:
+"""Finds questions for a GPU that lead to its generation, in functions that describe the machine or answer what it can do.
 
-if has_gpu:
-    for index in range(torch.cuda.device_count()):
-        major, minor = torch.cuda.get_device_capability(index)   # None on an NPU
+    has_gpu = torch.cuda.is_available()
+    if has_gpu:
+        major, minor = torch.cuda.get_device_capability()
+
+An NPU has none: the call raises, and ported it gives None. As the question stands, such a function goes on as without a GPU.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _MOVES = frozenset({"cuda", "to"})
 def describes(file: File, assign: Link, child: Node | None) -> tuple[str, str] | None:
     """The choice of a question that a name keeps and that opens a branch with such a call, in a function that moves nothing to a
     device. Without a GPU it describes the machine and goes on."""
-    if assign[0].value is not child or not any(opened(file, assign)):
+    if assign[0].value is not child or not any(_opened(file, assign)):
         return None
     around = next((up[0] for up in ancestors(assign) if up[0].__class__ in FUNCTIONS), None)
     calls = (node for node in walk(around) if node.__class__ is ast.Call) if around is not None else ()
@@ -37,17 +39,21 @@ def describes(file: File, assign: Link, child: Node | None) -> tuple[str, str] |
 def answers(file: File, early: Link) -> tuple[str, str] | None:
     """The choice of `if not torch.cuda.is_available(): return False` in a function that answers with constants alone, and asks for a
     generation behind it."""
-    asked = file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
+    asked = _asked(file)
     around = next((up[0] for up in ancestors(early) if up[0].__class__ in FUNCTIONS[:2]), None) if asked else None
     returned = [node.value for node in walk(around) if node.__class__ is ast.Return] if around is not None else []
     plain = bool(returned) and all(value is None or value.__class__ is ast.Constant for value in returned)
     return ("describes", CAPABILITY) if plain and any(is_reached(link, early, False) for link in asked) else None
 
 
-def opened(file: File, assign: Link) -> Iterator[Node]:
+def _asked(file: File) -> list[Link]:
+    return file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
+
+
+def _opened(file: File, assign: Link) -> Iterator[Node]:
     """The `if` of each branch that the name opens and that comes to the call in any case."""
     target: Node = assign[0].targets[0]
-    asked = file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
+    asked = _asked(file)
     for use in file.names.readers(target.id, (target, assign)) if asked and target.__class__ is ast.Name else ():
         test = use[1]
         if test[0].__class__ is ast.If and test[0].test is use[0]:

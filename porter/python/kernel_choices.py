@@ -72,9 +72,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
     choice = _decided(file, link) or cuda_packages.answered(link)
     if choice is None and (name := float8.decided(file, link, link and chain_of(link)[1])):
         return "float8", name
-    if choice is None and builds_extensions(
-        file
-    ):  # asked where sources are chosen, whatever the script makes of the answer
+    if choice is None and builds_extensions(file):  # such a script chooses sources, whatever it makes of the answer
         return "kernel", BUILDER
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
