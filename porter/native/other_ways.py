@@ -44,11 +44,11 @@ def built_when_asked(tree: ast.Module, module: str) -> list[ast.Assign]:
     ]
 
 
-def is_spare(node: Node, tree: ast.Module) -> bool:
-    """Whether a place runs only where a library is not there that NPUs have: `try: from torchvision.ops import nms`."""
+def spare_lines(tree: ast.Module) -> set[int]:
+    """The lines that run only where a library is not there that NPUs have: `try: from torchvision.ops import nms`."""
     tried = (one for one in statements(tree) if isinstance(one, ast.Try) and any(map(_is_of_torch, one.body)))
     handlers = (handler for one in tried for handler in one.handlers)
-    return any(handler.lineno <= node.lineno <= (handler.end_lineno or 0) for handler in handlers)
+    return {line for handler in handlers for line in range(handler.lineno, (handler.end_lineno or 0) + 1)}
 
 
 def _is_of_torch(statement: ast.stmt) -> bool:

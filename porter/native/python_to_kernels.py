@@ -13,7 +13,7 @@ from porter.native import kernels
 from porter.native.builders import BUILDER
 from porter.native.extensions import EITHER, Extension
 from porter.native.kernels import PLAIN, Exported, Reached
-from porter.native.other_ways import goes_on, is_spare
+from porter.native.other_ways import goes_on, spare_lines
 from porter.native.unbuilt import linked, unbuilt
 from porter.native.uses import OPS, uses
 from porter.python.evidence import call_name
@@ -156,8 +156,9 @@ def _dying(
         for node, module, name in used:
             for source in reached[module][name].values():
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
+        spare = spare_lines(tree) if used else set()
         for module in {module for _, module, _ in used}:
-            mine = [(node, name) for node, of, name in used if of == module and not is_spare(node, tree)]
+            mine = [(node, name) for node, of, name in used if of == module and node.lineno not in spare]
             nodes = [node for node, _ in mine]
             going[path, module] = not nodes or goes_on(tree, module, nodes, _elsewhere(texts, path))
             if not going[path, module]:

@@ -1,7 +1,7 @@
 """Says which modules of a project may be loaded by names that are made at run time.
 
-`import_module(f"models.archs.{name}")` loads modules of models/archs alone, and `import_module(f".{name}", __name__)` those beside it; where the file that says so lists those whose
-names end in `_arch.py`, only these.
+`import_module(f"models.archs.{name}")` loads modules of models/archs alone, and in a package `import_module(f".{name}", __name__)`
+those of the package; where the file that says so lists those whose names end in `_arch.py`, only these.
 """
 
 from __future__ import annotations

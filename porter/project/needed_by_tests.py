@@ -88,12 +88,12 @@ class _Ends:
 def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
     """The definitions that end in something, by name. `used`: what nodes end in. `names`: what names end in."""
     plain = [*statements]
-    chosen = [inner for statement in plain for inner in _chosen(statement)]
+    chosen = dict.fromkeys(inner for statement in plain for inner in _chosen(statement))
     words = {s: [*_words(s, used)] for s in (*plain, *chosen) if isinstance(s, _DEFINITIONS)}
     known = {**names, **{end: end for end in used.values()}}
     found = endings(words, known, _bound)
     if spared := {name for s in chosen if s in words and s not in found for name in _bound(s)}:
-        words = {s: read for s, read in words.items() if s in plain or spared.isdisjoint(_bound(s))}
+        words = {s: read for s, read in words.items() if s not in chosen or spared.isdisjoint(_bound(s))}
         found = endings(words, known, _bound)
     return {name: end for statement, end in found.items() for name in _bound(statement)}
 

@@ -55,8 +55,8 @@ class UnusedParts:
         """Whether something uses a definition: what runs on import, another file, or a definition that is live."""
         seen, todo = {name}, [name]
         while todo:
-            name = todo.pop()
-            users = {user: words[name] for user, words in parts.inside.items() if user not in seen and name in words}
+            used = todo.pop()
+            users = {user: words[used] for user, words in parts.inside.items() if user not in seen and used in words}
             # what is surely live comes first: it is dear to ask whether a line never runs
             for user in sorted(users, key=lambda user: (user not in parts.used, user)):
                 if not all(self._dead.has(path, number) for number in users[user]):

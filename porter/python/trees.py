@@ -8,6 +8,7 @@ import re
 import tokenize
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 
 from porter.errors import Unreadable
 from porter.regex import lazy
@@ -18,8 +19,7 @@ FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError 
 MOST = 450_000  # of one file
 MOST_FOR_LIBCST = 60_000  # of the text that LibCST parses at once: its trees are eight times as large
 _LONGEST = 1_000_000  # characters of that text: LibCST takes 150 bytes for each
-_MOST_KEPT = 250_000  # bytes of the texts whose trees are kept, which take a hundred times as many
-_KEPT: dict[str | bytes, ast.Module] = {}
+_SHORT = 32_000  # bytes of a text whose tree is worth keeping: it takes a hundred times as many
 _DEEPEST = (
     100  # levels of a tree. Nobody writes half as many, and a recursive function may take several calls for a level
 )
@@ -57,19 +57,19 @@ def parse_or_refuse(utf8: bytes) -> ast.Module:
 
 
 def parse(data: str | bytes) -> ast.Module | None:
-    """The tree of a text; None where it is not Python, or too long. The trees of the last few texts are kept: several facts of a
-    project ask for the same file one after the other."""
-    if tree := _KEPT.get(data):
-        return tree
+    """The tree of a text; None where it is not Python, or too long."""
     try:
-        tree = tree_of(data) if fits(data) else None
+        if len(data) <= _SHORT:
+            return _kept(data)
+        return tree_of(data) if fits(data) else None
     except FAULTS:
-        tree = None
-    if tree is not None and len(data) < _MOST_KEPT:
-        if sum(map(len, _KEPT)) + len(data) > _MOST_KEPT:
-            _KEPT.clear()
-        _KEPT[data] = tree
-    return tree
+        return None
+
+
+@lru_cache(maxsize=16)
+def _kept(data: str | bytes) -> ast.Module:
+    """Several facts of a project ask for the same file one after the other."""
+    return tree_of(data)
 
 
 def shallow(data: bytes) -> ast.Module | None:
