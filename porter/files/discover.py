@@ -47,7 +47,8 @@ def discover(
 
     A directory is walked without what `LEFT_OUT`, virtual environments, `.gitignore`, `.git/info/exclude` and
     `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. What git tracks it does not ignore, and
-    neither do we. A file named outright is taken whatever it is called and whatever they say, unless `force_exclude`.
+    neither do we; without git nobody knows, and programs and folders of a package are taken. A file named outright
+    is taken whatever it is called and whatever they say, unless `force_exclude`.
     `left_out` receives the directories that were left out for their name alone. Raises FilesError("missing").
     """
     return Walk(root, exclude, left_out, kinds=kinds).run(paths, force_exclude)

@@ -95,6 +95,14 @@ def given_flags(call: ast.Call) -> tuple[str, ...]:
     return tuple(text for text in texts if isinstance(text, str) and text.startswith("-"))
 
 
+def option_name(call: ast.Call) -> str:
+    """What the value of `add_argument("-b", "--dist-backend", dest="backend")` is called; "" for what has no dashes."""
+    given = next((constant(keyword.value) for keyword in call.keywords if keyword.arg == "dest"), None)
+    flags = given_flags(call)
+    long = next((text for text in flags if text.startswith("--")), *flags[:1] or ("",))
+    return str(given or long.lstrip("-").replace("-", "_"))
+
+
 def device_like(node: Node) -> bool:
     """Whether an expression is a device by its words: `device`, `x.device.type`, `str(device)`, `cfg["device"]`, `get_device()`,
     `args.get("device")`."""

@@ -26,7 +26,7 @@ _HEAD = lazy(
     rb"(?m)^(?:try:\r?\n    import torch_npu\b[^\n]*\n\r?\n    accelerator_type = .*\n"
     rb"except ImportError:\r?\n    accelerator_type = .*|accelerator_(?:type|module|backend) = .*)"
 )
-_MAGIC = lazy(rb"(?m)^[ \t]*0#\.{9}")  # `!pip install`, as text/notebooks/cells.py hides it
+_MAGIC = lazy(rb"(?m)^[ \t]*0#\.{9}")  # `!pip install`, as text/notebooks/magics.py shows it to Python
 _SPEAKS = lazy(rb"[\"'](?:cuda|nccl)\b|(?<!\bversion)\.cuda\b|is_cuda")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -61,7 +61,7 @@ def _head(file: File) -> Head | None:
         links, is_imported = [link for link in own if _is_star(link)], False
     if not links:
         return None
-    first, torch = _read_by_all(file, links)[0], called or "torch"
+    first, torch = _run_by_all(file, links)[0], called or "torch"
     bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
     written = [
         head_lines(torch, file.target.torch, left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
@@ -71,7 +71,7 @@ def _head(file: File) -> Head | None:
     return Head(torch, is_imported, first, bound)
 
 
-def _read_by_all(file: File, links: list[Link]) -> Link:
+def _run_by_all(file: File, links: list[Link]) -> Link:
     """The first of these imports. In a notebook, a cell that installs packages is run by some readers alone: then the import of
     the next cell, where nothing above it speaks of a device."""
     if file.path.endswith(".ipynb") and len(links) > 1:

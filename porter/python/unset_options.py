@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file, place
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, option_name
 from porter.python.index import Link, Node, ancestors
 
 if TYPE_CHECKING:
@@ -22,16 +22,9 @@ def may_be_unset(file: File, option: Link) -> bool:
 def _unset(file: File) -> frozenset[str]:
     """The options without a default that the file gives no value of its own."""
     calls = [link[0] for link in file.buckets[ast.Call] if call_name(link[0].func) == "add_argument" and link[0].args]
-    options = {_name(call) for call in calls if _may_be_left_out(call)} - {""}
+    options = {option_name(call) for call in calls if _may_be_left_out(call)} - {""}
     given = [a.targets[0].attr for a in (link[0] for link in file.buckets[ast.Assign]) if _gives_value(a)]
     return frozenset(options.difference(given))
-
-
-def _name(call: Node) -> str:
-    keywords = {k.arg: constant(k.value) for k in call.keywords}
-    words = [str(constant(a)) for a in call.args]
-    long = [word for word in words if word.startswith("--")] or [word for word in words if word.startswith("-")]
-    return str(keywords.get("dest") or (long[0].lstrip("-").replace("-", "_") if long else ""))
 
 
 def _may_be_left_out(call: Node) -> bool:

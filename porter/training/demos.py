@@ -27,8 +27,7 @@ _PLAIN = frozenset(
 
 def stays_on_cpu(file: File, link: Link) -> bool:
     """Whether a place stands in such a block, and the file names no device."""
-    inside = any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
-    if not inside or file.source.says(_MOVES):
+    if not _is_inside(link) or file.source.says(_MOVES):
         return False
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     return imported <= _PLAIN
@@ -37,8 +36,11 @@ def stays_on_cpu(file: File, link: Link) -> bool:
 def tries_out(link: Link) -> bool:
     """Whether a place stands in such a block and in loops of a few rounds alone: `for _ in range(1): net(x).backward()`."""
     loops = [above[0] for above in ancestors(link) if isinstance(above[0], (ast.For, ast.While))]
-    inside = any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
-    return inside and bool(loops) and all(map(_is_short, loops))
+    return bool(loops) and all(map(_is_short, loops)) and _is_inside(link)
+
+
+def _is_inside(link: Link) -> bool:
+    return any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
 
 
 def _is_short(loop: ast.For | ast.While) -> bool:

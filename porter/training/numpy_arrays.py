@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
     from porter.training.scene import Scene
 
-
 _OF_ARRAYS = frozenset({"astype", "tofile"})  # methods that no tensor has
 
 

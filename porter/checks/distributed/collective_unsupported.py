@@ -8,6 +8,7 @@ from typing import Any
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.regex import lazy
 
@@ -49,8 +50,7 @@ def _is_on_host(call: cst.Call, file: RuleFile) -> bool:
     if not isinstance(name, cst.Name) or (link := file.link(name)) is None:
         return False
     names: Any = file.names
-    above = [at[1] for at in names.bindings(name.value, link) if at and at[1] and at[1][0].__class__ is ast.Assign]
-    made = [names.resolve(up[0].value.func, up) for up in above if up[0].value.__class__ is ast.Call]
+    made = [names.resolve(value.func, link) for value in values_of(names, link[0], link) if isinstance(value, ast.Call)]
     return any(full is not None and HOST_TYPE.fullmatch(full) for full in made)
 
 

@@ -7,7 +7,7 @@ import ast
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import Link, RuleFile
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, given_flags, option_name
 from porter.python.index import ancestors
 from porter.regex import lazy
 
@@ -38,12 +38,9 @@ class GlooKept(Rule):
             return None
         if file.tested or link is None or _is_of_hosts(link):
             return None
-        new = f"cpu:gloo,{file.target.device}:{file.target.backend}"
-        return (
-            Hit(given, "kept", values=(("new", new),))
-            if not option
-            else Hit(given, "default", values=named(option=option))
-        )
+        if option:
+            return Hit(given, "default", values=named(option=option))
+        return Hit(given, "kept", values=(("new", f"cpu:gloo,{file.target.device}:{file.target.backend}"),))
 
 
 def _is_gloo(given: cst.BaseExpression) -> bool:
@@ -54,13 +51,9 @@ def _option_of_gloo(given: cst.Attribute, file: RuleFile) -> str:
     """`--dist-backend` of `args.dist_backend`, if it is gloo where nobody says another; "" for others."""
     for link in file.buckets[ast.Call]:
         call = link[0]
-        words = [str(constant(word) or "") for word in call.args] if call_name(call.func) == "add_argument" else []
-        option = next((w for w in words if w.lstrip("-").replace("-", "_") == given.attr.value), "")
-        default = (
-            next((keyword.value for keyword in call.keywords if keyword.arg == "default"), None) if option else None
-        )
-        if default is not None and constant(default) == "gloo":
-            return option
+        if call_name(call.func) == "add_argument" and option_name(call) == given.attr.value:
+            is_gloo = any(keyword.arg == "default" and constant(keyword.value) == "gloo" for keyword in call.keywords)
+            return max(given_flags(call), key=len) if is_gloo else ""
     return ""
 
 

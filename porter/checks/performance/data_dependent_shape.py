@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from porter.checks.performance.selection import averaged, chosen, counted, is_even, repeats, short
+from porter.checks.performance.selection import averaged, chosen, counted, has_no_zero, repeats, short
 from porter.engine.nodes import positional
 from porter.engine.rule import TOGETHER, Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
@@ -90,7 +90,7 @@ class DataDependentShape(BatchRule):
             return False
         if called == "nonzero":
             asked = call.func.value if isinstance(call.func, cst.Attribute) and is_method else call.args[0].value
-            return not is_even(asked, file)
+            return not has_no_zero(asked, file)
         if called == "where":  # with three arguments the shape is known
             return len(call.args) == 1
         if called != "repeat_interleave":

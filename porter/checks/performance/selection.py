@@ -48,7 +48,7 @@ def short(name: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
 
 
-def is_even(node: cst.CSTNode, file: RuleFile) -> bool:
+def has_no_zero(node: cst.CSTNode, file: RuleFile) -> bool:
     """Whether no element of a tensor is 0, whatever the data are: `torch.ones(2, 2).nonzero()` gives all places."""
     made = file.name(node.func) if isinstance(node, cst.Call) else file.meaning.made_by(node)
     return made in ("torch.ones", "torch.ones_like")

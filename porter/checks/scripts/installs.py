@@ -147,7 +147,6 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
     rows = _rows(document.session.rules)
     skip = False
     told = {hit.at[0] for hit in versions if hit.code == "PRT843"}
-    for_gpus = _are_for_gpus_alone(words, rows)
     for word in words:
         if word.start in told:
             continue
@@ -162,7 +161,7 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
             torch = ".".join(map(str, target.torch))
             values = named(old=match[1] or match[0], torch=torch, npu=target.torch_npu)
             yield Hit((word.start, word.end), "wheel", code="PRT841", values=values)
-        elif match and not for_gpus:  # else there is nothing at the index for the CPU either
+        elif match and not _are_for_gpus_alone(words, rows):  # else there is nothing at the index for the CPU either
             start, end = word.start + match.start(1), word.start + match.end(1)
             edits = ((start, end, "cpu"),) if match[1] else ()
             values = named(old=match[1], new="cpu") if edits else named(old=match[0])
