@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python import branches, opened
+from porter.python import kernel_branches, opened
 from porter.python.blocks import BODIES, once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
@@ -95,7 +95,7 @@ def _guarded(file: File) -> set[_Part]:
     """What runs only where a question that chooses a CUDA kernel says yes."""
     found: set[_Part] = set()
     for question in questions(file):
-        if question.subject.endswith(".type") and branches.kernel(file, question.link):
+        if question.subject.endswith(".type") and kernel_branches.kernel(file, question.link):
             found |= _parts(question.asked, question.yes)
     return found
 

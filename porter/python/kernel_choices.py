@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, kernel_imports, lightning_choices
 from porter.python.blocks import once, once_for_file
-from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.build_scripts import BUILDER, builds_extensions
 from porter.python.capabilities import CAPABILITY
 from porter.python.described_devices import answers, describes
@@ -21,6 +20,7 @@ from porter.python.evidence import call_name, constant, is_log, is_log_call, is_
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, chain_of, walk
+from porter.python.kernel_branches import is_kernel, kernel, kernels_called
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on, switches
 from porter.python.parallel_choices import kept_for_parallel, one_device, parallel
 from porter.python.quantized import quantized

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.branches import kernels_called
 from porter.python.evidence import is_log_call
 from porter.python.index import FUNCTIONS, Link, Node
+from porter.python.kernel_branches import kernels_called
 
 if TYPE_CHECKING:
     from porter.python.file import File

@@ -1,24 +1,72 @@
-"""Finds branches for CUDA that serve another library alone: `if device == "cuda": index = faiss.index_cpu_to_gpu(...)`.
+"""Finds questions for CUDA that serve another library alone: `if device == "cuda": index = faiss.index_cpu_to_gpu(...)`.
 
-The library uses CUDA itself, so that an NPU must take the other way. The question for the branch stays as it is.
+The library uses CUDA itself, so that an NPU must take the other way. The question stays as it is.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name, is_log, is_part_of, library_on_cuda
+from porter.python.blocks import fresh, once_for_file
+from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, is_log, is_part_of, library_on_cuda
+from porter.python.given_by_keyword import given_as_attribute, library_given
+from porter.python.handed_on import given_to
 from porter.python.index import ancestors, walk
 from porter.python.stopping import after
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
+# packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
+_FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
+_TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
 _MOVES = frozenset({"to", "cuda", "npu"})
+
+
+def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
+    """The other library or package for which the code asks `torch.cuda.is_available`: `onnxruntime`. None for torch itself."""
+    if link is None:
+        return None
+    child, truth = link[0], True  # whether the value so far is still the answer to the question
+    for up in ancestors(link):
+        above = up[0]
+        kind = above.__class__
+        if kind is ast.Call and child is not above.func:
+            truth = False
+            library = library_on_cuda(file.names.resolve(above.func, up))
+            if library or (library := library_given(file, child)):
+                return library
+        elif kind in (ast.If, ast.IfExp) and child is above.test:
+            library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
+            if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
+                return library
+        elif kind is ast.JoinedStr or kind is ast.BinOp:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
+            first = above.values[0] if kind is ast.JoinedStr else above.left
+            words = re.match(r"\w+", str(constant(first) or ""))
+            if words and words[0] in CUDA_LIBRARIES:
+                return words[0]
+        elif kind is ast.Assign:
+            target = above.targets[0]
+            if target.__class__ is ast.Attribute and truth and (library := given_as_attribute(file, target)):
+                return library
+            if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
+                readers = file.names.readers(target.id, (target, up))
+                if library := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023
+                    return library
+        if isinstance(above, ast.stmt):
+            return None
+        child, truth = above, truth and kind in (*_TRUTH, ast.Call)
+    return None
+
+
+def _first_asked_for(file: File, uses: list[Link]) -> str | None:
+    ordered = sorted(uses, key=lambda use: (use[0].lineno, use[0].col_offset))
+    return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
 
 
 def served(file: RuleFile, literal: Link) -> str | None:
@@ -46,6 +94,26 @@ def used_after(file: File, child: Node, branch: Link) -> str | None:
             return None
         library = library or library_on_cuda(name)
     return library
+
+
+def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
+    for part in parts:
+        for node in part if part.__class__ is list else [part]:
+            for inner in fresh(file, "library", node, link):
+                kind = inner.__class__
+                if kind is ast.Call:
+                    package = library_on_cuda(file.names.resolve(inner.func, link))
+                elif kind is ast.Import:
+                    package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
+                elif kind is ast.ImportFrom and not inner.level:
+                    package = library_on_cuda(inner.module)
+                elif kind is ast.Constant and isinstance(inner.value, str) and _FLAVOUR.match(inner.value):
+                    package = inner.value
+                else:
+                    continue
+                if package:
+                    return package
+    return None
 
 
 @once_for_file

@@ -8,7 +8,7 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python import branches, capabilities, half_guards, kernel_choices
+from porter.python import capabilities, half_guards, kernel_branches, kernel_choices, library_branches
 from porter.python.blocks import once_for_file, within
 from porter.python.described_devices import is_described
 from porter.python.evidence import call_name, constant, is_part_of
@@ -118,7 +118,7 @@ class Meaning:
 
     def asked_for(self, node: Node) -> str | None:
         """The other library for which the code asks `torch.cuda.is_available`."""
-        library = branches.asked_for(self._file, self._file.chain(node))
+        library = library_branches.asked_for(self._file, self._file.chain(node))
         return None if library is None or is_part_of(self._file.path, library) else library
 
     def decides(self, node: Node) -> tuple[str, str] | None:
@@ -154,7 +154,7 @@ class Meaning:
         """The CUDA kernel that the code calls if `x.is_cuda` or `device.type == "cuda"` is true."""
         literal = self._file.literal(node)
         link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
-        return branches.kernel(self._file, link) or _compiled(self._file)
+        return kernel_branches.kernel(self._file, link) or _compiled(self._file)
 
     def refuses(self, node: Node) -> bool:
         """Whether the program stops if its device is this string."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import porter
-from porter.python import branches
+from porter.python import kernel_branches
 from porter.rulebook.table import any_of, hint, hints, load
 
 KINDS = sorted(load().hints)
@@ -41,4 +41,4 @@ def test_a_word_may_have_a_choice_of_its_own():
      ("triton", False), ("with_cuda_a", False)],
 )  # fmt: skip
 def test_names_that_say_that_kernels_were_built(name, built):
-    assert bool(branches._BUILT.search(name)) == built
+    assert bool(kernel_branches._BUILT.search(name)) == built

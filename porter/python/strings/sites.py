@@ -13,12 +13,12 @@ from porter.engine.suppress import Suppressions
 from porter.finding import DECIDED, SHARED, Finding, Site
 from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
-from porter.python.branches import kernel
 from porter.python.evidence import call_name, constant, device_like, listed, looked_up
 from porter.python.half_guards import left_by
 from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+from porter.python.kernel_branches import kernel
 from porter.python.parallel_choices import one_device
 from porter.python.parameters import defaulted
 from porter.python.provider_choices import provider

@@ -1,22 +1,18 @@
-"""Finds questions about CUDA (`x.is_cuda`) that decide about another library, or about a CUDA kernel. They are not ported."""
+"""Finds questions about CUDA (`x.is_cuda`) that decide about a CUDA kernel. They are not ported."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, fresh, once, place
 from porter.python.demands import demanded, demands, launches
-from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda, words_of
-from porter.python.given_by_keyword import given_as_attribute, library_given
-from porter.python.handed_on import given_to
+from porter.python.evidence import call_name, constant, device_like, words_of
 from porter.python.held_questions import says_without
-from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.kernel_switches import switched, switches
 from porter.python.leads_to_kernels import leads
-from porter.python.library_branches import used_after
 from porter.python.own_kernels import applied, imports_own, is_own, is_own_operator
 from porter.python.plain_functions import attends, is_plain
 from porter.python.plain_ways import plain_way
@@ -28,8 +24,6 @@ from porter.rulebook.table import any_of, hints
 if TYPE_CHECKING:
     from porter.python.file import File
 
-# packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
-_FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
 # names of CUDA kernels and of modules that hold them
 _KERNEL = lazy(
     r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|_gpu_(?:forward|backward|fwd|bwd)$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
@@ -47,47 +41,6 @@ _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such a
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
-_TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
-
-
-def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
-    """The other library or package for which the code asks `torch.cuda.is_available`: `onnxruntime`. None for torch itself."""
-    if link is None:
-        return None
-    child, truth = link[0], True  # whether the value so far is still the answer to the question
-    for above, up in _above(link):
-        kind = above.__class__
-        if kind is ast.Call and child is not above.func:
-            truth = False
-            library = library_on_cuda(file.names.resolve(above.func, up))
-            if library or (library := library_given(file, child)):
-                return library
-        elif kind in (ast.If, ast.IfExp) and child is above.test:
-            library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
-            if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
-                return library
-        elif kind is ast.JoinedStr or kind is ast.BinOp:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
-            first = above.values[0] if kind is ast.JoinedStr else above.left
-            words = re.match(r"\w+", str(constant(first) or ""))
-            if words and words[0] in CUDA_LIBRARIES:
-                return words[0]
-        elif kind is ast.Assign:
-            target = above.targets[0]
-            if target.__class__ is ast.Attribute and truth and (library := given_as_attribute(file, target)):
-                return library
-            if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
-                readers = file.names.readers(target.id, (target, up))
-                if library := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023
-                    return library
-        if isinstance(above, ast.stmt):
-            return None
-        child, truth = above, truth and kind in (*_TRUTH, ast.Call)
-    return None
-
-
-def _first_asked_for(file: File, uses: list[Link]) -> str | None:
-    ordered = sorted(uses, key=lambda use: (use[0].lineno, use[0].col_offset))
-    return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
 
 
 def kernel(file: File, link: Link | None) -> str | None:
@@ -99,7 +52,8 @@ def _chosen(file: File, link: Link) -> str | None:
     if name := demanded(file, link) or switched(link):
         return name
     child, compared = link[0], None
-    for above, up in _above(link):
+    for up in ancestors(link):
+        above = up[0]
         kind = above.__class__
         if kind is ast.BoolOp:
             if any(map(says_without, above.values)):
@@ -197,33 +151,8 @@ def _asking(file: File, node: Node, link: Link) -> str | None:
         return None
     if node.__class__ is ast.If and type(constant(body[0].value)) is not bool:
         return None
-    owner = next((above for above, _ in _above(link) if isinstance(above, FUNCTIONS[:2])), None)
+    owner = next((above for above, _ in ancestors(link) if isinstance(above, FUNCTIONS[:2])), None)
     return owner.name if owner is not None and _ASKING.search(owner.name) else None
-
-
-def _above(link: Link) -> Iterator[Link]:
-    while (link := link[1]) is not None:
-        yield link[0], link
-
-
-def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
-    for part in parts:
-        for node in part if part.__class__ is list else [part]:
-            for inner in fresh(file, "library", node, link):
-                kind = inner.__class__
-                if kind is ast.Call:
-                    package = library_on_cuda(file.names.resolve(inner.func, link))
-                elif kind is ast.Import:
-                    package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
-                elif kind is ast.ImportFrom and not inner.level:
-                    package = library_on_cuda(inner.module)
-                elif kind is ast.Constant and isinstance(inner.value, str) and _FLAVOUR.match(inner.value):
-                    package = inner.value
-                else:
-                    continue
-                if package:
-                    return package
-    return None
 
 
 def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
@@ -273,7 +202,7 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     if node.__class__ is not ast.Attribute or node.attr != "apply":
         return False
     if getattr(node.value, "attr", "") and getattr(node.value.value, "id", "") == "self":
-        owner = next((above for above, _ in _above(link) if above.__class__ is ast.ClassDef), None)
+        owner = next((above for above, _ in ancestors(link) if above.__class__ is ast.ClassDef), None)
         values = file.receivers.members(owner).get(node.value.attr, ()) if owner is not None else ()
         return any(v.__class__ in (ast.Name, ast.Attribute) and is_kernel(file, v, link) for v in values)
     known, name = file.answers["classes with kernels"], getattr(node.value, "id", "")
