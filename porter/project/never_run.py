@@ -25,7 +25,8 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # of a statement
 _PLAIN = frozenset(
     {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
 )
-_OLD = lazy(r"(?:0\.\d+|1\.[0-7])(?:\.\d+)?(?:a\d*)?$")  # versions of torch before the first with a torch_npu
+_FIRST = (1, 8)  # the first version of torch with a torch_npu
+_VERSION = lazy(r"(\d+)\.(\d+)(?:\.\d+)?(?:a\d*)?$")
 # bases that call no method of a class but those in _CALLED
 _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
 # methods that such bases may call
@@ -95,17 +96,38 @@ def _is_within(node: Node, spans: list[Span]) -> bool:
 
 def _asks_for_old(test: ast.Compare) -> bool | None:
     """Of `version.parse(torch.__version__) < version.parse("1.6")`, that it is false: torch_npu began with a later one."""
-    sides = (test.left, test.comparators[0])
     if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         return None
-    texts = [next((c for n in walk(side) if isinstance(c := constant(n), str)), "") for side in sides]
-    if not any(map(_OLD.match, texts)):
+    sides = (test.left, test.comparators[0])
+    asked = [any(map(_is_of_torch, walk(side))) for side in sides]
+    if asked.count(True) != 1:
         return None
-    asked = [any(ast.unparse(n) == "torch.__version__" for n in walk(s) if isinstance(n, ast.Attribute)) for s in sides]
-    of_torch = asked.index(True) if asked.count(True) == 1 else None
-    if of_torch is None or not _OLD.match(texts[1 - of_torch]):
-        return None
-    return isinstance(test.ops[0], (ast.Gt, ast.GtE)) == (of_torch == 0)
+    of_torch = asked.index(True)
+    version, asks_for_more = (
+        _version_in(sides[1 - of_torch]),
+        isinstance(test.ops[0], (ast.Gt, ast.GtE)) == (of_torch == 0),
+    )
+    # the other answer is for versions up to this one, or for those before it
+    counts_itself = isinstance(test.ops[0], (ast.LtE, ast.Gt)) == (of_torch == 0)
+    is_old = version and (version < _FIRST if counts_itself else version <= _FIRST)
+    return asks_for_more if is_old else None
+
+
+def _is_of_torch(node: Node) -> bool:
+    """Whether a node is torch's version: `torch.__version__`, mmcv's `TORCH_VERSION`."""
+    if isinstance(node, ast.Name):
+        return node.id == "TORCH_VERSION"
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.__version__"
+
+
+def _version_in(side: ast.expr) -> tuple[int, ...]:
+    """The version that one side of a comparison names: `"1.6"`, `(1, 6)`; () if it names none."""
+    if isinstance(side, (ast.Tuple, ast.List)):
+        numbers = [constant(part) for part in side.elts]
+        return tuple(n for n in numbers if isinstance(n, int))[:2]
+    texts = (text for node in walk(side) if isinstance(text := constant(node), str))
+    match = next(filter(None, map(_VERSION.match, texts)), None)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:

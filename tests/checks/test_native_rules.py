@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from itertools import product
 
 import pytest
+from command_line import Porter
 from rules_samples import RULE, forget
 
 from porter.analysis.python import analyse
@@ -298,3 +300,34 @@ def test_lamb_has_a_counterpart_of_its_own(kernel: str, cure: str) -> None:
     found = table.load().kernel(kernel)
     assert found is not None and found.why == cure
     assert cure != "lamb" or found.replacement == ("torch_npu.optim.NpuFusedLamb",)
+
+
+TESTS_OF_PACKAGES = {
+    "PRT350": ("apex", "from apex import amp\n\n\ndef test(model, optimizer):\n    amp.initialize(model, optimizer)\n"),
+    "PRT354": (
+        "apex",
+        "import amp_C\nimport torch\n\n\ndef test(x):\n    amp_C.multi_tensor_scale(1, x, [[x]], 2.0)\n",
+    ),
+    "PRT409": (
+        "xformers",
+        "from xformers.ops import memory_efficient_attention as m\n\n\ndef test(q):\n    m(q, q, q)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", TESTS_OF_PACKAGES)
+def test_a_packages_own_tests_stay(tmp_path, monkeypatch, code):
+    package, text = TESTS_OF_PACKAGES[code]
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(text)
+
+    def told() -> set[str]:
+        found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+        return {f["code"] for f in found["findings"]}
+
+    about = {code, "PRT401"}  # the finding of a package names the calls of it
+    assert about & told()
+    (tmp_path / package / "ops").mkdir(parents=True)
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / package / "ops" / "__init__.py").touch()
+    assert not about & told()

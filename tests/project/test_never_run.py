@@ -30,8 +30,13 @@ OLD = "version.parse(torch.__version__) < version.parse('1.6')"
 NEVER |= {
     "an old torch": f"    if {OLD}:\n        {WRAP}",
     "not a newer one": f"    if '1.5.0' <= torch.__version__:\n        pass\n    else:\n        {WRAP}",
+    "mmcv's name": f"    if digit_version(TORCH_VERSION) >= digit_version('1.8'):\n        pass\n    else:\n        {WRAP}",
+    "numbers": f"    if TORCH_VERSION < (1, 5):\n        {WRAP}",
+    "on the right": f"    if (1, 8) <= TORCH_VERSION:\n        pass\n    else:\n        {WRAP}",
 }
 TAKEN = {
+    "the first with a torch_npu": f"    if TORCH_VERSION <= (1, 8):\n        {WRAP}",
+    "newer numbers": f"    if TORCH_VERSION < (1, 11):\n        {WRAP}",
     "a torch that may be": f"    if {OLD.replace('1.6', '2.1')}:\n        {WRAP}",
     "another package": f"    if {OLD.replace('torch.__version__', 'apex.__version__')}:\n        {WRAP}",
     "a newer torch": f"    if {OLD.replace('<', '>=')}:\n        {WRAP}",

@@ -7,6 +7,7 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule
 from porter.engine.rule_file import Node, RuleFile
+from porter.files.paths import is_test
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import ancestors
@@ -22,6 +23,8 @@ class MultiTensor(Rule):
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         optional = file.imported.optional(getattr(original, "func", original))
+        if file.facts.own.has_package("apex", file.path) and (optional or is_test(file.path)):
+            return None  # apex itself: what it builds is told, and Python stands beside what is not built
         severity = "note" if optional else None
         name = file.name(getattr(original, "func", original)) or ""
         if name in APPLIERS:
