@@ -44,6 +44,9 @@ class NativeCode:
     callers: tuple[tuple[str, str], ...] = ()  # (CUDA source, the functions of Python that end in it)
     modules: tuple[str, ...] = ()  # the last words of the names of extensions that are built from CUDA sources
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
+    replaced: tuple[
+        str, ...
+    ] = ()  # of `spared`, those that stand in for operators of torchvision where it is not installed
     needed: tuple[Needed, ...] = ()
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
     applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels

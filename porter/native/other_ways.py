@@ -19,8 +19,15 @@ _DEEP = 3  # functions that call one another
 Parents = dict[Node, Node]
 
 
-def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: Callable[[str], bool]) -> bool:
-    """Of the places of a file that use an extension, all of them; `is_elsewhere`: whether other files say a name."""
+def goes_on(
+    tree: ast.Module,
+    module: str,
+    nodes: Iterable[Node],
+    is_elsewhere: Callable[[str], bool],
+    is_plain: bool = False,
+) -> bool:
+    """Of the places of a file that use an extension, all of them; `is_elsewhere`: whether other files say a name; `is_plain`:
+    whether the extension is there without CUDA too, so that its import need not be tried."""
     if module.startswith(OPS):
         return False
     parents: Parents = {child: node for node in walk(tree) for child in children(node)}
@@ -28,7 +35,7 @@ def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: 
     if builds:
         if not all(_is_caught(b, parents) or _is_chosen(b, tree, parents, is_elsewhere, _DEEP) for b in builds):
             return False
-    elif not _is_tried(tree, module, parents):
+    elif not is_plain and not _is_tried(tree, module, parents):
         return False
     return all(_is_chosen(node, tree, parents, is_elsewhere, _DEEP) for node in nodes)
 
@@ -44,11 +51,23 @@ def built_when_asked(tree: ast.Module, module: str) -> list[ast.Assign]:
     ]
 
 
-def spare_lines(tree: ast.Module) -> set[int]:
-    """The lines that run only where a library is not there that NPUs have: `try: from torchvision.ops import nms`."""
+def spare_lines(tree: ast.Module, is_elsewhere: Callable[[str], bool]) -> set[int]:
+    """The lines that run only where a library is not there that NPUs have: `try: from torchvision.ops import nms`. So do
+    classes and functions that only such lines name; `is_elsewhere`: whether other files say a name."""
     tried = (one for one in statements(tree) if isinstance(one, ast.Try) and any(map(_is_of_torch, one.body)))
-    handlers = (handler for one in tried for handler in one.handlers)
-    return {line for handler in handlers for line in range(handler.lineno, (handler.end_lineno or 0) + 1)}
+    spare = {line for one in tried for handler in one.handlers for line in _lines(handler)}
+    if spare:
+        named = [node for node in walk(tree) if isinstance(node, ast.Name)]
+        for own in tree.body:
+            if isinstance(own, (ast.ClassDef, ast.FunctionDef)) and not is_elsewhere(own.name):
+                uses = [node.lineno for node in named if node.id == own.name and node.lineno not in _lines(own)]
+                if uses and spare.issuperset(uses):
+                    spare.update(_lines(own))
+    return spare
+
+
+def _lines(node: ast.stmt | ast.ExceptHandler) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _is_of_torch(statement: ast.stmt) -> bool:
@@ -99,15 +118,25 @@ def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Cal
                 return True  # `x.is_cuda and build()`: where the question says no, nothing is built
         if isinstance(above, ast.If) and child in above.body and asks_for_gpu(above.test):
             return bool(above.orelse) or isinstance(above.body[-1], _LEAVES)
-        if isinstance(above, (ast.FunctionDef, ast.ClassDef)) and above in tree.body:
+        if name := _named(above) if above in tree.body else "":
             if isinstance(above, ast.ClassDef) and not any(call_name(b).endswith("Function") for b in above.bases):
                 return False  # a module, whose methods anybody calls
-            uses = [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == above.name and n not in walk(above)]
-            if not uses or not deep or is_elsewhere(above.name):
+            uses = [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == name and n not in walk(above)]
+            if not uses or not deep or is_elsewhere(name):
                 return False
             return all(_is_chosen(use, tree, parents, is_elsewhere, deep - 1) for use in uses)
         child = above
     return False
+
+
+def _named(statement: Node) -> str:
+    """The name that a statement gives to a function, a class or what is done with one: `attend = Attend.apply`."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return statement.name
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        is_chain = isinstance(statement.value, (ast.Name, ast.Attribute))
+        return getattr(statement.targets[0], "id", "") if is_chain else ""
+    return ""
 
 
 def asks_for_gpu(test: ast.expr) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from porter.engine.native_code import Builds, Native, NativeCode, nearest
 from porter.files.paths import SIDE
@@ -55,13 +56,14 @@ def gather(
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     for_cuda = [extension for extension in built if extension.builder.endswith("CUDAExtension")]
     modules |= {extension.module for extension in for_cuda}
-    callers, spared, applied, going = _dying(reached, apart, texts, parse)
     either = {e.module for e in built if e.builder == EITHER} - {e.module for e in built if e.builder != EITHER}
+    dying = _dying(reached, apart, texts, parse, either)
+    going = dying.going
     left = unbuilt(root, files, sources, built, texts)
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
     plain, mixed = tuple(sorted(either)), _mixed(built, known)
     return NativeCode(
-        natives, callers, built_only, spared, unbuilt=left, applied=applied, plain=plain,
+        natives, dying.callers, built_only, dying.spared, dying.replaced, unbuilt=left, applied=dying.applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
         built=Builds(
@@ -136,13 +138,26 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
     )
 
 
+class _Dying(NamedTuple):
+    """The Python that ends in kernels."""
+
+    callers: tuple[tuple[str, str], ...]  # (source, the functions of Python that end in it)
+    spared: tuple[str, ...]  # the sources without which all of them have another way
+    replaced: tuple[str, ...]  # those of `spared` that stand in for operators of torchvision
+    applied: tuple[str, ...]  # the classes of torch.autograd.Function that end in one
+    going: dict[tuple[str, str], bool]  # by (file, extension) whether the file has another way
+
+
 def _dying(
-    every: dict[str, dict[str, Reached]], apart: Homes, texts: Mapping[str, bytes], parse: Parse
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...], dict[tuple[str, str], bool]]:
-    """(source, the functions of Python that end in it), the sources without which all of them have another way, the
-    classes of torch.autograd.Function that end in one, and by (file, extension) whether the file has another way."""
+    every: dict[str, dict[str, Reached]],
+    apart: Homes,
+    texts: Mapping[str, bytes],
+    parse: Parse,
+    plain: Collection[str],
+) -> _Dying:
+    """`plain`: the extensions that are there without CUDA too."""
     lost: dict[str, dict[tuple[str, str], None]] = {}
-    stops: set[str] = set()
+    stops, called, standing_in = set[str](), set[str](), set[str]()
     applied: set[str] = set()
     going: dict[tuple[str, str], bool] = {}
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
@@ -153,18 +168,21 @@ def _dying(
         used = list(uses(tree, reached))
         functions = _functions(tree) if used else []
         applied |= _applied(tree, {node.lineno for node, _, _ in used}) if used else set()
+        is_elsewhere = _elsewhere(texts, path)
+        spare = spare_lines(tree, is_elsewhere) if used else set()
         for node, module, name in used:
             for source in reached[module][name].values():
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
-        spare = spare_lines(tree) if used else set()
+                (standing_in if node.lineno in spare else called).add(source)
         for module in {module for _, module, _ in used}:
             mine = [(node, name) for node, of, name in used if of == module and node.lineno not in spare]
             nodes = [node for node, _ in mine]
-            going[path, module] = not nodes or goes_on(tree, module, nodes, _elsewhere(texts, path))
+            going[path, module] = not nodes or goes_on(tree, module, nodes, is_elsewhere, module in plain)
             if not going[path, module]:
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
-    return callers, tuple(sorted(lost.keys() - stops)), tuple(sorted(applied)), going
+    replaced = tuple(sorted(standing_in - called))
+    return _Dying(callers, tuple(sorted(lost.keys() - stops)), replaced, tuple(sorted(applied)), going)
 
 
 def _applied(tree: ast.Module, lines: Collection[int]) -> set[str]:

@@ -13,7 +13,7 @@ from porter.engine.together import is_only_told
 from porter.files.kinds import PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.project.set_aside import SPEAKS
-from porter.project.told_by_cause import CALLERS
+from porter.project.told_by_cause import callers_of
 from porter.project.unused import Uses
 from porter.rulebook.table import hints
 
@@ -41,7 +41,7 @@ class LeftCopies:
         stays: set[Finding] = set()
         for folder in self._folders:
             inside = sorted(f for f in told if f.path.startswith(folder) and is_only_told(f))
-            called = {f for f in inside if any(not self._folder(path) for path in _callers(f))}
+            called = {f for f in inside if any(not self._folder(path) for path in callers_of(f))}
             builds = [f for f in inside if f.code == _BUILD]
             stays |= called or set(() if outside else builds[:1])
         return frozenset(stays)
@@ -67,9 +67,3 @@ def _is_copy(folder: str, name: str, uses: Uses) -> bool:
         return False
     saying = uses.saying(b"torch", "") or ()
     return any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in saying)
-
-
-def _callers(finding: Finding) -> list[str]:
-    """The files that call a kernel, "a.py: f; b.py"."""
-    callers = dict(finding.values).get("callers", "")
-    return CALLERS.findall(callers) + [word for word in re.split(r"[;,\s]+", callers) if word.endswith(".py")]

@@ -35,7 +35,7 @@ from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.other_classes import OtherClasses
 from porter.project.set_aside import RESTS, SPEAKS
-from porter.project.told_by_cause import CALLERS
+from porter.project.told_by_cause import callers_of
 from porter.project.unloaded import Unloaded
 from porter.project.untaken import Untaken
 from porter.project.unused import Uses
@@ -223,7 +223,7 @@ def _chosen_by_callers(result: FileResult, told: Iterable[Finding], uses: Uses) 
 
 def _of_idle_callers(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:
     """What is said of native code that only files call which nothing runs."""
-    native = {f: CALLERS.findall(dict(f.values).get("callers", "")) for f in result.findings if is_only_told(f)}
+    native = {f: callers_of(f) for f in result.findings if is_only_told(f)}
     return {f: ("unused", callers[0]) for f, callers in native.items() if callers and all(map(uses.is_idle, callers))}
 
 

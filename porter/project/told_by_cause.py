@@ -27,7 +27,7 @@ _TESTED = "tested"  # what is said of a test that asks for a GPU, and is ported 
 # what is said of sources that only start kernels, or declare what starts them
 _OF_HOST = frozenset({"launches", "vectors", "host", "included", "handed_on"})
 _OF_KERNELS = lazy(r"(?:_cuda)?(?:_kernels?)?\.cu$")  # how the path of a source of kernels ends
-CALLERS = lazy(r"([^\s,;]+\.py):")  # the paths in "a/b.py: f, g; c.py: h"
+_CALLERS = lazy(r"([^\s,;:]+\.py)(?=[:;,\s]|$)")  # the paths in "a/b.py: f, g; c.py"
 # what records, what is imported to record, and what reads the recording; and what is said of the three
 _RECORDING, _RECORDER, _READING = ("PRT505", "results"), ("PRT506", "results"), ("PRT507", "result")
 _RUNTIME, _PROVIDER = "onnxruntime", "for-a-provider"  # a package, and what is said of the choice of its provider
@@ -59,6 +59,12 @@ def told_by_cause(results: Iterable[FileResult], linked: Mapping[str, tuple[str,
     return list(map(told, files))
 
 
+def callers_of(finding: Finding) -> list[str]:
+    """The files with Python that ends in the kernels of a finding."""
+    values = dict(finding.values)
+    return _CALLERS.findall(values.get("callers") or values.get("spared_callers", ""))
+
+
 def _kernels_of(found: Iterable[Finding], linked: Mapping[str, tuple[str, ...]]) -> dict[Finding, Finding]:
     """The findings that the replacement of a kernel answers, each with the finding of the kernel."""
     kernels = {f.path: f for f in found if f.code == _KERNEL}
@@ -66,7 +72,7 @@ def _kernels_of(found: Iterable[Finding], linked: Mapping[str, tuple[str, ...]])
         return {}
     callers: dict[str, Finding] = {}
     for f in kernels.values():
-        for path in CALLERS.findall(dict(f.values).get("callers", "")):
+        for path in callers_of(f):
             callers.setdefault(path, f)
     beside = {
         _OF_KERNELS.sub("", f.path): f for f in kernels.values() if f.path.endswith(".cu") and f.why not in _OF_HOST

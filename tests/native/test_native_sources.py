@@ -361,13 +361,31 @@ def test_a_library_is_an_end_too(tmp_path):
     assert reached(facts) == [("_C", "run", "cublasGemmEx", "bind.cpp")]
 
 
+OWN = "class Own(Function):\n    @staticmethod\n    def forward(ctx, x):\n        return _C.run(x)\n\n\n"
+
+
 @pytest.mark.parametrize(("library", "spared"), [("torchvision.ops", ("csrc/k.cu",)), ("other.ops", ())])
-def test_what_stands_in_for_a_library_that_npus_have_is_spared(tmp_path, library, spared):
-    python = f"from pkg import _C\ntry:\n    from {library} import run\nexcept ImportError:\n    run = _C.run\n"
+@pytest.mark.parametrize(("own", "name"), [("", "_C.run"), (OWN, "Own.apply")])
+def test_what_stands_in_for_a_library_that_npus_have_is_spared(tmp_path, library, spared, own, name):
+    python = f"from pkg import _C\n{own}try:\n    from {library} import run\nexcept ImportError:\n    run = {name}\n"
     binding = BINDING.format("go").partition("\n")[2]
-    facts = project(tmp_path, setup_py=SETUP, csrc__k_cu=KERNEL.format("go") + binding, pkg__run_py=python)
-    assert facts.native.callers == (("csrc/k.cu", "pkg/run.py"),)
-    assert facts.native.spared == spared
+    files = {"setup_py": SETUP, "csrc__k_cu": KERNEL.format("go") + binding}
+    facts = project(tmp_path, **files, pkg__run_py=python)
+    assert [path for path, _ in facts.native.callers] == ["csrc/k.cu"]
+    assert facts.native.spared == facts.native.replaced == spared
+    facts = project(tmp_path, **files, pkg__run_py=python, pkg__other_py="from pkg import _C\n_C.run(1)\n")
+    assert facts.native.spared == facts.native.replaced == ()
+
+
+EITHER = "kind = CppExtension\nif torch.cuda.is_available():\n    kind = CUDAExtension\nkind('pkg._C', ['csrc/k.cu'])\n"
+
+
+@pytest.mark.parametrize(("setup", "spared"), [(EITHER, ("csrc/k.cu",)), (SETUP, ())])
+def test_what_a_question_chooses_is_spared_where_the_extension_is_there_without_cuda(tmp_path, setup, spared):
+    python = f"from pkg import _C\n{OWN}fast = Own.apply\n\n\ndef run(x):\n    f = fast if x.is_cuda else slow\n    return f(x)\n"
+    binding = BINDING.format("go").partition("\n")[2]
+    facts = project(tmp_path, setup_py=setup, csrc__k_cu=KERNEL.format("go") + binding, pkg__run_py=python)
+    assert (facts.native.spared, facts.native.replaced) == (spared, ())
 
 
 def test_no_kernels_no_facts(tmp_path):

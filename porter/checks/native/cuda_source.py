@@ -59,12 +59,14 @@ class CudaSource(TextRule):
         unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 and cure is None else []
         texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
-        texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
+        spared = document.path in facts.native.spared
+        called = "spared_callers" if spared else "callers"
+        texts[called] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
         if nothing := needless(document, native, rows):
             yield Hit((start, start + 1), nothing, values=named(names=texts["names"]))
             return
-        severity = "slow" if document.path in facts.native.spared else ""
+        severity = "slow" if spared else ""
         severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})
         yield Hit((start, start + 1), why, values=values, severity=severity)
