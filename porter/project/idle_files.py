@@ -131,12 +131,12 @@ class IdleFiles:
         return found
 
     def _is_among_used(self, path: str) -> bool:
-        """Whether a program imports other files of the same folder, or of one above. Else the folder may be for users of the
-        project."""
+        """Whether a program imports other files of the same folder, or of one above, for a package also of the root. Else the
+        folder may be for users of the project."""
         words = path.split("/")
-        return any("/".join(words[:end]) in self._folders for end in range(len(words) - 1, 0, -1)) or (
-            len(words) == 1 and "" in self._folders
-        )
+        is_of_root = len(words) == 1 or f"{words[0]}/__init__.py" in self._set
+        above = ["/".join(words[:end]) for end in range(len(words) - 1, 0, -1)] + [""] * is_of_root
+        return not self._folders.isdisjoint(above)
 
     @cached_property
     def _folders(self) -> set[str]:

@@ -176,6 +176,7 @@ def picks(scene: Scene, link: Link) -> bool:
         return False  # the finding about the assignment covers it
     return (
         not scene.file.receivers.is_array((node.value, link))
+        and not is_array(node.value, scene, link)
         and _first_use(scene, link)
         and not _lies_on_host(scene, link)
     )

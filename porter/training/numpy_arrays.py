@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
@@ -43,10 +44,22 @@ def _arrays(file: File, function: Link, scene: Scene) -> frozenset[str]:
             continue
         if _has_axis(call) or getattr(call.func, "attr", "") in _OF_ARRAYS:
             names.add(getattr(getattr(call.func, "value", None), "id", ""))
-        handed = (a.left if a.__class__ is ast.Compare else a for a in call.args)
         if _is_of_numpy(call.func, scene, function) or call_name(call.func) == "from_numpy":
-            names.update(a.id for a in handed if a.__class__ is ast.Name)
+            names.update(name for argument in call.args for name in _operands(argument))
     return frozenset(names)
+
+
+def _operands(node: Node) -> Iterator[str]:
+    """The names with which an argument of numpy is computed: `pred` and `gt` of `n * gt[k] + pred[k]`."""
+    if node.__class__ is ast.BinOp:
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif node.__class__ is ast.Compare:
+        yield from _operands(node.left)
+    elif node.__class__ is ast.Subscript:
+        yield from _operands(node.value)
+    elif node.__class__ is ast.Name:
+        yield node.id
 
 
 def _has_axis(call: Node) -> bool:

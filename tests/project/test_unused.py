@@ -327,6 +327,7 @@ def thinned(points):
 """
 BESIDE = "import torch\n\n\ndef live(x):\n    return x\n"
 REGISTERED = IDLE.replace("def thinned", "@register('thin')\ndef thinned")
+BESIDE_IT = {"util.py": BESIDE, "train.py": "from util import live\n\nif __name__ == '__main__':\n    live(3)\n"}
 STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
 
 
@@ -383,6 +384,8 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
             {"train.py": "# from lib.thin import thinned\nif __name__ == '__main__':\n    print(1)\n"},
             True,
         ),  # once it was used
+        ({**BESIDE_IT, "lib/__init__.py": ""}, True),  # a package beside what the program imports
+        (BESIDE_IT, False),
         ({"train.py": "# import thin\nif __name__ == '__main__':\n    print(1)\n"}, False),
         ({"lib/more.py": "from .thin import *\n\n\ndef f():\n    thinned(2)\n"}, True),  # nor what takes all of it
         ({"setup.py": SETUP + "classifiers = []\n"}, False),
