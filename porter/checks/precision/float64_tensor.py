@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from porter.checks.precision import held_types
 from porter.checks.precision.tallies import is_share, is_tallied, returns
-from porter.checks.precision.written_places import moved, on_cpu, to_cpu
+from porter.checks.precision.written_places import moved, names_cpu, on_cpu
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.regex import lazy
 from porter.training.host_copies import lies_on_host
@@ -64,7 +64,8 @@ class Float64Tensor(Rule):
         if name is None and callee in ("to", "type"):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
-            if on_cpu(link) or place not in (0, 1, "dtype") or to_cpu(call):
+            given = (*call.args, *(k.value for k in call.keywords if k.arg == "device"))
+            if on_cpu(link) or place not in (0, 1, "dtype") or any(names_cpu(a, scene.names, link) for a in given):
                 return None
             return None if lies_on_host(scene, call.func.value, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
@@ -72,7 +73,7 @@ class Float64Tensor(Rule):
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             like = device.value if getattr(device, "attr", "") == "device" else None
-            host = constant(device) == "cpu" or to_cpu(device) or like and is_on_host(scene, like, link)
+            host = names_cpu(device, scene.names, link) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
         held = held_types.is_held(link) and not held_types.is_kept_number(link, file)
         return "made" if held or moved(link) else None

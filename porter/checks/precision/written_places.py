@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
+from porter.python.assigned import values_of
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link, Node
 from porter.python.waits import COPIES
+
+if TYPE_CHECKING:
+    from porter.python.names import Names
 
 CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
 MOVES = frozenset({"cuda", "npu", "to"})
@@ -37,6 +42,12 @@ def to_cpu(call: Node) -> bool:
         return False
     arguments = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
     return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in arguments)
+
+
+def names_cpu(node: Node, names: Names, link: Link) -> bool:
+    """Whether an expression stands for the CPU: `"cpu"`, `torch.device("cpu")`, a name that is set to nothing else."""
+    values = values_of(names, node, link) if node.__class__ is ast.Name else [node]
+    return bool(values) and all(constant(value) == "cpu" or to_cpu(value) for value in values)
 
 
 def moved(link: Link) -> bool:
