@@ -23,6 +23,7 @@ _RECORDS = lazy(
 )  # tells what was, or of other things
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
+_NUMBERS = lazy(r"tensor\([\[\](),\s\d.einaf+-]*(?:device=[\"']?)?")
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
 
@@ -46,7 +47,9 @@ class PageWords(TextRule):
             if why == "python" and session.target.shims:
                 continue  # works as it is, in a program that imports the shim
             for match in (match for start, end in lines for match in words.finditer(text, start, end)):
-                if why == "python" and self._cuda_alone.search(_commented(text, match.start())):
+                if why == "python" and (
+                    self._cuda_alone.search(_commented(text, match.start())) or _is_output(text, match.start())
+                ):
                     continue
                 if why == "install" and not _installs_torch(text, match):
                     continue
@@ -89,6 +92,16 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
         end, start = start, text.rfind("\n", 0, start)  # a command of several lines
         line += text[start + 1 : end]
     return _INSTALLS.search(line) is not None
+
+
+def _is_output(text: str, at: int) -> bool:
+    """Whether a place stands in a tensor as it is printed, `tensor([0.1, 0.2], device='cuda:0')`, or in a diff of other code."""
+    start = max(0, at - _WIDEST)
+    printed = text.rfind("tensor(", start, at)
+    if printed >= 0 and text[printed - 1 : printed] != "." and _NUMBERS.fullmatch(text, printed, at):
+        return True
+    fence = text.rfind("\n```", 0, at)
+    return fence >= 0 and text.startswith("```diff", fence + 1)
 
 
 def _around(text: str, match: re.Match[str], between: str) -> str:
