@@ -74,7 +74,7 @@ def _remembers(node: Node) -> bool:
 
 def kind(link: Link) -> str:
     """What to say of an `if` that stops nothing: "finite", "skipping", "condition", or "" for one that no operator can replace."""
-    if _decides_step(link):
+    if _decides_step(link) or _picks(link[0]):
         return ""
     if _skips(link):
         return "skipping"
@@ -85,6 +85,14 @@ def _decides_step(link: Link) -> bool:
     """Whether an `if` decides that gradients are computed or the optimizer steps: no operator can take its place."""
     branches = (*link[0].body, *link[0].orelse) if link[0].__class__ is ast.If else ()
     return any(map(_steps, branches))
+
+
+@once
+def _picks(node: Node) -> bool:
+    """`if mask.any(): x = y[mask]`: what the branch picks by the mask makes the host wait as well, and is told there."""
+    asked = {n.id for n in walk(node.test) if n.__class__ is ast.Name}
+    picked = (n.slice for s in getattr(node, "body", ()) for n in walk(s) if n.__class__ is ast.Subscript)
+    return any(index.__class__ is ast.Name and index.id in asked for index in picked)
 
 
 def _skips(link: Link) -> bool:
