@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.native.ray_options import asked_by_key, is_of_resources
+from porter.checks.native.ray_options import asked_by_key, is_of_a_trial, is_of_resources
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -25,7 +25,7 @@ def _is_about_ray(file: RuleFile) -> bool:
 class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Assign", "Call", "Dict", "Subscript")
-    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']")
+    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']", r"[\"']gpu[\"']")
     only = staticmethod(lambda scene, _: _is_about_ray(scene.file))
 
     def visit(self, original: cst.Assign | cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
@@ -34,7 +34,7 @@ class RayGpuResource(Rule):
         if isinstance(original, cst.Assign):
             return asked_by_key(original, updated, file)
         if isinstance(original, cst.Dict):
-            return self._bundle(original, updated)
+            return self._bundle(original, updated, file)
         if isinstance(original, cst.Subscript):
             return self._counted(original, updated, original.value, file)
         if file.name(original.func) == "ray.get_gpu_ids":
@@ -64,14 +64,24 @@ class RayGpuResource(Rule):
         return Hit(original.args[index], "asked", new=updated.with_changes(args=args), values=values)
 
     @staticmethod
-    def _bundle(original: cst.Dict, updated: Any) -> Hit | None:
-        """`{"GPU": 1, "CPU": 4}`"""
+    def _bundle(original: cst.Dict, updated: Any, file: RuleFile) -> Hit | None:
+        """`{"GPU": 1, "CPU": 4}`, and Tune's `{"gpu": 1, "cpu": 4}`"""
         keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
-        if "GPU" not in keys or len(keys) > 1 and "CPU" not in keys and "memory" not in keys:
+        asked = next((key for key in ("GPU", "gpu") if key in keys), "")
+        others = {"CPU", "cpu", "memory"}
+        if (
+            not asked
+            or len(keys) > 1
+            and others.isdisjoint(keys)
+            or asked == "gpu"
+            and not is_of_a_trial(original, file)
+        ):
             return None
-        elements, index = list(updated.elements), keys.index("GPU")
-        elements[index] = elements[index].with_changes(key=_renamed(elements[index].key))
+        elements, index = list(updated.elements), keys.index(asked)
         entry: Any = original.elements[index]
+        if isinstance(entry.value, cst.Integer) and not entry.value.evaluated_value:
+            return None
+        elements[index] = elements[index].with_changes(key=_renamed(elements[index].key))
         return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
 
     @staticmethod
@@ -103,4 +113,4 @@ class RayGpuResource(Rule):
 
 
 def _renamed(text: cst.SimpleString) -> cst.SimpleString:
-    return text.with_changes(value=text.value.replace("GPU", "NPU"))
+    return text.with_changes(value=text.value.replace("GPU", "NPU").replace("gpu", "NPU"))

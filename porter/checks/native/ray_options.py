@@ -7,12 +7,14 @@ import re
 from typing import Any
 
 from porter.engine.rule import Hit, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors
 from porter.regex import lazy
 
 _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
+_OF_A_TRIAL = "resources_per_trial"
 _EXPANDED = lazy(rb"\*\*[ \t]*(\w+)")
 _HAS_RESOURCES = lazy(rb"\b(\w+)\[[\"']resources[\"']\]")
 
@@ -53,3 +55,22 @@ def is_of_resources(counted: cst.BaseExpression, file: RuleFile) -> bool:
     bound = file.names.bindings(link[0].id, link) if link is not None else []
     around = [next((up[0] for up in ancestors(b) if hasattr(up[0], "iter")), None) for b in bound]
     return bool(around) and all(node is not None and _COUNTED.search(ast.unparse(node.iter)) for node in around)
+
+
+def is_of_a_trial(resources: cst.Dict, file: RuleFile) -> bool:
+    """`tune.run(f, resources_per_trial={"gpu": 1})`, the same in a dict, and `tune.with_resources(f, {"gpu": 1})`. What Tune does
+    not know there is a resource by that name."""
+    link = file.scene.link_of(resources, ast.Dict)
+    above = [up for up, _ in ancestors(link)][:2]
+    if not above:
+        return False
+    if isinstance(above[0], ast.keyword):
+        return above[0].arg == _OF_A_TRIAL or above[0].arg == "resources" and _gives_resources(above[1])
+    if isinstance(above[0], ast.Dict):
+        of_keys = zip(above[0].keys, above[0].values)
+        return any(link is not None and value is link[0] and constant(key) == _OF_A_TRIAL for key, value in of_keys)
+    return _gives_resources(above[0])
+
+
+def _gives_resources(node: Node) -> bool:
+    return isinstance(node, ast.Call) and call_name(node.func) == "with_resources"
