@@ -33,7 +33,10 @@ def goes_on(
     parents: Parents = {child: node for node in walk(tree) for child in children(node)}
     builds = built_when_asked(tree, module)
     if builds:
-        if not all(_is_caught(b, parents) or _is_chosen(b, tree, parents, is_elsewhere, _DEEP) for b in builds):
+        if not all(
+            _is_caught(b, parents) or _is_asked(b, parents) or _is_chosen(b, tree, parents, is_elsewhere, _DEEP)
+            for b in builds
+        ):
             return False
     elif not is_plain and not _is_tried(tree, module, parents):
         return False
@@ -105,6 +108,16 @@ def _is_caught(node: Node, parents: Parents) -> bool:
     block = parents[node]
     handler = handler_of(block) if isinstance(block, ast.Try) and node in block.body else None
     return handler is not None and not isinstance(handler.body[-1], ast.Raise)
+
+
+def _is_asked(node: Node, parents: Parents) -> bool:
+    """Whether a build stands where a question for a GPU says so. Where it says no, nothing is built."""
+    child = node
+    while (above := parents.get(child)) is not None:
+        if isinstance(above, ast.If) and child in above.body and asks_for_gpu(above.test):
+            return True
+        child = above
+    return False
 
 
 def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Callable[[str], bool], deep: int) -> bool:

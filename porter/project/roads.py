@@ -10,7 +10,7 @@ if it starts a launcher of torch or is started by one. If the project uses torch
 - the file of a constant that one of these files uses as a device or a backend;
 - a file with nothing but settings, where the programs around it are for torch (settings_modules.py).
 
-A file that starts another one by its name counts as one that imports it.
+A file that starts or loads another one by its name counts as one that imports it.
 
 A project uses torch if a file that is no test always imports it, or if its requirements ask for it. An import inside of a
 function or a `try` may be an optional part that never runs, as in jax. Such an import gives a road to its own file. It makes the
@@ -38,6 +38,7 @@ from porter.files.read import beginning
 from porter.files.witness import is_file
 from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
+from porter.project.named_files import NAMES, NamedFiles
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, computes_otherwise
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
@@ -53,21 +54,17 @@ _ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILIN
 _SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
-_FILES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
 _NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
-_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
-# a file with one of these words may start another
-_STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 # a package with one of these words may load its modules without an import that names them
 _HANDS_OUT = (b"walk_packages", b"iter_modules", b"\ndef __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # bytes of a notebook, and of another file, that are read
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
 _COMMAND = lazy(rb"[\w.-]+[\"']?[ \t]*=[ \t]*[\"']?([A-Za-z_][\w.]*):[A-Za-z_]\w*[ \t]*(?:[\"'\r\n#]|$)")
-_NAMESAKES, _FOLLOWED = 3, 500  # files at most: of one name, and followed where nothing marks a project
+_FOLLOWED = 500  # files at most that are followed where nothing marks a project
 
 
 def leads(path: str, data: bytes, roads: Roads) -> bool:
@@ -94,6 +91,7 @@ class Survey:
         if loose:
             self._follow()
         self.project = projects.of(self.texts, self.read)
+        self._named = NamedFiles(self.project, self.texts)
         self.loading = {path for path in self.texts if self._loads_itself(path)}
         # files that load torch themselves and give the road to others; tests do not
         self.bearers = {path for path in self.loading if not is_test(path)}
@@ -207,7 +205,7 @@ class Survey:
         """The files that get a road from others, and those of them that get it by imports alone."""
         for _ in self.notebooks():
             pass
-        below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
+        below = {path: self.project.files(path) | self._named.by(path) for path in {**self.texts, **self._read}}
         above: dict[str, set[str]] = {}
         for path, files in below.items():
             for file in files | self._handed_out(path):
@@ -230,27 +228,10 @@ class Survey:
         package = path.endswith("/__init__.py") and any(word in self.texts.get(path, b"") for word in _HANDS_OUT)
         return {*self.project.below(path.removesuffix("__init__.py"))} - {path} if package else set()
 
-    def _started(self, path: str) -> set[str]:
-        """The files that a Python file may start by their names."""
-        text = self.texts.get(path, b"")
-        if not any(word in text for word in _STARTS):
-            return set()
-        run = (name.decode() for name in set(_RUN.findall(text)))
-        return self._mentioned(text).union(
-            *(self.project.below(name) if name.endswith(".") else self.project.named(path, name) for name in run)
-        )
-
-    def _mentioned(self, text: bytes) -> set[str]:
-        paths: set[str] = set()
-        for name in set(_FILES.findall(text)):
-            files = self.project.called(name.decode())
-            paths.update(files if len(files) <= _NAMESAKES else ())
-        return paths
-
     def named_in_scripts(self) -> set[str]:
         """The Python files that scripts name."""
         scripts = (path for path in self.files if path.endswith((".sh", ".bash", ".slurm", ".sbatch")))
-        return set().union(*(self._mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
+        return set().union(*(self._named.mentioned(self._bytes(path, _SCRIPT)) for path in scripts))
 
     def named_as_commands(self) -> set[str]:
         """The Python files with the function of a command that an installation makes: `umx = "openunmix.cli:separate"`."""
@@ -266,7 +247,7 @@ class Survey:
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
                 text = self._bytes(path, _SCRIPT)
-                started |= self._mentioned(text) if launches(text) else set()
+                started |= self._named.mentioned(text) if launches(text) else set()
         return started
 
     def _follow(self) -> None:
@@ -275,7 +256,7 @@ class Survey:
         for path in self.files:
             if not path.endswith(".py") and kind_of(path) != NATIVE:
                 folder = path.rpartition("/")[0]
-                names = {name.decode() for name in _FILES.findall(self._bytes(path, _SCRIPT))}
+                names = {name.decode() for name in NAMES.findall(self._bytes(path, _SCRIPT))}
                 todo += self._load(f"{folder}/{name}".lstrip("/") for name in sorted(names))
         for path in todo:  # the list grows during the loop
             if len(self.texts) > _FOLLOWED:

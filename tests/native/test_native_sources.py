@@ -388,6 +388,20 @@ def test_what_a_question_chooses_is_spared_where_the_extension_is_there_without_
     assert (facts.native.spared, facts.native.replaced) == (spared, ())
 
 
+BUILT = "import torch\n{}    op = load('op', sources=['csrc/k.cu'])\n\n\ndef run(x):\n    return op.run(x) if x.is_cuda else slow(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "spared"),
+    [("if torch.cuda.is_available():\n", ("csrc/k.cu",)), ("if fast:\n", ()), ("try:\n    pass\nfinally:\n", ())],
+)
+def test_what_is_built_where_a_question_says_so_is_spared(tmp_path, asked, spared):
+    binding = BINDING.format("go").partition("\n")[2]
+    facts = project(tmp_path, csrc__k_cu=KERNEL.format("go") + binding, ops_py=BUILT.format(asked))
+    assert facts.native.callers == (("csrc/k.cu", "ops.py: run"),)
+    assert facts.native.spared == spared
+
+
 def test_no_kernels_no_facts(tmp_path):
     facts = project(tmp_path, setup_py='CppExtension("pkg._C", ["bind.cpp"])', bind_cpp=BINDING.format("go"))
     assert (facts.native.functions, facts.native.callers) == ((), ())

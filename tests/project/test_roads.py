@@ -362,6 +362,25 @@ def test_a_program_that_starts_another_one(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("load", "told"),
+    [
+        ('import_module("pkg.whisper")', True),
+        ('make(import_module, "pkg.whisper:Handler")', True),
+        ('import_module("other.whisper")', False),
+        ('print("pkg.whisper")', False),
+    ],
+)
+def test_what_a_registry_imports_beside_what_it_loads(tmp_path, load, told):
+    """The options of a handler stand in a file without torch, and the registry gives them to the handler."""
+    registry = (
+        f"from importlib import import_module\n\nfrom pkg.options import Options\n\n\ndef made():\n    return {load}\n"
+    )
+    registry = registry if told or "other" in load else registry.replace("from importlib import import_module\n\n", "")
+    files = {"pkg/whisper.py": TORCH, "pkg/registry.py": registry, "pkg/options.py": USES, "pkg/__init__.py": ""}
+    assert near(tmp_path, files) == ({"pkg/options.py"} if told else set())
+
+
 @pytest.mark.parametrize("command", ['["python", "-m", "pkg.train"]', '"nohup python3 -m pkg.{0}".format(name)'])
 def test_a_program_that_starts_a_module(tmp_path, command):
     start = f"import subprocess\n\nsubprocess.run({command})\n" + USES
