@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from porter.checks.export import loaded_uses
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.rulebook.table import hint
 
 _MOVES = frozenset({"to", "cuda", "npu"})
 _KEEPS, _NO_INPUT = hint("keeps-what-it-gets"), hint("saved-beside-a-model")
+_COMPUTED = (ast.Call, ast.Subscript, ast.BinOp)
+_MAKES = frozenset({"load", "tensor", "Tensor", "zeros", "ones", "empty", "full", "arange", "from_numpy", "as_tensor"})
 _LIKE = ("_like",)  # `torch.zeros_like(other)` lies where the other lies
 
 
@@ -27,7 +30,34 @@ def device(value: Link, file: RuleFile) -> str | None:
     """The device on which the attribute that is set to a value is made elsewhere in the file, as `self.device`; "" where it
     is made on one that nothing of the object names, None where nothing says that it lies on a device."""
     target = _attribute(value)
-    return None if target is None else _made_on(ast.unparse(target), value, file, deeper=True)
+    if target is None:
+        return None
+    name = ast.unparse(target)
+    found = _made_on(name, value, file, deeper=True)
+    return "" if found is None and name in _saved(file) and _is_computed(name, value, file) else found
+
+
+@once_for_file
+def _saved(file: RuleFile) -> frozenset[str]:
+    """The attributes that are saved by themselves: `torch.save(self.centroids, path)`."""
+    calls = (link[0] for link in file.buckets.get(ast.Call, ()) if call_name(link[0].func) == "save")
+    return frozenset(
+        ast.unparse(call.args[0]) for call in calls if call.args and isinstance(call.args[0], ast.Attribute)
+    )
+
+
+def _is_computed(name: str, value: Link, file: RuleFile) -> bool:
+    """Whether an attribute is elsewhere set to what is computed: `self.W[:, indices].t()`, `torch.argmin(distances)`. It lies where
+    that lies."""
+    others = (made for made in _values_of(name, file) if made is not value[0] and made.__class__ in _COMPUTED)
+    return any(map(_is_of_tensors, others))
+
+
+def _is_of_tensors(made: Node) -> bool:
+    if any(node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self" for node in walk(made)):
+        return True
+    is_function = made.__class__ is ast.Call and ast.unparse(made.func).startswith("torch.")
+    return is_function and call_name(made.func) not in _MAKES and any(a.__class__ is ast.Name for a in made.args)
 
 
 def _attribute(value: Link) -> Node | None:
