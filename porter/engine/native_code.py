@@ -26,7 +26,7 @@ class Needed(NamedTuple):
 
 
 class Builds(NamedTuple):
-    """Which folders of the project build its extensions."""
+    """Which folders of the project build its extensions, of what, and for what."""
 
     folders: tuple[str, ...] = ()  # below the root, whose build makes extensions of CUDA sources
     apart: tuple[tuple[str, Native], ...] = ()  # (folder, function) where several folders build one module
@@ -34,6 +34,8 @@ class Builds(NamedTuple):
     mixed: tuple[tuple[str, str, bool], ...] = ()
     names: tuple[tuple[str, str], ...] = ()  # (name, module) of what is bound to another name where it is built
     stopping: tuple[str, ...] = ()  # Python files that cannot be imported without such an extension
+    # sources whose kernels stand in for operators of torchvision where it is not installed
+    standing_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,6 @@ class NativeCode:
     callers: tuple[tuple[str, str], ...] = ()  # (CUDA source, the functions of Python that end in it)
     modules: tuple[str, ...] = ()  # the last words of the names of extensions that are built from CUDA sources
     spared: tuple[str, ...] = ()  # sources that are not needed: all Python that calls them has another way
-    replaced: tuple[
-        str, ...
-    ] = ()  # of `spared`, those that stand in for operators of torchvision where it is not installed
     needed: tuple[Needed, ...] = ()
     unbuilt: tuple[str, ...] = ()  # sources that no extension lists, and that no listed source includes
     applied: tuple[str, ...] = ()  # classes of torch.autograd.Function whose methods end in kernels

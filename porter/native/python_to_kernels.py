@@ -63,13 +63,13 @@ def gather(
     built_only = tuple(sorted(filter(_only_built(texts), modules)))
     plain, mixed = tuple(sorted(either)), _mixed(built, known)
     return NativeCode(
-        natives, dying.callers, built_only, dying.spared, dying.replaced, unbuilt=left, applied=dying.applied, plain=plain,
+        natives, dying.callers, built_only, dying.spared, unbuilt=left, applied=dying.applied, plain=plain,
         linked=linked(sources, built), asked=_asked_for(built, going),
         taken=tuple(sorted({path for path, _ in going} - {path for (path, _), goes in going.items() if not goes})),
         built=Builds(
             tuple(sorted({e.folder for e in for_cuda if e.folder and e.builder != EITHER})), own, mixed,
             tuple(sorted({(e.bound, e.module) for e in built if e.bound and e.bound != e.module})),
-            _stopping({*built_only} - either - {name for name, _, _ in mixed}, texts),
+            _stopping({*built_only} - either - {name for name, _, _ in mixed}, texts), dying.standing_in,
         ),
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ class _Dying(NamedTuple):
 
     callers: tuple[tuple[str, str], ...]  # (source, the functions of Python that end in it)
     spared: tuple[str, ...]  # the sources without which all of them have another way
-    replaced: tuple[str, ...]  # those of `spared` that stand in for operators of torchvision
+    standing_in: tuple[str, ...]  # those of `spared` that stand in for operators of torchvision
     applied: tuple[str, ...]  # the classes of torch.autograd.Function that end in one
     going: dict[tuple[str, str], bool]  # by (file, extension) whether the file has another way
 
@@ -181,8 +181,8 @@ def _dying(
             if not going[path, module]:
                 stops |= {source for _, name in mine for source in reached[module][name].values()}
     callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
-    replaced = tuple(sorted(standing_in - called))
-    return _Dying(callers, tuple(sorted(lost.keys() - stops)), replaced, tuple(sorted(applied)), going)
+    alone = tuple(sorted(standing_in - called))
+    return _Dying(callers, tuple(sorted(lost.keys() - stops)), alone, tuple(sorted(applied)), going)
 
 
 def _applied(tree: ast.Module, lines: Collection[int]) -> set[str]:

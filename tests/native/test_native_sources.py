@@ -372,9 +372,9 @@ def test_what_stands_in_for_a_library_that_npus_have_is_spared(tmp_path, library
     files = {"setup_py": SETUP, "csrc__k_cu": KERNEL.format("go") + binding}
     facts = project(tmp_path, **files, pkg__run_py=python)
     assert [path for path, _ in facts.native.callers] == ["csrc/k.cu"]
-    assert facts.native.spared == facts.native.replaced == spared
+    assert facts.native.spared == facts.native.built.standing_in == spared
     facts = project(tmp_path, **files, pkg__run_py=python, pkg__other_py="from pkg import _C\n_C.run(1)\n")
-    assert facts.native.spared == facts.native.replaced == ()
+    assert facts.native.spared == facts.native.built.standing_in == ()
 
 
 EITHER = "kind = CppExtension\nif torch.cuda.is_available():\n    kind = CUDAExtension\nkind('pkg._C', ['csrc/k.cu'])\n"
@@ -385,7 +385,7 @@ def test_what_a_question_chooses_is_spared_where_the_extension_is_there_without_
     python = f"from pkg import _C\n{OWN}fast = Own.apply\n\n\ndef run(x):\n    f = fast if x.is_cuda else slow\n    return f(x)\n"
     binding = BINDING.format("go").partition("\n")[2]
     facts = project(tmp_path, setup_py=setup, csrc__k_cu=KERNEL.format("go") + binding, pkg__run_py=python)
-    assert (facts.native.spared, facts.native.replaced) == (spared, ())
+    assert (facts.native.spared, facts.native.built.standing_in) == (spared, ())
 
 
 BUILT = "import torch\n{}    op = load('op', sources=['csrc/k.cu'])\n\n\ndef run(x):\n    return op.run(x) if x.is_cuda else slow(x)\n"

@@ -6,34 +6,26 @@ import ast
 
 from porter.checks.device.base_class import package_below
 from porter.checks.device.cut_to_length import length, shortened
+from porter.checks.device.kept_comparisons import is_compared_device, kept_as_it_is
 from porter.checks.device.offered import enum_behind, offered
 from porter.checks.device.summarised import is_summarised
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
 from porter.native.required import lost
-from porter.python.array_switches import decides_for
 from porter.python.autocast_states import given_state
 from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.described_devices import is_of_generation
 from porter.python.handed_on import given_to
-from porter.python.lightning_choices import of_comparison, of_side
+from porter.python.lightning_choices import of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
-from porter.python.parallel_choices import one_device
-from porter.python.provider_choices import provider
 from porter.python.searched_texts import is_searched
 from porter.python.simulated_devices import simulator_of
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared", "mapped")  # where a name holds the value, which takes it on
-STAYING = (
-    ("for-arrays", "library", decides_for),
-    ("for-a-provider", "library", provider),
-    ("one-device", "what", one_device),
-    ("together", "what", of_comparison),
-)
 OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
@@ -76,10 +68,9 @@ class DeviceLiteral(Rule):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
-        is_compared = literal.role == "compared" or _is_compared_device(literal.link)
-        for reason, name, ask in STAYING if is_compared else ():
-            if answer := ask(file, literal.link):
-                return Hit(original, reason, values=(*values, (name, answer)), code=CODES["compared"])
+        is_compared = literal.role == "compared" or is_compared_device(literal.link)
+        if is_compared and (kept := kept_as_it_is(file, literal.link)):
+            return Hit(original, kept[0], values=(*values, kept[1:]), code=CODES["compared"])
         stays = file.meaning.decides(original) if is_compared else None
         if stays and stays[0] != "opens":
             return Hit(original, stays[0], values=(*values, ("what", stays[1])), code=CODES["compared"])
@@ -116,8 +107,3 @@ class DeviceLiteral(Rule):
                 return Hit(original, "unwritten", values=values)
             more = (*more, shortened(number, str(new.evaluated_value), file))
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
-
-
-def _is_compared_device(link: Link) -> bool:
-    """`device == torch.device("cuda")`"""
-    return link[1][0].__class__ is ast.Call and link[1][1] is not None and link[1][1][0].__class__ is ast.Compare

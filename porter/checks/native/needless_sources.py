@@ -55,5 +55,5 @@ def _is_taken(path: str, facts: NativeCode, rows: Collection[Kernel]) -> bool:
     have would be faster."""
     kernels = next((kernels for source, kernels in facts.linked if source == path), (path,))
     ends = [kernel for kernel in kernels if any(source == kernel for source, _ in facts.callers)]
-    slower = path not in facts.replaced and any(row.has_operator for row in rows)
+    slower = path not in facts.built.standing_in and any(row.has_operator for row in rows)
     return bool(ends) and not slower and all(kernel in facts.spared for kernel in ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.native.ray_options import asked_by_key, is_of_a_trial, is_of_resources
+from porter.checks.native.ray_options import asked_by_key, bundle, is_of_resources, renamed
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -34,7 +34,7 @@ class RayGpuResource(Rule):
         if isinstance(original, cst.Assign):
             return asked_by_key(original, updated, file)
         if isinstance(original, cst.Dict):
-            return self._bundle(original, updated, file)
+            return bundle(original, updated, file)
         if isinstance(original, cst.Subscript):
             return self._counted(original, updated, original.value, file)
         if file.name(original.func) == "ray.get_gpu_ids":
@@ -64,27 +64,6 @@ class RayGpuResource(Rule):
         return Hit(original.args[index], "asked", new=updated.with_changes(args=args), values=values)
 
     @staticmethod
-    def _bundle(original: cst.Dict, updated: Any, file: RuleFile) -> Hit | None:
-        """`{"GPU": 1, "CPU": 4}`, and Tune's `{"gpu": 1, "cpu": 4}`"""
-        keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
-        asked = next((key for key in ("GPU", "gpu") if key in keys), "")
-        others = {"CPU", "cpu", "memory"}
-        if (
-            not asked
-            or len(keys) > 1
-            and others.isdisjoint(keys)
-            or asked == "gpu"
-            and not is_of_a_trial(original, file)
-        ):
-            return None
-        elements, index = list(updated.elements), keys.index(asked)
-        entry: Any = original.elements[index]
-        if isinstance(entry.value, cst.Integer) and not entry.value.evaluated_value:
-            return None
-        elements[index] = elements[index].with_changes(key=_renamed(elements[index].key))
-        return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
-
-    @staticmethod
     def _counted(original: Any, updated: Any, counted: cst.BaseExpression, file: RuleFile) -> Hit | None:
         if not is_of_resources(counted, file):
             return None
@@ -93,13 +72,13 @@ class RayGpuResource(Rule):
             if getattr(key, "raw_value", "") != "GPU":
                 return None
             first, *others = updated.args
-            new = updated.with_changes(args=[first.with_changes(value=_renamed(first.value)), *others])
+            new = updated.with_changes(args=[first.with_changes(value=renamed(first.value)), *others])
             return Hit(key, "bundle", new=new)
         key = getattr(original.slice[0].slice, "value", None)
         if len(original.slice) != 1 or getattr(key, "raw_value", "") != "GPU":
             return None
         (element,) = updated.slice
-        index = element.slice.with_changes(value=_renamed(element.slice.value))
+        index = element.slice.with_changes(value=renamed(element.slice.value))
         return Hit(key, "bundle", new=updated.with_changes(slice=[element.with_changes(slice=index)]))
 
     @staticmethod
@@ -110,7 +89,3 @@ class RayGpuResource(Rule):
         ids = cst.Call(cst.Attribute(context, cst.Name("get_accelerator_ids")))
         index = cst.SubscriptElement(cst.Index(cst.SimpleString('"NPU"')))
         return Hit(original.func, "ids", new=cst.Subscript(ids, [index], lpar=updated.lpar, rpar=updated.rpar))
-
-
-def _renamed(text: cst.SimpleString) -> cst.SimpleString:
-    return text.with_changes(value=text.value.replace("GPU", "NPU").replace("gpu", "NPU"))

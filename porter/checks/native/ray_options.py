@@ -1,4 +1,4 @@
-"""What goes to Ray as `**options`, and what comes from it: `options["num_gpus"] = 1`, `node["Resources"]["GPU"]`."""
+"""What goes to Ray as a dict, and what comes from it: `options["num_gpus"] = 1`, `{"GPU": 1}`, `node["Resources"]["GPU"]`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,26 @@ def is_of_resources(counted: cst.BaseExpression, file: RuleFile) -> bool:
     return bool(around) and all(node is not None and _COUNTED.search(ast.unparse(node.iter)) for node in around)
 
 
-def is_of_a_trial(resources: cst.Dict, file: RuleFile) -> bool:
+def bundle(original: cst.Dict, updated: Any, file: RuleFile) -> Hit | None:
+    """`{"GPU": 1, "CPU": 4}`, and Tune's `{"gpu": 1, "cpu": 4}`"""
+    keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
+    asked = next((key for key in ("GPU", "gpu") if key in keys), "")
+    others = {"CPU", "cpu", "memory"}
+    if not asked or len(keys) > 1 and others.isdisjoint(keys) or asked == "gpu" and not _is_of_a_trial(original, file):
+        return None
+    elements, index = list(updated.elements), keys.index(asked)
+    entry: Any = original.elements[index]
+    if isinstance(entry.value, cst.Integer) and not entry.value.evaluated_value:
+        return None
+    elements[index] = elements[index].with_changes(key=renamed(elements[index].key))
+    return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
+
+
+def renamed(text: cst.SimpleString) -> cst.SimpleString:
+    return text.with_changes(value=text.value.replace("GPU", "NPU").replace("gpu", "NPU"))
+
+
+def _is_of_a_trial(resources: cst.Dict, file: RuleFile) -> bool:
     """`tune.run(f, resources_per_trial={"gpu": 1})`, the same in a dict, and `tune.with_resources(f, {"gpu": 1})`. What Tune does
     not know there is a resource by that name."""
     link = file.scene.link_of(resources, ast.Dict)

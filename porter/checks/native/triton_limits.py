@@ -10,11 +10,10 @@ from typing import Any
 
 from porter.checks.native import prefilters
 from porter.checks.native.triton_detours import TENSOR_MAP, has_tried_both, tensor_map
+from porter.checks.native.triton_rows import is_capped
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
-from porter.python.evidence import call_name, constant
-from porter.python.index import ancestors, walk
+from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 
 CUDA = "triton.language.extra.cuda"
@@ -23,7 +22,6 @@ ACTIVE = "triton.runtime.driver.active.get_active_torch_device"
 PROGRAMS = 65535  # coreDim
 BUFFER = 192 * 1024  # bytes, of which a block of half precision needs two for an element
 _BLOCK = lazy(r"(?i)block|tile|^[bx]s?$|^[bx]_?(?:size|[mnk])$")
-_CAP = 8192  # a row in blocks of so many elements leaves room for what the kernel computes with them
 _TUNED = ("num_warps", "num_stages")
 
 
@@ -56,7 +54,7 @@ class TritonLimits(Rule):
             link = file.scene.link_of(original, ast.Call)  # other rules may have singled the statement out
             return list(self._launch(original, file)) if link is not None and file.glance(self.only, link) else None
         if file.name(original.func) == "triton.next_power_of_2":
-            capped = file.tested or _is_capped(file.scene.link_of(original, ast.Call))
+            capped = file.tested or is_capped(file.scene.link_of(original, ast.Call))
             return None if capped else Hit(original, "row")
         return list(self._config(original, file))
 
@@ -82,21 +80,6 @@ class TritonLimits(Rule):
             pairs = [e for e in first.elements if isinstance(e, cst.DictElement)]
             yield from _too_large(call, {getattr(e.key, "raw_value", ""): e.value for e in pairs})
         yield from _tuned(call, file)
-
-
-def _is_capped(size: Link | None) -> bool:
-    """Whether a row is taken in blocks: `min(triton.next_power_of_2(n), 4096)`, also where the size has got a name before."""
-    around = [above for above, _ in ancestors(size)]
-    names = {getattr(above.targets[0], "id", "") for above in around if above.__class__ is ast.Assign}
-    function = next((above for above in around if above.__class__ is ast.FunctionDef), None)
-    if size is None or function is None:
-        return False
-    calls = (node for node in walk(function) if call_name(getattr(node, "func", None)) == "min")
-    return any(
-        any(isinstance(n := constant(arg), int) and n <= _CAP for arg in call.args)
-        and any(inner is size[0] or getattr(inner, "id", "") in names - {""} for inner in walk(call))
-        for call in calls
-    )
 
 
 def _integer(node: cst.BaseExpression) -> int | None:

@@ -1,0 +1,32 @@
+"""Comparisons with a device that stay as they are, by what they decide about or where they run."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.array_switches import decides_for
+from porter.python.lightning_choices import of_comparison
+from porter.python.other_systems import other_system
+from porter.python.parallel_choices import one_device
+from porter.python.provider_choices import provider
+
+# what to say, the name of a value for it, and what finds the value
+_KEPT = (
+    ("for-arrays", "library", decides_for),
+    ("for-a-provider", "library", provider),
+    ("one-device", "what", one_device),
+    ("together", "what", of_comparison),
+    ("on-another-system", "what", other_system),
+)
+
+
+def kept_as_it_is(file: RuleFile, link: Link) -> tuple[str, str, str] | None:
+    """What to say of a comparison that stays, and the name and the value of what it says."""
+    found = ((why, name, ask(file, link)) for why, name, ask in _KEPT)
+    return next(((why, name, value) for why, name, value in found if value), None)
+
+
+def is_compared_device(link: Link) -> bool:
+    """`device == torch.device("cuda")`"""
+    return link[1][0].__class__ is ast.Call and link[1][1] is not None and link[1][1][0].__class__ is ast.Compare

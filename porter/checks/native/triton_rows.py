@@ -1,0 +1,26 @@
+"""Whether a Triton kernel takes a row in blocks, so that it fits an NPU however long it is."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.rule_file import Link
+from porter.python.evidence import call_name, constant
+from porter.python.index import ancestors, walk
+
+_CAP = 8192  # a row in blocks of so many elements leaves room for what the kernel computes with them
+
+
+def is_capped(size: Link | None) -> bool:
+    """Whether a size is cut to a block: `min(triton.next_power_of_2(n), 4096)`, also where the size has got a name before."""
+    around = [above for above, _ in ancestors(size)]
+    names = {getattr(above.targets[0], "id", "") for above in around if above.__class__ is ast.Assign}
+    function = next((above for above in around if above.__class__ is ast.FunctionDef), None)
+    if size is None or function is None:
+        return False
+    calls = (node for node in walk(function) if call_name(getattr(node, "func", None)) == "min")
+    return any(
+        any(isinstance(n := constant(arg), int) and n <= _CAP for arg in call.args)
+        and any(inner is size[0] or getattr(inner, "id", "") in names - {""} for inner in walk(call))
+        for call in calls
+    )
