@@ -212,7 +212,10 @@ def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:
     if node.__class__ is ast.BinOp:
         sides = [s for s in (node.left, node.right) if s.__class__ is not ast.Constant]
         return bool(sides) and all(_is_host(s, scene, link) for s in sides)
-    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+    while node.__class__ is ast.Subscript or node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+        if node.__class__ is ast.Subscript:  # torch.randint(n, (1,))[0]
+            node = node.value
+            continue
         full = scene.names.resolve(node.func, link)
         if full is not None:
             return is_factory(full, node)

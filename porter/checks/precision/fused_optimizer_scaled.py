@@ -8,6 +8,7 @@ from porter.engine.rule_file import RuleFile
 from porter.project.said_once import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
+_TORCHS_OWN = (2, 3)  # the first torch with torch.amp.GradScaler
 
 
 class FusedOptimizerScaled(Rule):
@@ -19,9 +20,9 @@ class FusedOptimizerScaled(Rule):
         if not place or file.tested:
             return None
         new, torch = None, file.meaning.module_name(original.func, "torch")
-        device = (
-            file.style.device_type(file) if torch and file.target.torch >= (2, 3) else None
-        )  # first there since then
+        if file.target.torch < _TORCHS_OWN:
+            return Hit(original.func, "older", values=(("place", place),))
+        device = file.style.device_type(file) if torch else None
         if device is not None:
             new = updated.with_changes(func=dotted(f"{torch}.amp.GradScaler"), args=[cst.Arg(device), *updated.args])
         # torch's own looks for infinities, which 910 does not have: it keeps to the largest number

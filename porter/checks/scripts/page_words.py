@@ -86,6 +86,9 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
         return True
     line = _around(text, match, "\n")
     start = text.rfind("\n", 0, match.start())
+    package, pinned, _ = text[max(start, match.start() - _WIDEST) : match.start()].rpartition("==")
+    if pinned and not f"_{package}".replace('"', " ").replace("'", " ").split()[-1].lstrip("_").startswith("torch"):
+        return False  # `"qwentts-cpp-python==0.3.1+cu130"`
     for _ in range(_LINES):
         if start <= 0 or text[start - 1] != "\\":
             break
