@@ -132,7 +132,7 @@ class _Programs:
 def _rows(text: bytes, parse: Parse) -> Rows:
     tree = parse(text)
     if tree is None:  # nobody can tell
-        return ((Part((), (), True, True),), ())
+        return ((tuple(Part((), (), True, True)),), ())
     names = tuple(imported(tree))  # before `parts`, which takes the texts out
     return tuple(map(tuple, parts(tree))), tuple(map(tuple, names))
 

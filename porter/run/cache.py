@@ -109,7 +109,8 @@ class Cache:
             if (known := _opened(self._row(code, key))) is not None:
                 return known
         made = make()
-        self._made.append((code, key, _sealed(made)))
+        with suppress(*TROUBLE):  # what cannot be kept is made anew in the next run
+            self._made.append((code, key, _sealed(made)))
         return made
 
     def _row(self, run: str, key: str) -> bytes | None:

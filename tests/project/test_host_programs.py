@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,17 @@ def test_advice_about_devices_is_for_programs_that_use_one(tmp_path):
     assert codes(cache=Cache(cache)) == codes(cache=Cache(cache)) == told
     write(root, {"toy.py": TOY.replace("Linear(2, 2)", "Linear(2, 2).to(place)")})
     assert {"PRT610", "PRT630"} <= codes(cache=Cache(cache))["toy.py"]
+
+
+def test_a_file_that_does_not_parse(tmp_path):
+    """A program imports it, so that nobody can tell what it uses. What it says can be kept all the same."""
+    root = write(tmp_path / "r", {"toy.py": TOY.replace("torch\n", "torch\nimport lib\n", 1), "train.py": OTHER})
+    write(root, {"lib.py": "def moved(x):\n    return x.cuda(\n"})
+    kept = []
+
+    def remember(key, make):
+        kept.append(marshal.dumps(made := make()))
+        return made
+
+    assert gather(root, everything(root, ()), remember).roads.host == ()
+    assert kept
