@@ -1,7 +1,8 @@
 """Reads files with newer grammar, which LibCST knows and the `ast` of this Python does not.
 
 Statements that `ast` refuses are replaced by others of the same length, so that all around them is analysed and ported as
-usual. Each is a finding, because porter does not look into it.
+usual. Each is a finding, because porter does not look into it. The type parameters of a class or function, `[T]`, are blanks
+for `ast`: nothing of them could be ported.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _STEPS = lazy(
     r"|[()\[\]{}]|\.(?=\w)|[-+*/%@&|^~]|\b(?:and|or|not|if|lambda|await)\b",
     re.DOTALL,
 )
+_LAST = lazy(r" (?=\r\n|\r|\n)")  # the last character of a line
 _INDENTED = lazy(r"^[ \t]{400}", re.MULTILINE)
 _DEEPEST = 1000  # steps of a statement that LibCST's parser surely survives
 _MOST = 200  # statements that are hidden before the whole file is given up
@@ -42,7 +44,10 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
         module = cst.parse_module(text)
     except (cst.ParserSyntaxError, RecursionError):
         raise refusal from None
-    ranges = _ranges(module)
+    ranges, typed = _ranges(module)
+    for start, end in typed:
+        blank = _blank(text, start, end)  # the lines go on: nothing closes them any more
+        text = blank[:start] + _LAST.sub("\\\\", blank[start:end]) + blank[end:]
     # where each line begins, as `ast` counts lines, and where the last one ends; the edits below move none
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     hidden: list[int] = []
@@ -61,9 +66,14 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
         ranges.remove(smallest)
         start, end, cover = smallest
         hidden.append(bisect_right(lines, start))
-        body = "".join(c if c in "\r\n" else " " for c in text[start:end])
-        text = text[:start] + cover + body[len(cover) :] + text[end:]
+        text = _blank(text, start, end)
+        text = text[:start] + cover + text[start + len(cover) :]
     raise refusal
+
+
+def _blank(text: str, start: int, end: int) -> str:
+    body = "".join(c if c in "\r\n" else " " for c in text[start:end])
+    return text[:start] + body + text[end:]
 
 
 def _nests(text: str) -> bool:
@@ -82,10 +92,12 @@ def _nests(text: str) -> bool:
     return text.count("elif ") > _DEEPEST or _INDENTED.search(text) is not None
 
 
-def _ranges(module: cst.Module) -> list[tuple[int, int, str]]:
-    """(start, end, replacement) of every simple statement and of every header of a block."""
+def _ranges(module: cst.Module) -> tuple[list[tuple[int, int, str]], list[tuple[int, int]]]:
+    """(start, end, replacement) of every simple statement and of every header of a block; and where the type parameters of
+    classes and functions stand."""
     span_of, code = positions(module), module.code
     ranges: list[tuple[int, int, str]] = []
+    typed: list[tuple[int, int]] = []
 
     class Collect(cst.CSTVisitor):
         def visit_SimpleStatementLine(self, node: Node) -> bool:
@@ -100,11 +112,20 @@ def _ranges(module: cst.Module) -> list[tuple[int, int, str]]:
                     start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
                     blank = _BLANK.match(code, start)
                     start = blank.end() if blank else start
+                    if node.type_parameters is not None:
+                        typed.append(span_of(node.type_parameters))
                 else:
                     start = span_of(node)[0]
-                handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))
-                ranges.append((start, span_of(body)[0], "except:" if handler else "if 1:"))
+                ranges.append((start, span_of(body)[0], _cover(node)))
             return super().on_visit(node)
 
     module.visit(Collect())
-    return [r for r in ranges if r[1] - r[0] >= len(r[2])]
+    return [r for r in ranges if r[1] - r[0] >= len(r[2])], typed
+
+
+def _cover(block: cst.CSTNode) -> str:
+    if isinstance(block, cst.ClassDef) and block.decorators:
+        return f"class {block.name.value}:"
+    if isinstance(block, cst.FunctionDef) and block.decorators:
+        return f"def {block.name.value}():"
+    return "except:" if isinstance(block, (cst.ExceptHandler, cst.ExceptStarHandler)) else "if 1:"

@@ -21,7 +21,19 @@ CASES = {
         (3, 12),
         "import torch\n\n\ndef f[T](\n    x: T,\n):\n    é = x.cuda()\n    return é\n",
         "import torch\nimport torch_npu  # noqa: F401\n\n\ndef f[T](\n    x: T,\n):\n    é = x.npu()\n    return é\n",
-        [4],
+        [],
+    ),
+    "decorated generic class": (
+        (3, 12),
+        'import torch\n\n\n@dataclass\nclass Step[\n    T: (int, str),\n](Base[T]):\n    def to[U](self, x: U, device="cuda"):\n        return x.to(device)\n',
+        'import torch\nimport torch_npu  # noqa: F401\n\n\n@dataclass\nclass Step[\n    T: (int, str),\n](Base[T]):\n    def to[U](self, x: U, device="npu"):\n        return x.to(device)\n',
+        [],
+    ),
+    "decorated header": (
+        (3, 12),
+        'import torch\n\n\n@mark\ndef f(x=f"{d["a"]}"):\n    return x.cuda()\n',
+        'import torch\nimport torch_npu  # noqa: F401\n\n\n@mark\ndef f(x=f"{d["a"]}"):\n    return x.npu()\n',
+        [5],
     ),
     "nested quotes": (
         (3, 12),
