@@ -109,7 +109,7 @@ class Walk:
 
     def _add_link(self, relative: str, named: bool) -> None:
         """A symlink to a file counts for its target: inside the root, and once. Where the target is taken under its
-        own name, the link is not."""
+        own name, the link is not; nor where nobody would read the target: `README.md` that leads to `guide.adoc`."""
         target = os.path.realpath(self.absolute(relative))
         inside = self.relative(target)
         if inside is None:
@@ -118,8 +118,13 @@ class Walk:
         elif not os.path.isfile(target):
             if named:
                 self._add(File(relative, "special"))
-        elif inside not in self._files and (named or not self.is_left_out(inside, False)):
+        elif inside not in self._files and (named or self._is_read(relative, inside)):
             self._add(File(inside))
+
+    def _is_read(self, link: str, target: str) -> bool:
+        """Whether a target that was not named is of a kind that is read. A program may have no suffix: `train.py` -> `train`."""
+        kind = kind_of(target) or kind_of(link)
+        return (kind_of(target) in self._kinds or kind == PYTHON) and not self.is_left_out(target, False)
 
     def _walk(self, start: str) -> None:
         self._opened.clear()  # what was named is taken as a whole

@@ -21,7 +21,7 @@ _SUFFIXES = {
     TOML: "toml",
     INI: "ini cfg conf",
     NATIVE: "cu cuh cpp cc cxx c++ c h hpp hh hxx hip",
-    PAGE: "md markdown rst",
+    PAGE: "md markdown mdx rst",
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _BY_NAME = {"makefile": MAKEFILE, "gnumakefile": MAKEFILE, "pipfile": TOML}

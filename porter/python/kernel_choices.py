@@ -55,6 +55,7 @@ _PARTS_OF_APEX = (
     (lazy(r"(?i)^(?:has|have|with)_(?:apex|fused)_?(?:layer_?|rms_?)?norm$"), "apex.normalization"),
 )  # what a flag is called, and what it says is there
 _SETTER = "torch.set_default_tensor_type"
+_GIVEN_BY_SERVER = "gpu_id"  # of what TorchServe tells a handler, which counts what nvidia-smi shows
 _PORTED = ("together", "half")  # with what they lead to, by porter or by a person
 # a branch of them runs nothing else than what it chooses
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, ast.Return)
@@ -104,6 +105,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.IfExp and child is above.test:
             if accelerator := lightning_choices.of_choice(file, up):
                 return lightning_choices.kind(up, accelerator), accelerator
+            if any(constant(node) == _GIVEN_BY_SERVER for node in walk(above.body)):
+                return "served", _GIVEN_BY_SERVER
             if version := cuda_versions.taken(file, up):
                 return "versioned", version
             if led := one_device(file, link):
