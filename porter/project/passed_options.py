@@ -24,7 +24,9 @@ _HELD = lazy(
     re.MULTILINE,
 )
 _HANDED = lazy(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
-_ABOUT = frozenset({"description", "epilog", "help", "usage"})  # arguments with the texts of a parser of options
+# arguments with the texts of a parser of options, and of a test that does not run
+_ABOUT = frozenset({"description", "epilog", "help", "usage", "reason", "msg", "message"})
+_SKIPS = frozenset({"skip", "skipTest", "fail", "xfail", "importorskip"})
 
 
 def options_passed(path: str, data: bytes, parse: Parse) -> Iterator[tuple[str, str]]:
@@ -89,6 +91,6 @@ def _told(node: Node) -> list[Node]:
         return [node.exc] if node.exc is not None else []
     if node.__class__ is not ast.Call:
         return []
-    if is_log(node.func, call_name(node.func)):
+    if is_log(node.func, call_name(node.func)) or call_name(node.func) in _SKIPS:
         return [*node.args, *node.keywords]
     return [keyword.value for keyword in node.keywords if keyword.arg in _ABOUT]

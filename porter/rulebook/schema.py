@@ -209,6 +209,7 @@ KINDS: Kinds = {
             "asks": _least_of_each,
             "breaks_with": version,
             "plain_before": version,
+            "mended_in": version,
             "replacement": _or_list(_string),
             "message": _message,
             "steps": languages,

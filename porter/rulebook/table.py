@@ -6,10 +6,10 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from porter.regex import lazy
 from porter.resources import rules_dir
@@ -92,18 +92,29 @@ class Package(NamedTuple):
     on_host: tuple[str, ...] | None  # what of it needs no device; None where nobody has looked
     methods: tuple[str, ...]  # of its objects, that need one all the same
     device: int | None  # where a function takes the device that it chooses by CUDA alone; None where that says nothing
-    # the first torch that it does not go with, and its first version that is built for a torch: older ones are plain Python, and go
-    # with each; "" where that says nothing
-    of_torch: tuple[str, str]
+    # the first torch that it does not go with; its first version that is built for a torch: older ones are plain Python, and go with
+    # each; and the first one of which nothing is to be told. "" where that says nothing
+    from_versions: tuple[str, str, str]
     severity: str
     why: str
     told_as: str  # the name that its finding has: the first of those that have one message, which says none
 
 
-def goes_with(package: Package, torch: tuple[int, ...], below: Callable[[str, str], str], path: str) -> bool:
-    """Whether nothing is to be told of it beside this torch. `below`: what the lists for a file ask, if only for older versions."""
-    breaks_with, plain_before = package.of_torch
-    if plain_before and below(f"{package.names[0]}>={plain_before}", path):
+class Asking(Protocol):
+    """What the lists of a project ask for."""
+
+    def below(
+        self, requirement: str, path: str
+    ) -> str: ...  # what the lists for a file ask, if only for older versions
+    def ask(self, package: str, path: str) -> bool: ...
+
+
+def goes_with(package: Package, torch: tuple[int, ...], lists: Asking, path: str) -> bool:
+    """Whether nothing is to be told of it beside this torch."""
+    breaks_with, plain_before, mended_in = package.from_versions
+    if plain_before and lists.below(f"{package.names[0]}>={plain_before}", path):
+        return True
+    if mended_in and lists.ask(package.names[0], path) and not lists.below(f"{package.names[0]}>={mended_in}", path):
         return True
     return bool(breaks_with) and torch < release(breaks_with)
 

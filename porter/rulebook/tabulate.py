@@ -152,8 +152,8 @@ class _Joined:
         severity, _ = self._weight(rule, s, why)
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
-        torch = s.get("breaks_with", ""), s.get("plain_before", "")
-        used = tuple(_listed(s.get("anywhere", []))), *host, s.get("device"), torch
+        versions = s.get("breaks_with", ""), s.get("plain_before", ""), s.get("mended_in", "")
+        used = tuple(_listed(s.get("anywhere", []))), *host, s.get("device"), versions
         raised = s.get("changed_at", ""), s.get("wants", ""), tuple(tuple(a.split(">=")) for a in s.get("asks", []))
         first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:

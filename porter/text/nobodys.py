@@ -16,7 +16,7 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
     """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
     project imports it, or none that this list is for needs a device for it."""
     lists = document.session.facts.lists
-    if goes_with(row, document.session.target.torch, lists.below, document.path):
+    if goes_with(row, document.session.target.torch, lists, document.path):
         return True
     if not _installs_anywhere(name, row):
         return False

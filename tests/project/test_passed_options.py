@@ -40,6 +40,8 @@ def test_a_program_passes_what_is_part_of_a_command(text: str, expected: list[tu
         'raise ValueError("give --device cuda")\n',
         'page.Markdown("Start `python serve.py --device cuda`, then look")\n',
         'parser = ArgumentParser(epilog="score.py --device cuda")\n',
+        '@pytest.mark.skipif(not files, reason="make them first: score.py --device cuda")\ndef test(): ...\n',
+        'pytest.skip("make them first: score.py --device cuda")\n',
         'parser.add_argument("--device", help="as in --device cuda")\n',
         'assert "--backend nccl" in readme\n',
     ],

@@ -46,7 +46,7 @@ class GpuPackage(Rule):
                 self.parts.setdefault(above, []).append(name)
 
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
-        names, below = imported(original), file.facts.lists.below
+        names, lists = imported(original), file.facts.lists
         rows = [package_row(name, self.packages) for name in names]
         # `import numba` for `numba.cuda.jit`, `from audiotools import ml` for `ml.Accelerator`
         used = {part: name for name in names for part in self.parts.get(name, ()) if reached(file, part)}
@@ -54,7 +54,7 @@ class GpuPackage(Rule):
         matches = [
             (name, row)
             for name, row in filter(None, rows)
-            if row.why and row.code == self.code and not goes_with(row, file.target.torch, below, file.path)
+            if row.why and row.code == self.code and not goes_with(row, file.target.torch, lists, file.path)
             if not _is_own(name.partition(".")[0], file)
         ]
         for name, row in dict(matches).items():
