@@ -12,11 +12,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from porter.finding import Held
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.source import Source
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 QUESTIONS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})  # functions that ask for a GPU
 
@@ -33,6 +38,27 @@ def waits_for(link: Link | None, held: Mapping[int, Held], source: Source) -> He
                 return found
         child = above
     return None
+
+
+def in_the_test(file: File, offset: int, held: Mapping[int, Held]) -> Held | None:
+    """The first place that stays in the function around an offset, of a file of tests. A test is one: what asks for a GPU before it,
+    what it moves there and what it finds there go together."""
+    if not file.tested:
+        return None
+    for start, end in _functions(file):
+        if start <= offset < end:
+            return next((held[place] for place in sorted(held) if start <= place < end), None)
+    return None
+
+
+@once_for_file
+def _functions(file: File) -> tuple[tuple[int, int], ...]:
+    """Where the functions of a file and its methods stand, with their decorators."""
+    functions = [link for kind in FUNCTIONS[:2] for link in file.buckets[kind]]
+    outer = (link[0] for link in functions if not any(isinstance(above, FUNCTIONS[:2]) for above, _ in ancestors(link)))
+    starts = ((min([node, *node.decorator_list], key=lambda part: part.lineno), node) for node in outer)
+    span = file.source.span
+    return tuple(sorted((span(first)[0], span(node)[1]) for first, node in starts))
 
 
 def says_without(part: Node) -> bool:

@@ -15,7 +15,7 @@ from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
 from porter.finding import DECIDED, SHARED, Change, Held, apply, trimmed
-from porter.python.held_questions import QUESTIONS, waits_for
+from porter.python.held_questions import QUESTIONS, in_the_test, waits_for
 from porter.python.index import Node
 from porter.python.opened_for_review import opened_by
 from porter.python.outcomes import Outcome
@@ -178,6 +178,8 @@ class _Walk:
         if self.held and code in DECIDED:
             held = self.held.get(self.piece.span(hit.at)[0])
         asks = dict(hit.values).get("name") in QUESTIONS
+        if self.held and not held and code.startswith("PRT1"):
+            held = in_the_test(self.file, self.piece.span(hit.at)[0], self.held)
         if self.held and not held and code not in SHARED and (asks or hit.safe):
             held = waits_for(self.file.link(hit.at), self.held, self.file.source)
             if held is not None and not asks:

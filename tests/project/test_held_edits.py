@@ -91,3 +91,38 @@ def test_what_is_made_of_a_function_takes_its_parameters(tmp_path: Path, monkeyp
         write(tmp_path, {"porter.toml": "", "main.py": program.format(comment)})
         porter("migrate", ".", "--inplace", "--allow-dirty")
         assert (tmp_path / "main.py").read_text().count('"npu"') == times
+
+
+TESTED = """import pytest
+import torch
+from main import Config, start
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_start():
+    config = Config()
+    config.device = "cuda"
+    x = start(config, torch.zeros(3).cuda())
+    assert x.device.type == "cuda"
+
+
+def test_more():
+    assert torch.zeros(3).cuda().is_cuda
+"""
+
+
+def test_a_test_waits_as_a_whole(tmp_path: Path, monkeypatch) -> None:
+    """The value in it is one with a place that a person leaves: what asks for a GPU before it and what it finds after it are not
+    ported alone."""
+    main = (
+        "class Config:\n    device = None\n\n\ndef start(config, x):\n"
+        '    if config.device == "cuda":\n        x = x.half()\n    return x.to(config.device)\n'
+    )
+    files = {"porter.toml": "", "main.py": f"import torch\n\n\n{main}", "tests/test_main.py": TESTED}
+    write(tmp_path, files)
+    Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
+    assert "cuda" not in (tmp_path / "tests/test_main.py").read_text()
+    write(tmp_path, files | {"main.py": files["main.py"].replace('"cuda":', '"cuda":  # porter: ignore[PRT122] kept')})
+    Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
+    tests, _, more = (tmp_path / "tests/test_main.py").read_text().partition("def test_more")
+    assert "npu" not in tests.replace("import torch_npu", "") and "cuda" not in more
