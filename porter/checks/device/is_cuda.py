@@ -8,7 +8,10 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.python.parallel_choices import one_device
+from porter.regex import lazy
 
+# names of objects that hold parsed options; tensors are called params and arg as well
+_OPTIONS = lazy(r"(?i)(?:^|[._])(?:args|arguments|opts?|options|hparams|hps|cfg|config|flags|settings)$")
 _AROUND = (
     ast.If,
     ast.While,
@@ -31,6 +34,8 @@ class IsCuda(Rule):
         receiver = file.receiver(original)
         if receiver in ("other", "own"):
             return None
+        if _OPTIONS.search(holder := file.text(original.value)):
+            return Hit(original, "option", values=(("what", f"{holder}.is_cuda"),))
         if file.facts.own.is_cuda and isinstance(original.value, cst.Name) and original.value.value == "self":
             return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
         link = file.link(original)
