@@ -13,7 +13,7 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.finding import Change
-from porter.python.blocks import once
+from porter.python.blocks import once, once_for_file
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.rulebook.table import Variable, hints
@@ -134,11 +134,21 @@ def _asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change
 
 def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
     """What is said of a variable that has another name for NPUs, and is not meant for them here."""
-    if not literal.set and (library := _of_another(literal.link, file)):
+    library = _only_framework(file) or ("" if literal.set else _of_another(literal.link, file))
+    if library:
         return Hit(node, "of-another", values=(("old", literal.name), ("library", library)))
     if row.code == "PRT801" and stands_in(file):
         return Hit(node, "stands-in", values=(("old", literal.name), ("new", row.to or "")), severity="note")
     return None
+
+
+@once_for_file
+def _only_framework(file: RuleFile) -> str:
+    """The framework that a file always imports, which never says torch: its programs are handed no NPU by this variable."""
+    if file.source.says(b"torch"):
+        return ""
+    statements = (s for s in file.tree.body if isinstance(s, (ast.Import, ast.ImportFrom)))
+    return next(filter(None, map(_imported_framework, statements)), "")
 
 
 def _of_another(link: Link, file: RuleFile) -> str:

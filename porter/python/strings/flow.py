@@ -68,8 +68,6 @@ class Flow(Sinks):
         handler = getattr(self, f"_{parent.__class__.__name__.lower()}", None)
         return handler(node, parent, link[1], kind, text, depth) if handler else None
 
-    # ---- nodes that only pass the value on
-
     def _ifexp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.test:
             return None
@@ -77,6 +75,8 @@ class Flow(Sinks):
         other = constant(parent.orelse if node is parent.body else parent.body)
         if kind == "device" and isinstance(other, str) and other and other.partition(":")[0] not in DEVICES | {"gpu"}:
             return role and role._replace(certain=False)  # `"device" if new else "cuda"` is part of another name
+        if role is None and kind == "backend" and other in ("gloo", "mpi") and self.in_cuda(parent.test, up):
+            return Role("assigned", certain=True)
         asked = kind == "device" and self.in_cuda(parent.test, up)
         if kind == "device" and (asked or other in DEVICES):
             if role is not None:
