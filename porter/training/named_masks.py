@@ -43,8 +43,8 @@ def is_named(node: Node, scene: Scene, link: Link) -> bool:
             break
     if node.__class__ is ast.Attribute:
         return bool(_MASKS.search(node.attr))
-    if node.__class__ is not ast.Name or not _MASKS.search(node.id):
-        return False
+    if node.__class__ is not ast.Name or node.id.isupper() or not _MASKS.search(node.id):
+        return False  # batch[OBS_MASK] looks a key up
     return not any(_gives_positions(value) for value in values_of(scene.names, node, link))
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.waits import COPIES
@@ -39,6 +40,9 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
         return None
     excluded = _records(nodes) | _taken_to_host(nodes)
     tensors = [n for n in reads if n not in excluded and scene.natures.of(n.value, link) == DEVICE]
+    names = [n.value for n in tensors if n.value.__class__ is ast.Name]
+    if any(_is_reversed(value) for name in names for value in values_of(scene.names, name, link)):
+        return None
     others = [n for n in nodes if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
     if not tensors or any(n.__class__ is ast.Call and n.func in others for n in nodes) or _offset(nodes, variable):
         return None
@@ -47,9 +51,16 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
     if not any(_computes(n, scene, link) for n in nodes if n not in tensors):
         return None
     ragged = any(n.__class__ is ast.Slice and any(_picks(s, variable) for s in walk(n)) for n in nodes)
-    names = [ast.unparse(n.value) for n in tensors]
+    read = [ast.unparse(n.value) for n in tensors]
     written = {ast.unparse(n.value) for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
-    return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
+    return ("ragged" if ragged else "rows"), next((n for n in read if n not in written), read[0])
+
+
+def _is_reversed(value: Node) -> bool:
+    """`features[::-1]`, which lists alone take."""
+    index: Node = value.slice if value.__class__ is ast.Subscript else None
+    step: Node = index.step if index.__class__ is ast.Slice else None
+    return step.__class__ is ast.UnaryOp and step.op.__class__ is ast.USub
 
 
 def _picks(node: Node, variable: str) -> bool:
