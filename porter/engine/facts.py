@@ -172,10 +172,6 @@ class Lists(NamedTuple):
         specs = self._for(package, path)
         return "" if any(reaches(spec, least) for spec in specs) else ", ".join(f"{package}{spec}" for spec in specs)
 
-    def ask(self, package: str, path: str) -> bool:
-        """Whether the lists for a file name a package."""
-        return bool(self._for(package, path))
-
     def _for(self, package: str, path: str) -> list[str]:
         """What the nearest lists above a file ask of a package; all lists, where none above it does."""
         rows = [(folder, spec) for name, spec, folder in self.asked if name == package]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import is_reached
 from porter.python.evidence import call_name, constant, is_log_call
@@ -31,6 +32,20 @@ def taken(file: File, opened: Link, yes: bool = True) -> str | None:
     side: list[Node] = opened[0].body if yes else opened[0].orelse
     parts = side if isinstance(side, list) else [side]
     return None if any(_is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
+
+
+def asked_beside(file: RuleFile, link: Link) -> str:
+    """The version, if a comparison asks for it as well: `x.device.type != "cuda" or torch.version.cuda is None`."""
+    child: Node = link[0]
+    for above, _ in ancestors(link):
+        if above.__class__ is ast.BoolOp:
+            others = (node for value in above.values if value is not child for node in walk(value))
+            if any(node.__class__ is ast.Attribute and ast.unparse(node) == VERSION for node in others):
+                return VERSION
+        elif isinstance(above, ast.stmt):
+            return ""
+        child = above
+    return ""
 
 
 def asks_for_amd(part: Node) -> bool:

@@ -6,7 +6,7 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -103,10 +103,11 @@ class Package(NamedTuple):
 class Asking(Protocol):
     """What the lists of a project ask for."""
 
-    def below(
-        self, requirement: str, path: str
-    ) -> str: ...  # what the lists for a file ask, if only for older versions
-    def ask(self, package: str, path: str) -> bool: ...
+    @property
+    def asked(self) -> Sequence[tuple[str, str, str]]: ...  # (package, what of it, folder of the list)
+
+    # what the lists for a file ask, if only for older versions
+    def below(self, requirement: str, path: str) -> str: ...
 
 
 def goes_with(package: Package, torch: tuple[int, ...], lists: Asking, path: str) -> bool:
@@ -114,7 +115,8 @@ def goes_with(package: Package, torch: tuple[int, ...], lists: Asking, path: str
     breaks_with, plain_before, mended_in = package.from_versions
     if plain_before and lists.below(f"{package.names[0]}>={plain_before}", path):
         return True
-    if mended_in and lists.ask(package.names[0], path) and not lists.below(f"{package.names[0]}>={mended_in}", path):
+    is_listed = mended_in and any(name == package.names[0] for name, _, _ in lists.asked)
+    if is_listed and not lists.below(f"{package.names[0]}>={mended_in}", path):
         return True
     return bool(breaks_with) and torch < release(breaks_with)
 

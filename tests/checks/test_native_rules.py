@@ -151,7 +151,7 @@ def test_the_stanzas_arrive(folder, cache):
         None,
         (),
         2,
-        ("", ""),
+        ("", "", ""),
         "slow",
         "x",
         "x",

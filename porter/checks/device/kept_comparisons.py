@@ -6,6 +6,7 @@ import ast
 
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.array_switches import decides_for
+from porter.python.cuda_versions import asked_beside
 from porter.python.lightning_choices import of_comparison
 from porter.python.other_systems import other_system
 from porter.python.parallel_choices import one_device
@@ -18,6 +19,7 @@ _KEPT = (
     ("one-device", "what", one_device),
     ("together", "what", of_comparison),
     ("on-another-system", "what", other_system),
+    ("versioned", "what", asked_beside),
 )
 
 
