@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.finding import Change
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors
+from porter.python.strings.sinks import OPTIONS
 from porter.regex import lazy
 
 _OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
@@ -19,7 +20,7 @@ _QUOTE = rb"[\"'`]"
 _BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
 # the word as a value: quoted, or listed with other devices. In CUDA, CUDA_VISIBLE_DEVICES and "a cuda kernel" it is no value
 _VALUE = lazy(
-    rb"(?<=[\"'`])cuda(?=\\?" + _QUOTE + rb")"
+    rb"(?<=[\"'`])cuda(?=(?::\d+)?\\?" + _QUOTE + rb")"
     rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
     rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
 )
@@ -36,8 +37,9 @@ def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:
 def _texts(link: Link) -> Iterator[Node]:
     child = link[0]
     for above, _ in ancestors(link):
-        if isinstance(above, ast.Call) and call_name(above.func).startswith("add_"):
+        if isinstance(above, ast.Call) and _is_option(call_name(above.func)):
             given = {k.arg: k.value for k in above.keywords}
+            given.update(_metadata(given.get("metadata")))
             # with choices the old value stays possible, so the help stays
             if "help" in given and "choices" not in given:
                 yield given["help"]
@@ -49,6 +51,17 @@ def _texts(link: Link) -> Iterator[Node]:
         if isinstance(above, ast.stmt):
             return
         child = above
+
+
+def _is_option(name: str) -> bool:
+    return name.startswith("add_") or name in OPTIONS
+
+
+def _metadata(node: Node) -> Iterator[tuple[str, ast.expr]]:
+    """`help` of `field(default="cuda", metadata={"help": "..."})`"""
+    for key, value in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
+        if constant(key) == "help":
+            yield "help", value
 
 
 def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:

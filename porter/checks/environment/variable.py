@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from porter.checks.environment.variable_edits import (
+    computes_otherwise,
     for_both,
     in_command,
     is_deterministic,
@@ -55,10 +56,10 @@ class EnvironmentVariable(Rule):
             if literal.role == "command" and f"{row.to}=" in file.text(original):
                 return None  # it sets both
             both = twice(original, literal.name, row.to or "", file) if literal.role == "command" else None
-            hit = self._hit(original, literal, literal.certain, row, both, ())
+            hit = self._hit(original, literal, literal.certain and not computes_otherwise(file), row, both, ())
             return hit if both else for_both(hit, literal, row, file)
-        # Ray's GPU ids are none of an NPU: the line is ported as a whole
-        foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
+        # Ray's GPU ids are none of an NPU: the line is ported as a whole; another framework has other devices
+        foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement) or computes_otherwise(file)
         readers = file.facts.variables.reader(literal.name) if literal.set else ()
         more = file.facts.variables.elsewhere(literal.name, file.path) if literal.set and not readers else None
         if more is not None:  # one file speaks for all that set it

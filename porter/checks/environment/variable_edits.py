@@ -134,8 +134,7 @@ def _asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change
 
 def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
     """What is said of a variable that has another name for NPUs, and is not meant for them here."""
-    library = _only_framework(file) or ("" if literal.set else _of_another(literal.link, file))
-    if library:
+    if not literal.set and (library := _of_another(literal.link, file)):
         return Hit(node, "of-another", values=(("old", literal.name), ("library", library)))
     if row.code == "PRT801" and stands_in(file):
         return Hit(node, "stands-in", values=(("old", literal.name), ("new", row.to or "")), severity="note")
@@ -143,12 +142,12 @@ def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: Rul
 
 
 @once_for_file
-def _only_framework(file: RuleFile) -> str:
-    """The framework that a file always imports, which never says torch: its programs are handed no NPU by this variable."""
+def computes_otherwise(file: RuleFile) -> bool:
+    """Whether a file always imports another framework and never says torch: the variable may be meant for that alone, though what
+    the file imports of the project leads to torch."""
     if file.source.says(b"torch"):
-        return ""
-    statements = (s for s in file.tree.body if isinstance(s, (ast.Import, ast.ImportFrom)))
-    return next(filter(None, map(_imported_framework, statements)), "")
+        return False
+    return any(_imported_framework(s) for s in file.tree.body if isinstance(s, (ast.Import, ast.ImportFrom)))
 
 
 def _of_another(link: Link, file: RuleFile) -> str:
