@@ -22,6 +22,7 @@ from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_branches import is_kernel, kernel, kernels_called
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on, switches
+from porter.python.own_kernels import imported_below
 from porter.python.parallel_choices import kept_for_parallel, one_device, parallel
 from porter.python.quantized import quantized
 from porter.python.started_kernels import started
@@ -139,6 +140,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return stays
             if version := cuda_versions.taken(file, up[1], False):
                 return "versioned", version
+            if up[1][0].__class__ is ast.If and (module := imported_below(file, up[1])):
+                return "stops" if up[1][0].body[-1].__class__ is ast.Raise else "kernel", module
         child = above
     return None
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once_for_file
-from porter.python.index import Node
+from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.index import Link, Node
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -47,6 +47,24 @@ def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | Non
             stem = "/" + path.removesuffix(".py").removesuffix("/__init__")
             if stem.endswith((way, way + way[way.rfind("/") :])):
                 return str(name)
+    return None
+
+
+def imported_below(file: File, branch: Link) -> str | None:
+    """The extension of the project that is imported below `if not torch.cuda.is_available(): return`, or a branch that raises;
+    tried or not, if it is built with CUDA alone."""
+    native, node, owner = file.facts.native, branch[0], branch[1][0]
+    modules = {*native.modules_near(file.path)} - {*native.plain} if native.modules else set[str]()
+    field, index = place(owner, node)
+    if not modules or node.orelse or field not in BODIES or not isinstance(node.body[-1], (ast.Return, ast.Raise)):
+        return None
+    for statement in getattr(owner, field)[index + 1 :]:
+        inside = statement.body if isinstance(statement, ast.Try) else [statement]
+        for one in inside:
+            named = [one.module or ""] if isinstance(one, ast.ImportFrom) else []
+            named += [a.name for a in one.names] if isinstance(one, (ast.Import, ast.ImportFrom)) else []
+            if name := next((name for name in named if name.rpartition(".")[2] in modules), None):
+                return name
     return None
 
 
