@@ -103,10 +103,8 @@ def _asks_for_old(test: ast.Compare) -> bool | None:
     if asked.count(True) != 1:
         return None
     of_torch = asked.index(True)
-    version, asks_for_more = (
-        _version_in(sides[1 - of_torch]),
-        isinstance(test.ops[0], (ast.Gt, ast.GtE)) == (of_torch == 0),
-    )
+    version = _version_in(sides[1 - of_torch])
+    asks_for_more = isinstance(test.ops[0], (ast.Gt, ast.GtE)) == (of_torch == 0)
     # the other answer is for versions up to this one, or for those before it
     counts_itself = isinstance(test.ops[0], (ast.LtE, ast.Gt)) == (of_torch == 0)
     is_old = version and (version < _FIRST if counts_itself else version <= _FIRST)

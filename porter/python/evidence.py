@@ -18,6 +18,8 @@ PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatu
 RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # functions that run a command
 HAVE_PARTS_ON_CUDA = frozenset(word.partition(".")[0] for word in CUDA_LIBRARIES if "." in word)
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
+# names of objects that hold parsed options
+OPTION_HOLDERS = "args|arguments|opts?|options|hparams|hps|cfg|config|flags|settings"
 _LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")  # functions that look up a setting by its key
 _LOGS = frozenset(  # functions that only tell a person
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()

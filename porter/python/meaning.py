@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from porter.python import capabilities, half_guards, kernel_branches, kernel_choices, library_branches
 from porter.python.blocks import once_for_file, within
 from porter.python.described_devices import is_described
-from porter.python.evidence import call_name, constant, is_part_of
+from porter.python.evidence import OPTION_HOLDERS, call_name, constant, is_part_of
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 
-# names of objects that hold parsed options
-_OPTIONS = lazy(r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$")
+_OPTIONS = lazy(rf"(?i)(?:^|_)(?:{OPTION_HOLDERS}|arg|params|conf)$")
 # methods after which a tensor is still what the function made that created it
 _KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
 _RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)

@@ -7,11 +7,11 @@ import ast
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
+from porter.python.evidence import OPTION_HOLDERS
 from porter.python.parallel_choices import one_device
 from porter.regex import lazy
 
-# names of objects that hold parsed options; tensors are called params and arg as well
-_OPTIONS = lazy(r"(?i)(?:^|[._])(?:args|arguments|opts?|options|hparams|hps|cfg|config|flags|settings)$")
+_OPTIONS = lazy(rf"(?i)(?:^|[._])(?:{OPTION_HOLDERS})$")  # without params and arg, as tensors are called too
 _AROUND = (
     ast.If,
     ast.While,

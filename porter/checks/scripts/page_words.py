@@ -23,6 +23,8 @@ _RECORDS = lazy(
 )  # tells what was, or of other things
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
+_BEFORE_A_PACKAGE = lazy(r"[\s\"']+")
+# what a tensor prints up to its device: `tensor([[1., -inf]], device='`
 _NUMBERS = lazy(r"tensor\([\[\](),\s\d.einaf+-]*(?:device=[\"']?)?")
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
 
@@ -87,7 +89,7 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
     line = _around(text, match, "\n")
     start = text.rfind("\n", 0, match.start())
     package, pinned, _ = text[max(start, match.start() - _WIDEST) : match.start()].rpartition("==")
-    if pinned and not f"_{package}".replace('"', " ").replace("'", " ").split()[-1].lstrip("_").startswith("torch"):
+    if pinned and not _BEFORE_A_PACKAGE.split(package.rstrip())[-1].startswith("torch"):
         return False  # `"qwentts-cpp-python==0.3.1+cu130"`
     for _ in range(_LINES):
         if start <= 0 or text[start - 1] != "\\":
