@@ -23,7 +23,7 @@ from porter.python.index import Link, Node, ancestors, chain_of, walk
 from porter.python.kernel_branches import is_kernel, kernel, kernels_called
 from porter.python.kernel_switches import chooses, given_to_cuda, reports, switched_off, switched_on, switches
 from porter.python.own_kernels import imported_below
-from porter.python.parallel_choices import kept_for_parallel, one_device, parallel
+from porter.python.parallel_choices import kept_for_parallel, one_device, parallel, unwraps
 from porter.python.quantized import quantized
 from porter.python.started_kernels import started
 from porter.python.stopping import after, stops_without_gpu
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 # (kind, name of what the choice is about). The kinds are keys of the messages of PRT101 in rules/cuda.toml:
-# kernel | member | loads | half | together | stops | raises | one-device | advises | float8 | versioned | reports | describes
+# kernel | member | loads | half | together | stops | raises | one-device | unwraps | advises |
+# float8 | versioned | reports | describes
 Choice = tuple[str, str]
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
@@ -122,6 +123,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return "versioned", version
             if not stays and (led := one_device(file, link)):
                 return "one-device", led
+            if not stays and (wrapped := unwraps(file, link, up)):
+                return "unwraps", wrapped
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant, is_log_call
 from porter.python.handed_on import attributes
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.opened import branch
 from porter.python.stopping import LESS, MORE
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
+_OF_A_QUESTION = (ast.Attribute, ast.Call, ast.Compare)
+_COUNT = "torch.cuda.device_count"
 _IN_PARALLEL = frozenset({"torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel"})
 
 
@@ -76,6 +79,24 @@ def one_device(file: File | RuleFile, link: Link | None) -> str | None:
             return None  # something else leads there as well
         child = above
     return None
+
+
+def unwraps(file: File | RuleFile, link: Link | None, asked: Link) -> str | None:
+    """The DataParallel that a question of the same words leads to, where this one at `asked` leads to what is in it:
+    `if distributed or torch.cuda.device_count() > 1: step = model.module.step`."""
+    if link is None or not file.source.says(b"DataParallel"):
+        return None
+    if not any(getattr(node, "attr", "") == "module" for statement in asked[0].body for node in walk(statement)):
+        return None
+    words = _words(link)
+    others = (other for other in file.apis.get(_COUNT, ()) if other[0] is not link[0] and _words(other) == words)
+    return next(filter(None, (one_device(file, other) for other in others)), None)
+
+
+def _words(link: Link) -> str:
+    """The comparison that a name is part of: `torch.cuda.device_count() > 1`."""
+    parts = takewhile(lambda above: isinstance(above, _OF_A_QUESTION), (up[0] for up in ancestors(link)))
+    return ast.unparse([link[0], *parts][-1])
 
 
 def _holds(test: ast.Compare, child: Node) -> bool | None:
