@@ -25,7 +25,11 @@ def main(interpreter, python, path, words):
     }  # fmt: skip
     text = json.dumps(request).encode()
     server = socket.socket(socket.AF_UNIX)
-    server.connect(path)
+    try:
+        server.connect(path)
+    except ConnectionRefusedError:  # why is in what it said at its end
+        with open(os.path.join(os.path.dirname(path), "server.txt"), errors="replace") as said:
+            sys.exit(f"the interpreter that has torch has ended:\n{said.read()}")
     socket.send_fds(server, [len(text).to_bytes(8, "little")], streams)
     server.sendall(text)
     for stream in streams[3:]:

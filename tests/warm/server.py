@@ -7,6 +7,7 @@ where WARM_SPAWNS is set, the processes that it spawns begin here, too: those of
 """
 
 import atexit
+import contextlib
 import gc
 import importlib.machinery
 import importlib.util
@@ -66,6 +67,9 @@ def _serve(listener):
         if listener in ready:
             client, _ = listener.accept()
             request, streams = _read(client)
+            if request is None:
+                client.close()
+                continue
             pid = os.fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
@@ -82,12 +86,16 @@ def _serve(listener):
 
 
 def _read(client):
-    size, streams, _, _ = socket.recv_fds(client, 8, 16)
-    left, parts = int.from_bytes(size, "little"), []
-    while left:
-        parts.append(client.recv(left))
-        left -= len(parts[-1])
-    return json.loads(b"".join(parts)), streams
+    """What is asked for; None of a client that was stopped before it had asked."""
+    streams = []
+    try:
+        size, streams, _, _ = socket.recv_fds(client, 8, 16)
+        with client.makefile("rb") as text:
+            return json.loads(text.read(int.from_bytes(size, "little"))), streams
+    except (OSError, ValueError):
+        for stream in streams:
+            os.close(stream)
+        return None, []
 
 
 def _take(streams, numbers):
@@ -106,14 +114,17 @@ def _reap(running):
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        with running.pop(pid) as client:
-            client.send(b"%d\n" % os.waitstatus_to_exitcode(status))
+        client = running.pop(pid, None)  # none: its end was given up
+        if client is not None:
+            with client, contextlib.suppress(BrokenPipeError):  # stopped in the moment that its program ended
+                client.send(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def _stop(pid, client):
     client.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
-        os.killpg(pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it has no session of its own yet
+            os.killpg(pid, number)
         for _ in range(int(_ENDS_IN / 0.05)):
             if os.waitpid(pid, os.WNOHANG)[0]:
                 return
