@@ -72,8 +72,9 @@ types: $(STAMP)
 test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
+# its files lie in memory, where there is such a place: to write and remove thousands of them takes a fifth of the time
 quick: $(STAMP)
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -q $(ARGS)
+	@PYTEST_DEBUG_TEMPROOT="$$(test -w /dev/shm && echo /dev/shm)" $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -p no:pytest_cov -o tmp_path_retention_policy=failed -q $(ARGS)
 
 coverage: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/mutation --cov --cov-report= $(ARGS)

@@ -262,7 +262,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Thousands of tests that stay to the end: no collection needs to walk them again and again. A run of porter unfreezes
     them, so that collections are rare, too, as in such a run."""
-    gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(100_000, 20, 100)

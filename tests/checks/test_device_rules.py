@@ -220,6 +220,7 @@ def test_a_file_of_the_library_itself_asks_for_nobody_else(path, statuses) -> No
     assert [f.status for f in found if f.line in (5, 10)] == statuses
 
 
+@pytest.mark.slow
 def test_a_long_list_of_words_is_no_device() -> None:
     """It is longer than what LibCST is given, and nothing in it is anything to port."""
     words = b"import torch\nFISH = [" + b"{'name': 'barracuda.n.01'}, " * 10_000 + b"]\n"

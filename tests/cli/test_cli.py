@@ -70,6 +70,7 @@ def test_an_interrupt_while_porter_is_still_being_imported(porter, monkeypatch):
     assert (answer.code, answer.out, answer.err) == (130, b"", "")
 
 
+@pytest.mark.slow
 def test_nothing_is_collected_when_the_interpreter_ends(tmp_path):
     code = (
         "import atexit, gc, sys\nfrom porter.__main__ import main\n"

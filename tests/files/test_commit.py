@@ -10,6 +10,8 @@ from files_world import git
 
 from porter.files.commit import commit_of
 
+pytestmark = pytest.mark.slow  # git is started
+
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:

@@ -11,6 +11,8 @@ from files_world import POSIX, git, make
 from porter.files.errors import FilesError
 from porter.files.git import dirty
 
+pytestmark = pytest.mark.slow  # git is started
+
 
 def repository(root: Path, *names: str, **options) -> None:
     make(root, *names, **options)

@@ -17,6 +17,8 @@ from porter.files.copy import write_copy
 from porter.files.discover import Walk, discover
 from porter.files.tracked import LIMIT, Index, read_names
 
+pytestmark = pytest.mark.slow  # git is started
+
 BODY = "import torch\ntorch.cuda.synchronize()\n"
 FORMS = ["2", "3", "4", "split", "split 4", "sha256", "worktree"]
 

@@ -8,6 +8,8 @@ from fleet_world import committed, repositories, tarred, written
 from porter.errors import UserError
 from porter.fleet.entries import Entry, entries
 
+pytestmark = pytest.mark.slow  # git is started
+
 
 @pytest.fixture
 def folder(tmp_path):

@@ -11,6 +11,8 @@ from fleet_world import committed, git
 from porter.errors import UserError
 from porter.fleet.fetch import commit_there, fetch
 
+pytestmark = pytest.mark.slow  # git is started
+
 
 @pytest.fixture
 def origin(tmp_path):

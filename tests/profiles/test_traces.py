@@ -243,6 +243,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), max_size=12), st.integers(3, 40), st.booleans())
 def test_pieces_of_any_size_give_the_same_events(tmp_path_factory, rows, piece, bare):

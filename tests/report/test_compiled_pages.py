@@ -63,6 +63,7 @@ def test_another_jinja_compiles_anew_and_the_newest_stay(porter, compiled, monke
     assert len([*compiled.glob("page-*.bin")]) == 3
 
 
+@pytest.mark.slow
 def test_cleaning_removes_them(porter, compiled):
     page(porter)
     assert Cache().clean() and not compiled.exists()

@@ -53,6 +53,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("tool", [GIT, pytest.param(PATCH, marks=needs_patch)], ids=["git", "patch"])
 def test_applies(name, tool, tmp_path):
@@ -157,6 +158,7 @@ def test_any_edits(data):
     assert read_back(unified("f", text, after, before), apply(text, before)) == apply(text, after)
 
 
+@pytest.mark.slow
 def test_random_edits_apply_with_git(tmp_path):
     chance = random.Random(7)
     for _ in range(25):
