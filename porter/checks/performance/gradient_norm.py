@@ -27,4 +27,6 @@ class GradientNorm(Rule):
         measures = file.target.torch >= MEASURES_SINCE and not gradients.changes_gradients(link)
         new = "get_total_norm" if measures else "clip_grad_norm_"
         each_step = why == "waits" and file.scene.matters(link)
+        if not gradients.makes_norm(link):
+            return Hit(original, "several", optional=not each_step) if why == "waits" else None
         return Hit(original, why, optional=not each_step, values=(("new", new),))

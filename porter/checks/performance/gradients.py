@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _NORMS = frozenset({"norm", "vector_norm", "sum"})
 _SCALES = frozenset({"mul_", "div_"})
+_ROOTS = frozenset({"norm", "vector_norm", "sqrt", "pow", "square"})
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
 
 
@@ -52,6 +53,34 @@ def changes_gradients(link: Link) -> bool:
         if node.__class__ is ast.Call and call_name(node.func) in _SCALES:
             by = node.func
         if by is not None and any(n.__class__ is ast.Attribute and n.attr == "grad" for n in walk(by)):
+            return True
+    return False
+
+
+def makes_norm(link: Link) -> bool:
+    """Whether what is made of the norms is the norm of all: their squares are added up, or a norm or root of them is taken. Their
+    plain sum, their largest or a list of them is another number."""
+    call = link[1][0] if link[1] else None
+    if call is None or _is_measured(call) or any(n.__class__ is ast.Constant and n.value == 1 for n in walk(call)):
+        return True  # the first norm of all is the sum of theirs
+    above = (a[0] for a in ancestors(link))
+    scope = next((node for node in above if node.__class__ in (*FUNCTIONS, ast.Module)), None)
+    nodes, names = [*walk(scope)] if scope is not None else [], set[str]()
+    for _ in range(2):  # the norm, and the list or the sum that it goes into
+        for node in nodes:
+            if node.__class__ in (ast.Assign, ast.AugAssign) and _reads(node.value, call, names):
+                targets = getattr(node, "targets", None) or [node.target]
+                names |= {t.id for t in targets if t.__class__ is ast.Name}
+            elif node.__class__ is ast.Call and call_name(node.func) == "append" and _reads(node, call, names):
+                names |= {n.id for n in walk(node.func) if n.__class__ is ast.Name}
+    for node in nodes:
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
+            taken = [node.left]
+        elif node.__class__ is ast.Call and node is not call and call_name(node.func) in _ROOTS:
+            taken = [*node.args, *([node.func.value] if node.func.__class__ is ast.Attribute else [])]
+        else:
+            continue
+        if any(_reads(each, call, names) for each in taken):
             return True
     return False
 

@@ -41,8 +41,7 @@ class OlderTorch(Rule):
             if (link := file.scene.link(original)) is not None and keeps_no_graph(file.scene, link):
                 return None
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
-            together = ((TOGETHER, "volatile"),)
-            return next((Hit(a, "volatile", values=together) for a in given if self._asks(a.value, file)), None)
+            return next((self._volatile(a, file) for a in given if self._asks(a.value, file)), None)
         link = file.link(original.func)
         if name == "torch.fft":
             return None if link is None or asked(link) else Hit(original.func, "fft")
@@ -55,6 +54,12 @@ class OlderTorch(Rule):
         """Whether `volatile=value` may ask for no graph. What another tensor has is always False."""
         of_tensor = isinstance(value, cst.Attribute) and value.attr.value == "volatile"
         return file.text(value) != "False" and (not of_tensor or file.text(value) == "self.volatile")
+
+    @staticmethod
+    def _volatile(given: cst.Arg, file: RuleFile) -> Hit:
+        asked = file.text(given.value)
+        why = "volatile" if asked == "True" else "volatile-where"
+        return Hit(given, why, values=((TOGETHER, why), ("asked", asked)))
 
     @staticmethod
     def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
