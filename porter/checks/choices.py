@@ -32,6 +32,15 @@ def with_twin(updated: Any, index: int, value: str) -> Any:
     return updated.with_changes(**{"slice" if isinstance(updated, cst.Subscript) else "elements": several})
 
 
+def with_other(updated: Any, index: int, value: str) -> Any:
+    """The list with a new value in the place of the one at `index`, in its quotes."""
+    several = elements(updated)
+    new = quoted(string(several[index]), value)
+    inner: dict[str, cst.CSTNode] = {"slice": cst.Index(new)} if isinstance(updated, cst.Subscript) else {"value": new}
+    several[index] = several[index].with_changes(**inner)
+    return updated.with_changes(**{"slice" if isinstance(updated, cst.Subscript) else "elements": several})
+
+
 def with_twin_key(updated: cst.Dict, index: int, key: cst.BaseExpression) -> cst.Dict:
     """The dict with another key for the value at `index`, behind it."""
     several = list(updated.elements)

@@ -109,7 +109,7 @@ class Variables(NamedTuple):
 
     read: tuple[tuple[str, str], ...] = ()  # (variable, the first file of the project that reads it)
     everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
-    foreign: tuple[str, ...] = ()  # scripts that choose GPUs for programs of TensorFlow or JAX alone
+    foreign: tuple[tuple[str, str], ...] = ()  # scripts that choose GPUs for another framework alone
     deterministic: bool = False  # cuBLAS's variable is set, and torch is told to be deterministic
 
     def reader(self, variable: str) -> tuple[tuple[str, str], ...]:

@@ -11,21 +11,25 @@ from porter.rulebook.table import hints
 
 FRAMEWORKS = hints("another-framework")
 _WORDS = tuple(f"{word} {name}".encode() for name in sorted(FRAMEWORKS) for word in ("import", "from"))
-_STARTED = lazy(rb"(?m)^(?![ \t]*#)[^#\n]*?\bpython[\d.]*[ \t]+(?:-[a-zA-Z]+[ \t]+)*([\w./-]+)")
-_OTHERS = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tensorflow|jax|flax)\b")
+# a file that a script starts, behind the folder that a variable may hold
+_STARTED = lazy(rb"(?m)^(?![ \t]*#)[^#\n]*?\bpython[\d.]*[ \t]+(?:-[a-zA-Z]+[ \t]+)*(?:\"?\$\{?\w+\}?/)?([\w./-]+)")
+_NAMED = b"|".join(name.encode() for name in sorted(FRAMEWORKS))
+_OTHERS = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(%s)\b" % _NAMED)
+_AS_TORCH = lazy(rb"(?m)^import[ \t]+(?:%s)[ \t]+as[ \t]+torch\b" % _NAMED)
 
 
-def of_others(files: Iterable[str], read: Callable[[str], bytes | None]) -> Callable[[str, bytes], bool]:
-    """A function that says of a script whether all programs that it starts are files of the project that import TensorFlow or JAX and
-    do not name torch."""
+def of_others(files: Iterable[str], read: Callable[[str], bytes | None]) -> Callable[[str, bytes], str]:
+    """A function that names the other framework that all programs import which a script starts, all files of the project and none
+    of torch; "" for another script."""
     known = frozenset(files)
 
-    def starts_others(script: str, data: bytes) -> bool:
+    def others(script: str, data: bytes) -> str:
         names = {name.decode() for name in _STARTED.findall(data)}
         paths = {_place(script, name, known) for name in names}
-        return bool(paths) and all(path and _is_of_others(read(path)) for path in paths)
+        found = [path and _other_framework(read(path)) for path in sorted(paths)]
+        return ", ".join(sorted({*found})) if all(found) else ""
 
-    return starts_others
+    return others
 
 
 def _place(script: str, name: str, known: frozenset[str]) -> str:
@@ -38,13 +42,19 @@ def _place(script: str, name: str, known: frozenset[str]) -> str:
     return ""
 
 
-def _is_of_others(text: bytes | None) -> bool:
-    return text is not None and b"torch" not in text and _OTHERS.search(text) is not None
+def _other_framework(text: bytes | None) -> str:
+    imported = _OTHERS.search(text) if text is not None and (b"torch" not in text or calls_it_torch(text)) else None
+    return imported[1].decode() if imported else ""
 
 
 def computes_otherwise(text: bytes) -> bool:
-    """Whether a file may import another framework, and never says torch."""
-    return b"torch" not in text and any(word in text for word in _WORDS)
+    """Whether a file may import another framework, and never says torch but as its name."""
+    return any(word in text for word in _WORDS) and (b"torch" not in text or calls_it_torch(text))
+
+
+def calls_it_torch(text: bytes) -> bool:
+    """`import oneflow as torch`"""
+    return b" as torch" in text and _AS_TORCH.search(text) is not None
 
 
 def always_imports_another(statements: Iterable[Import]) -> bool:

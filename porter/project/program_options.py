@@ -173,7 +173,7 @@ def start(script: bytes) -> int:
     return next((n for n, line in enumerate(script.splitlines(), 1) if _starts(line)), 0)
 
 
-def launcher(scripts: dict[str, bytes], is_elsewhere: Callable[[str, bytes], bool]) -> str:
+def launcher(scripts: dict[str, bytes], is_elsewhere: Callable[[str, bytes], object]) -> str:
     """The script that starts the training of the repository; "" where no script looks so. Scripts that start a test, an
     evaluation or a benchmark do not count. `is_elsewhere`: whether the programs of a script are another framework's."""
     starting = (path for path, data in scripts.items() if start(data) and not _is_test(path))

@@ -39,7 +39,7 @@ from porter.files.witness import is_file
 from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.project.named_files import NAMES, NamedFiles
-from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, computes_otherwise
+from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, calls_it_torch, computes_otherwise
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
 from porter.project.settings_modules import settings_for_torch
@@ -106,7 +106,7 @@ class Survey:
             if lost:
                 on_the_way, by_import = self._on_the_way(constants)
                 foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
-                others -= by_import
+                others = {p for p in others if p not in by_import or calls_it_torch(self.texts[p])}
                 lost -= on_the_way - foreign - others
                 lost -= settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
         own, read = self.root.name, self._bytes

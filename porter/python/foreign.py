@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # a file that imports one of these at its head is for another accelerator, or for a server that knows only GPUs
 _ELSEWHERE = hints("imported-for-another-accelerator")
+_WITHIN = _ELSEWHERE - hints("never-on-an-npu-host")  # of the others, kernel_imports tells within a function
 # `torch.cuda.Stream = torch.xpu.Stream`: a file that puts functions of another accelerator under the names of CUDA
 _PATCHES = lazy(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
@@ -35,10 +36,17 @@ def patches(source: Source) -> tuple[list[tuple[int, int]], bool]:
 
 
 def imported(file: File) -> list[tuple[int, int]]:
-    """If a file imports a package for another accelerator: the ranges before and behind that import. The import itself may
-    have a finding."""
+    """If a file imports a package for another accelerator: the ranges before and behind that import, which itself may have a
+    finding. A branch that imports one, `if args.ipex:`, is for that accelerator behind the import."""
+    branches = []
     for link in (*file.buckets[ast.Import], *file.buckets[ast.ImportFrom]):
-        if link[1][0].__class__ is ast.Module and not _ELSEWHERE.isdisjoint(packages_of(link[0])):
-            start, end = file.source.span(link[0])
+        above, packages = link[1][0], packages_of(link[0])
+        known = {ast.Module: _ELSEWHERE, ast.If: _WITHIN}.get(above.__class__)
+        if known is None or known.isdisjoint(packages):
+            continue
+        start, end = file.source.span(link[0])
+        if above.__class__ is ast.Module:
             return [(0, start), (end, len(file.source.utf8))]
-    return []
+        block = above.body if link[0] in above.body else above.orelse
+        branches.append((end, file.source.span(block[-1])[1]))
+    return branches

@@ -158,13 +158,13 @@ def _gather(
     words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
     saved = saved_objects(gathered.texts, parse, files, kept)
-    is_foreign = of_others(files, read)
+    framework = of_others(files, read)
     choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
-    foreign = tuple(path for path in choosing if is_foreign(path, scripts[path]))
+    foreign = tuple((path, name) for path in choosing if (name := framework(path, scripts[path])))
     lists = lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose)
     facts = Facts(
         launch=Launch(
-            launcher(scripts, is_foreign),
+            launcher(scripts, framework),
             passed,
             takes(passed, gathered.texts, parse, kept),
             started,

@@ -9,11 +9,19 @@ FILES = {
     "rl/dqn_jax.py": b"import jax\nimport flax.linen as nn\n",
     "rl/run.sh": b"python dqn_jax.py\n",
     "rl/both.sh": b"python dqn_jax.py\npython dqn.py\n",
+    "flow/tests/infer.py": b"import numpy\nimport oneflow as torch\n\nprint(torch.zeros(2))\n",
+    "flow/tests/both.py": b"import oneflow\nimport torch\n",
+    "flow/scripts/infer.sh": b'CMD="python $MAIN_DIR/tests/infer.py --greedy"\neval "$CMD"\n',
+    "flow/scripts/both.sh": b"python $MAIN_DIR/tests/both.py\n",
     "rl/unknown.sh": b"python eval.py\n",
 }
 
 
 def test_all_programs_of_a_script_are_of_another_framework() -> None:
-    is_foreign = of_others(FILES, FILES.get)
+    framework = of_others(FILES, FILES.get)
     scripts = [path for path in FILES if path.endswith(".sh")]
-    assert [path for path in scripts if is_foreign(path, FILES[path])] == ["vision/scripts/eight/eval.sh", "rl/run.sh"]
+    assert {path: found for path in scripts if (found := framework(path, FILES[path]))} == {
+        "vision/scripts/eight/eval.sh": "tensorflow",
+        "rl/run.sh": "jax",
+        "flow/scripts/infer.sh": "oneflow",
+    }

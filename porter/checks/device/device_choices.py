@@ -1,12 +1,16 @@
-"""`choices=["cuda", "cpu"]`: the list gains the new device and keeps the old one, which scripts may still pass."""
+"""`choices=["cuda", "cpu"]`: the list gains the new device and keeps the old one, which scripts may still pass. Where the file
+compares the option with the old one, nothing refuses it later: the new one takes its place."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from typing import Any
 
-from porter.checks.choices import elements, is_choice, string, with_twin
+from porter.checks.choices import elements, is_choice, string, with_other, with_twin
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import constant
 
 
 class DeviceChoices(Rule):
@@ -22,8 +26,21 @@ class DeviceChoices(Rule):
         device, old = file.target.device, string(before[index])
         if not file.facts.roads.device:  # nothing in the project reads the option but what prints it
             return Hit(old, "unread")
-        script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "cuda"))), None)
+        options = file.around.options(old)
+        script = next((s for o in options if (s := file.facts.launch.passes(o, "cuda"))), None)
         values = (("new", f'"{device}"'), ("script", script or ""))
         certain = (literal := file.literal(old)) is not None and literal.certain
         why = "choices-passed" if script else "choices" if certain else "choices-uncertain"
+        if why == "choices" and file.style.one_world and _is_compared(options, file):
+            return Hit(old, "choices-compared", new=with_other(updated, index, device), safe=True, values=values)
         return Hit(old, why, new=with_twin(updated, index, device), safe=script is None and certain, values=values)
+
+
+def _is_compared(options: Sequence[str], file: RuleFile) -> bool:
+    """Whether the file asks an option for the old device, `if args.device == "cuda":`, and takes another one for all else."""
+    fields = {option.lstrip("-").replace("-", "_") for option in options}
+    for node, _ in file.buckets[ast.Compare]:
+        sides = (node.left, node.comparators[0])
+        if any(constant(side) == "cuda" for side in sides) and any(getattr(s, "attr", "") in fields for s in sides):
+            return True
+    return False

@@ -79,8 +79,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 told = named(line=str(document.place(offset)[0]), new=row.to, old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=told)
                 continue
-            is_foreign = document.path in document.session.facts.variables.foreign
-            if row.to in _CHOOSES and (foreign := "TensorFlow or JAX" if is_foreign else _of_others(script, places)):
+            foreign = dict(document.session.facts.variables.foreign).get(document.path) or _of_others(script, places)
+            if row.to in _CHOOSES and foreign:
                 yield Hit((places[0].start, places[0].end), "of-another", values=named(library=foreign, old=name))
                 continue
             choice = next((p for p in places if span_of(p.start, cards)), None) if row.to in _CHOOSES else None
