@@ -19,6 +19,9 @@ _KIND = lazy(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
 # words for ways of computing something, of which "cuda" is one; words that stand beside it where it is a device
 _WAYS = frozenset({"native", "triton", "torch", "pytorch", "eager", "numpy", "python", "reference", "ref", "fused"})
 _DEVICES = frozenset({"cpu", "gpu", "mps", "xpu", "xla", "tpu", "hpu", "npu", "mkldnn", "meta", "auto"})
+# languages of programs, of which CUDA is one
+_LANGUAGES = frozenset("c++ cpp java javascript go rust ruby perl scala swift html c# csharp fortran haskell".split())
+_SEVERAL = 2  # so many make a list of languages
 
 
 def is_label(file: File, link: Link) -> bool:
@@ -26,7 +29,13 @@ def is_label(file: File, link: Link) -> bool:
     above: Node = link[1][0]
     if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return constant(link[0]) in _written_keys(file)
-    if _is_folder(link) or _is_of_a_build(file, link) or _is_way(link) or _is_own_attribute(file, link):
+    if (
+        _is_folder(link)
+        or _is_of_a_build(file, link)
+        or _is_way(link)
+        or _is_language(link)
+        or _is_own_attribute(file, link)
+    ):
         return True
     if is_its_own_word(file.names, link, "backend" if str(constant(link[0])).lower() == "nccl" else "device"):
         return True
@@ -65,6 +74,13 @@ def _is_way(link: Link) -> bool:
         return False
     words = {str(constant(e)).lower() for e in listed.elts}
     return not words.isdisjoint(_WAYS) and words.isdisjoint(_DEVICES)
+
+
+def _is_language(link: Link) -> bool:
+    """Whether a string stands among languages of programs: `{"c++": "//", "cuda": "//", "java": "//"}`."""
+    listed: Node = link[1][0]
+    words = listed.keys if listed.__class__ is ast.Dict else getattr(listed, "elts", ())
+    return len(_LANGUAGES & {str(constant(word)).lower() for word in words if word is not None}) >= _SEVERAL
 
 
 def _is_own_attribute(file: File, link: Link) -> bool:
