@@ -41,6 +41,7 @@ _NAMES = {
     "current_device": ("current_device_index", (2, 7)),
 }
 _ASKED = frozenset({"is_available", "device_count"})  # whether there is a device
+_TAKING = frozenset({"synchronize", "set_device"})  # a device
 _OF_NPU = lazy(r"(?i)npu|hccl|ascend")  # words that name the NPU
 # codes whose edits add the NPU's word and keep the old one: lists of choices, environment variables that are set
 _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
@@ -95,8 +96,11 @@ class Portable(Rename):
 
     def _asks_module(self, old: str, file: RuleFile) -> bool:
         """Whether the module of the accelerator is asked although torch.accelerator has the name: a test that counts calls of torch.cuda's
-        function counts none of torch.accelerator's, and `set_device` alone takes what `torch.cuda.device(0)` makes."""
+        function counts none of torch.accelerator's, which takes no `device=` by its name, and `set_device` alone takes what
+        `torch.cuda.device(0)` makes."""
         if old in file.facts.accelerators.functions.patched or old == "set_device" and _keeps_contexts(file):
+            return True
+        if old in _TAKING and _names_device(old, file):
             return True
         return old in _ASKED and self._leaves_some(file)
 
@@ -188,6 +192,15 @@ def _is_split(file: RuleFile) -> bool:
     """Whether a file that can have no head has code of its own for an accelerator that is left to it: torch.accelerator would say yes there."""
     kinds = file.facts.accelerators.left if file.imported.head() is None else ()
     return any(kind.encode() in file.source.words for kind in kinds)
+
+
+def _names_device(old: str, file: RuleFile) -> bool:
+    """Whether a statement calls a function with `device=`; of what an import binds, whether the file does."""
+    imports: Any = file.statement if file.statement.__class__ is ast.ImportFrom else None
+    names = {old, *(a.asname for a in (imports.names if imports else ()) if a.name == old)}
+    scope: Any = file.tree if imports else file.statement
+    calls = (node for node in ast.walk(scope) if isinstance(node, ast.Call) and node.keywords)
+    return any(getattr(call.func, "attr", getattr(call.func, "id", "")) in names for call in calls)
 
 
 def _keeps_contexts(file: RuleFile) -> bool:
