@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SHOWN, _LINES = 5, 40  # operators, and lines, that a finding lists
-_WIDE = 40  # characters of a loop in a message
+_SHOWN, _LINES, _WIDE = 5, 40, 40  # operators and lines that a finding lists, and characters of a loop in it
 _LONGEST = 2_000  # lines of a function that a person wrote
 _FREE = frozenset(
     {"view", "transpose", "parts", "unbound", "half", "tuple", "choice", "written", "attribute"}
@@ -52,8 +51,7 @@ _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_
 # which arguments of these functions are sizes; their other arguments are values
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
-_DEEPEST = 8  # levels of an expression that are looked at
-_MOST = 400  # values through which a shape is followed
+_DEEPEST, _MOST = 8, 400  # levels of an expression that are looked at, and values through which a shape is followed
 
 
 class Reach(NamedTuple):
@@ -254,7 +252,9 @@ def _sizing(user: Value, function: str) -> tuple[Value, ...]:
         return user.args[first:stop]
     if function == "randint":
         return tuple(a for a in user.args if a.op == "tuple")
-    return tuple(a for a in user.args if a.op != "tuple") if function.endswith("Tensor") else user.args
+    if not function.endswith("Tensor"):
+        return user.args
+    return tuple(a for a in user.args if a.op != "tuple" and (a.op != "call" or a.info[0] != "tolist"))  # contents
 
 
 def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str | None, bool, bool]:
