@@ -186,12 +186,14 @@ class Awareness:
 
     def _twins(self, block: list[ast.stmt]) -> None:
         """Adds a statement about CUDA if the block has the same statement about NPUs: `a.is_cuda = ...` and `a.is_npu = ...`,
-        `if x == "cuda":` and `if x == "npu":`, `CUDA = ("cuda", "nccl")` and `NPU = ("npu", "hccl")`."""
+        `if x == "cuda":` and `if x == "npu":`, `CUDA = ("cuda", "nccl")` and `NPU = ("npu", "hccl")`; or the same name for
+        NPUs: `is_cuda_available = ...` and `is_npu_available = ...`."""
         self.ranges += map(self.source.span, for_each(block))
-        known = {self._text(s) for s in block if on_lines(s, self._lines)}
+        near = [s for s in block if on_lines(s, self._lines)]
+        known = {self._text(s) for s in near} | {_bound(s).encode() for s in near if _bound(s)}
         for statement in block if known else ():
-            text = self._text(statement)
-            if any(twin in known for twin in _as_npu(text) if twin != text):
+            texts = self._text(statement), _bound(statement).encode()
+            if any(twin in known for text in texts for twin in _as_npu(text) if twin != text):
                 self.ranges.append(self.source.span(statement))
 
     def _chosen(self, link: Link) -> None:

@@ -14,7 +14,7 @@ from porter.text.shells.script import Command, Script
 
 _SLURM = frozenset({"srun", "sbatch", "salloc"})
 _ASKS = lazy(
-    r"--gres(?:=|$)(?:\S*\bgpu\b)?|--gpus(?:-per-\w+)?(?:=|$)|-G\d*$|--ntasks-per-gpu|--cpus-per-gpu|--mem-per-gpu"
+    r"(?:\$\{?\w+\}?)?--gres(?:=|$)(?:\S*\bgpu\b)?|--gpus(?:-per-\w+)?(?:=|$)|-G\d*$|--ntasks-per-gpu|--cpus-per-gpu|--mem-per-gpu"
 )
 _DIRECTIVE = lazy(
     r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"

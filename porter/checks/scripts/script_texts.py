@@ -1,4 +1,5 @@
-"""Shell scripts that a Python program writes: a text with `#!/bin/bash`, `#SBATCH` or several lines of commands.
+"""Shell scripts that a Python program writes: a text with `#!/bin/bash`, `#SBATCH` or several lines of commands; and what a command
+that it puts together asks a cluster for.
 
 They are told of and left as they are: what the program puts into them only the run knows.
 """
@@ -9,13 +10,14 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 
 from porter.checks.scripts.cluster_gpus import asks_cluster
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.errors import Unreadable
 from porter.python.evidence import logged
-from porter.python.index import Link, strings
+from porter.python.index import Link, strings, walk
 from porter.regex import lazy
 from porter.text.shells.parse import parse
 from porter.text.shells.programs import TOOLS, heads
@@ -24,7 +26,7 @@ from porter.text.shells.script import Script
 _SMI = "nvidia-smi"
 # A text without one of these words is never looked at. Which words open a file is another list: `gate` of PRT145,
 # PRT820 and PRT821 in rules/. A new word that is to open files goes there, too.
-_WORDS = (_SMI, "#SBATCH", "srun", "module load", *TOOLS)
+_WORDS = (_SMI, "#SBATCH", "srun", "module load", "--gres", *TOOLS)
 _TEXT = lazy("|".join(map(re.escape, _WORDS)))
 _IN_BYTES = tuple((max(re.findall(r"\w+", word), key=len).encode(), word.encode()) for word in _WORDS)
 _BYTES = lazy(_TEXT.pattern.encode())
@@ -36,6 +38,7 @@ _COMMANDS = lazy(
 )
 _FEW = 3  # lines of commands; what has as many is no prose
 _HELP = frozenset({"help", "epilog", "description", "doc", "usage"})
+_GRES = lazy(r"--gres(?:=|[ \t]+)[^\s\"']{0,80}\bgpu\b[^\s\"']{0,80}")
 _PUT_IN = "0__"  # stands in the text for what an f-string computes
 
 
@@ -59,6 +62,8 @@ class ScriptTexts(IndexRule):
             if text.strip().count("\n") and _is_script(text, whole):
                 with suppress(Unreadable):  # so much is put into it that it is no shell yet
                     yield from _told(parse(text), whole)
+            elif "--gres" in text and (option := _asked(text, whole)):
+                yield Hit(whole, "option", code="PRT821", values=named(option=_shown(option)))
 
 
 def _text(node: ast.AST) -> str:
@@ -67,9 +72,27 @@ def _text(node: ast.AST) -> str:
     return str(getattr(node, "value", ""))
 
 
-def _is_script(text: str, link: Link) -> bool:
+def _asked(text: str, link: Link) -> str:
+    """`f"sbatch --gres=gpu:{n} job.sh"`, `["sbatch", "--gres", "gpu:8"]`"""
+    if _is_help(link) or logged(link):
+        return ""
+    if asks := _GRES.search(text):
+        return asks[0]
+    words: list[ast.expr] = getattr(link[1][0], "elts", []) if text == "--gres" else []
+    following = [word for before, word in pairwise(words) if before is link[0]]
+    names = [
+        _text(node) for word in following for node in walk(word) if isinstance(node, (ast.Constant, ast.JoinedStr))
+    ]
+    return f"{text} {names[0]}" if names and names[0].startswith("gpu") else ""
+
+
+def _is_help(link: Link) -> bool:
     above = link[1][0]
-    if above.__class__ is ast.Expr or above.__class__ is ast.keyword and above.arg in _HELP:
+    return above.__class__ is ast.Expr or above.__class__ is ast.keyword and above.arg in _HELP
+
+
+def _is_script(text: str, link: Link) -> bool:
+    if _is_help(link):
         return False
     if _HEAD.search(text):
         return True
