@@ -73,7 +73,6 @@ def test_the_portable_port_does_on_a_cpu_what_the_original_does(
 
 # What may still say cuda or nccl in the ported Python files without a finding on its line, and why.
 EXPLAINED = {
-    'choices=["cuda", "npu", "cpu"]': "an option gains a choice and loses none",
     'choices=["nccl", "hccl", "gloo"]': "an option gains a choice and loses none",
     '"cuda_rng"': "a key of checkpoints that exist already",
     '"no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or pass --device cpu"': "a message for people",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _PACKAGES = lazy(rf"(?i)\b(?:{any_of('said-to-need-cuda')})\b")
-# a file that takes the package; torch has a flash attention of its own, which NPUs run
-_TAKES_FLASH = lazy(rb"(?:import |from |[\"'])flash_attn\b")
+# a file that takes a package for it; torch has a flash attention of its own, which NPUs run
+_TAKES_FLASH = lazy(rb"(?:import |from )(?:flash_attn|xformers)\b|[\"'](?:flash_attn\b|xformers[\"'.])")
 _SAME = frozenset({"device", "startswith", "bool", "all", "any"})  # of an answer for a device, they make one for it
 
 
