@@ -33,6 +33,7 @@ def _keeps_scaler(file: RuleFile) -> bool:
 ASKED: dict[str, Callable[[RuleFile], object]] = {
     "onnxruntime": asks_for_device,
     "faiss": partial(_says, words=hint("faiss-on-a-gpu")),
+    "megatron": lambda file: not file.source.says(b"mindspeed"),  # through which it runs on NPUs
     "detectron2.config.get_cfg": keeps_default,
     # whose `__call__` says where the targets are made
     **{
