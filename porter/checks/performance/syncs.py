@@ -82,7 +82,7 @@ def purpose(scene: Scene, link: Link) -> str:
         if node.__class__ is ast.AugAssign:
             if node.op.__class__ is not ast.Add or child is not node.value:
                 return ""
-            return "logged" if child.__class__ is ast.JoinedStr else "summed"
+            return "logged" if child.__class__ is ast.JoinedStr or _shows_sum(node, above) else "summed"
         if node.__class__ is ast.Call and child is not node.func:
             name = call_name(node.func)
             if _LOGS.search(name):
@@ -97,6 +97,15 @@ def purpose(scene: Scene, link: Link) -> str:
             return ""
         child = node
     return ""
+
+
+def _shows_sum(added: ast.AugAssign, link: Link) -> bool:
+    """Whether the loop shows the sum in each step: `bar.set_postfix(loss=total / n)`."""
+    loop = next((up[0] for up in ancestors(link) if up[0].__class__ in (ast.For, ast.While)), None)
+    calls = (s.value for s in (loop.body if loop is not None else ()) if s.__class__ is ast.Expr)
+    shown = [call for call in calls if call.__class__ is ast.Call and _LOGS.search(call_name(call.func))]
+    text, kind = (ast.unparse(added.target), added.target.__class__) if shown else ("", None)
+    return any(n.__class__ is kind and ast.unparse(n) == text for call in shown for n in walk(call))
 
 
 def _is_read_between(scene: Scene, call: ast.Call, link: Link) -> bool:
