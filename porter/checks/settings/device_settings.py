@@ -10,6 +10,7 @@ from functools import cached_property
 
 from porter.checks.native.options import of_setting
 from porter.checks.settings import variables_set
+from porter.checks.settings.expressions import of_expression
 from porter.checks.settings.rows import rows_of, word
 from porter.checks.settings.simulator_devices import of_simulator
 from porter.engine.rule import Hit, TextRule, named
@@ -87,7 +88,9 @@ class _Look:
         if key in _NAMED and entry.value.startswith(("torch.cuda.", "apex.")):
             yield from self._class(entry, entry.value, entry if entry.exact else None)
             return
-        if (hit := self._option(entry, key)) or (hit := self._setting(entry, key)) or (hit := self._argument(entry)):
+        if entry.value.startswith("$") and (hit := of_expression(self.document, entry, self.style)):
+            yield hit
+        elif (hit := self._option(entry, key)) or (hit := self._setting(entry, key)) or (hit := self._argument(entry)):
             yield hit
 
     def _setting(self, entry: Entry, key: str) -> Hit | None:
