@@ -16,11 +16,13 @@ from porter.finding import Change
 from porter.python.blocks import once, once_for_file
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.regex import lazy
 from porter.rulebook.table import Variable, hints
 from porter.rulebook.variable_values import by_default, is_list
 
 _DETERMINISTIC = frozenset({"torch.use_deterministic_algorithms"})
 _FRAMEWORKS = hints("another-framework")
+_AMD = lazy(r"(?i)(?:^|_)(?:hip|rocr|rocm)(?:_|$)")
 _PLAIN = frozenset({"str", "join", "map", "setdefault", "putenv", "format", "int"})  # twice is as good as once
 
 
@@ -134,7 +136,7 @@ def _asked_first(literal: VariableName, to: str, file: RuleFile) -> tuple[Change
 
 def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: RuleFile) -> Hit | None:
     """What is said of a variable that has another name for NPUs, and is not meant for them here."""
-    if not literal.set and (library := _of_another(literal.link, file)):
+    if library := _for_amd(literal.link) if literal.set else _of_another(literal.link, file):
         return Hit(node, "of-another", values=(("old", literal.name), ("library", library)))
     if row.code == "PRT801" and stands_in(file):
         return Hit(node, "stands-in", values=(("old", literal.name), ("new", row.to or "")), severity="note")
@@ -148,6 +150,17 @@ def computes_otherwise(file: RuleFile) -> bool:
     if file.source.says(b"torch"):
         return False
     return any(_imported_framework(s) for s in file.tree.body if isinstance(s, (ast.Import, ast.ImportFrom)))
+
+
+def _for_amd(link: Link) -> str:
+    """`if hip_visible: os.environ["CUDA_VISIBLE_DEVICES"] = hip_visible`: what ROCm's own variables choose."""
+    child = link[0]
+    for above, _ in ancestors(link):
+        if above.__class__ is ast.If and child in above.body and above.test.__class__ in (ast.Name, ast.Attribute):
+            if _AMD.search(getattr(above.test, "id", "") or getattr(above.test, "attr", "")):
+                return "ROCm"
+        child = above
+    return ""
 
 
 def _of_another(link: Link, file: RuleFile) -> str:
