@@ -68,9 +68,20 @@ def _extra(call: cst.Call, file: RuleFile, text: str) -> tuple[int, str, str] | 
             if isinstance(first, cst.DictElement):
                 start, _ = file.span(first.key)
                 before = text[text.rfind("\n", 0, start) + 1 : start]
-                between = f",\n{before}" if not before.strip() else ", "
-                return start, '"npu": ["torch-npu==', f'"]{between}'
+                if before.strip():
+                    return start, '"npu": ["torch-npu==', '"], '
+                return _above(text, start), '"npu": ["torch-npu==', f'"],\n{before}'
     return None
+
+
+def _above(text: str, start: int) -> int:
+    """Where the comments above an entry begin, which are its own."""
+    while (begin := text.rfind("\n", 0, start)) > 0:
+        line = text[text.rfind("\n", 0, begin) + 1 : begin]
+        if not line.lstrip().startswith("#"):
+            break
+        start = begin - len(line.lstrip())
+    return start
 
 
 def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
