@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 from porter.text.document import Document
 from porter.text.shells.programs import PROGRAM, SET_ENV
-from porter.text.shells.script import Command, Script
+from porter.text.shells.script import Command, Script, Word
 
 _SLURM = frozenset({"srun", "sbatch", "salloc"})
 _ASKS = lazy(
@@ -48,10 +48,9 @@ class ClusterGpus(TextRule):
                     yield _again(hit, sourced) if hit.edits and sourced else hit
                     if hit.edits and not sourced and set(command.around) <= {"program"}:
                         sourced = document.place(command.start)[0]
-            elif name == "ray":
-                for word in command.words[1:]:
-                    if match := _RAY.match(word.text):
-                        yield Hit((word.start, word.end), "ray", values=named(option=match[0]))
+            for word in _of_ray(command):
+                if match := _RAY.match(word.text):
+                    yield Hit((word.start, word.end), "ray", values=named(option=match[0]))
         for start, end in script.comments:
             line = script.text[start:end]
             if line.startswith("#") and _DIRECTIVE.match(line):
@@ -62,6 +61,16 @@ class ClusterGpus(TextRule):
             if held.role == "set" and held.value and (asks := _HELD.search(held.value.text)):
                 start = held.value.start + asks.start()
                 yield Hit((start, start + len(asks[0])), "option", values=named(option=asks[0]))
+
+
+def _of_ray(command: Command) -> Sequence[Word]:
+    """What stands behind `ray`, also where `srun` or a container starts it: `srun -n 1 ray start --num-gpus 8`."""
+    words = command.words
+    if words[0].name == "ray":
+        return words[1:]
+    return next(
+        (words[n + 1 :] for n, word in enumerate(words[:-1]) if word.name == "ray" and words[n + 1].text == "start"), ()
+    )
 
 
 def asks_cluster(script: Script) -> Iterator[str]:
