@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from porter.engine.rule_file import Link, Node, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.finding import Change
 from porter.python.blocks import once, once_for_file
-from porter.python.evidence import constant
+from porter.python.evidence import constant, is_log_call
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import Variable, hints
@@ -55,7 +56,23 @@ def _beside(hit: Hit | None, literal: VariableName, row: Any, file: RuleFile) ->
 
 
 def without_spaces(hit: Hit | None, literal: VariableName, row: Variable | None, file: RuleFile) -> Hit | None:
-    return replace(hit, more=unspaced(literal, row, file)) if hit and hit.new is not None and row else hit
+    if hit is None or hit.new is None or row is None:
+        return hit
+    return replace(hit, more=(*unspaced(literal, row, file), *_labels(literal, row, file)))
+
+
+def _labels(literal: VariableName, row: Variable, file: RuleFile) -> Iterator[Change]:
+    """The name in the texts of a call that shows the value: `print("CUDA_VISIBLE_DEVICES:", env.get("CUDA_VISIBLE_DEVICES"))`."""
+    call = (
+        next((above for above, _ in ancestors(literal.link) if is_log_call(above)), None) if not literal.set else None
+    )
+    pattern = re.compile(rb"(?<!\w)%s(?!\w)" % literal.name.encode())
+    for argument in call.args if isinstance(call, ast.Call) else ():
+        text = getattr(getattr(argument, "func", None), "value", argument)  # of `"...".format(value)`
+        if isinstance(text, (ast.Constant, ast.JoinedStr)) and not any(n is literal.link[0] for n in walk(text)):
+            start, end = file.source.span(text)
+            for match in pattern.finditer(file.source.utf8, start, end):
+                yield Change(match.start(), match.end(), (row.to or "").encode())
 
 
 def unspaced(literal: VariableName, row: Variable, file: RuleFile) -> tuple[Change, ...]:
