@@ -20,6 +20,7 @@ class Table:
     def __init__(self, file: str, needed: tuple[str, ...]) -> None:
         self.file, self.needed = file, needed
         self.columns: dict[str, int] = {}
+        self.width = 0  # two columns may have one name
         self.line = 1
 
     def rows(self) -> Iterator[list[str]]:
@@ -29,14 +30,14 @@ class Table:
             try:
                 self._header(next(reader, []))
                 for row in reader:
-                    if len(row) == len(self.columns):
+                    if len(row) == self.width:
                         yield row
                     elif any(cell.strip() for cell in row):
                         raise errors.row(
                             self.file,
                             self.line,
-                            f"{len(row)} values for {len(self.columns)} columns",
-                            f"有 {len(self.columns)} 列，却只有 {len(row)} 个值",
+                            f"{len(row)} values for {self.width} columns",
+                            f"有 {self.width} 列，却有 {len(row)} 个值",
                         )
             except csv.Error as error:
                 raise errors.row(self.file, self.line, str(error), str(error)) from None
@@ -62,7 +63,7 @@ class Table:
         return "" if at is None else row[at].strip()
 
     def _header(self, header: list[str]) -> None:
-        self.columns = {name.strip(): at for at, name in enumerate(header)}
+        self.columns, self.width = {name.strip(): at for at, name in enumerate(header)}, len(header)
         for name in self.needed:
             if name not in self.columns:
                 raise errors.column(self.file, name)

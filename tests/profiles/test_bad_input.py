@@ -112,6 +112,14 @@ def test_a_damaged_table(tmp_path, old, new, message):
     assert message in refused(tmp_path / OUTPUT)
 
 
+def test_a_header_with_a_name_twice_is_as_wide_as_it_is(tmp_path):
+    file = kernels(tmp_path)
+    head, rest = file.read_bytes().split(b"\n", 1)
+    width = head.count(b",") + 1
+    file.write_bytes(b",," + head + b"\n" + rest)  # two columns without a name, and rows that lack both
+    assert f"{width} values for {width + 2} columns" in refused(tmp_path / OUTPUT)
+
+
 def test_an_empty_table_and_an_empty_profile(tmp_path):
     table(tmp_path / OUTPUT, "kernel_details.csv", KERNEL, [])
     assert refused(tmp_path / OUTPUT).startswith(f"{OUTPUT}: no operator, no kernel and no step")
