@@ -126,3 +126,39 @@ def test_a_test_waits_as_a_whole(tmp_path: Path, monkeypatch) -> None:
     Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
     tests, _, more = (tmp_path / "tests/test_main.py").read_text().partition("def test_more")
     assert "npu" not in tests.replace("import torch_npu", "") and "cuda" not in more
+
+
+ROWS = """from unittest import TestCase, skip
+
+import torch
+from models import build
+from parameterized import parameterized
+
+configs = ["resnet", "hrnet"]
+configs_with_devices = [(config, ("cpu", "cuda")) for config in configs]
+
+
+class TestModels(TestCase):
+    @parameterized.expand(configs_with_devices)
+    def test_forward(self, config, devices):
+        for device in devices:
+            model = build(config)
+            if device == "cuda":
+                if not torch.cuda.is_available():
+                    return skip("test requires GPU and torch+cuda")
+                model = model.cuda()
+            self.assertIsInstance(model.forward(), torch.Tensor)
+"""
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_list_in_a_row_of_a_test_waits_with_what_it_is_compared_with(tmp_path: Path, monkeypatch, own) -> None:
+    models = "import torch\n\n\nclass Own:\n    def {}(self):\n        return self\n\n\ndef build(config):\n    return Own()\n"
+    write(
+        tmp_path,
+        {"porter.toml": "", "tests/test_it.py": ROWS, "models.py": models.format("cuda" if own else "half")},
+    )
+    Porter(monkeypatch, tmp_path)("migrate", ".", "--inplace", "--allow-dirty")
+    text = (tmp_path / "tests/test_it.py").read_text()
+    assert text.count('"npu"') == (0 if own else 2)
+    assert text.count('"cuda"') == (2 if own else 0)

@@ -167,7 +167,7 @@ def _by_name(call: ast.Call, owner: Link | None, path: _Path, row: Node) -> Argu
 
 def _at(test: Link, path: _Path, row: Node, named: bool) -> Argument | None:
     """The argument at a path in a row. `named`: the first of a row is the name of the test."""
-    if len(path) > 1 or named and not path:
+    if len(path) > 2 or named and not path:  # the last of two is its place in a list that is the argument
         return None
     index = path[0] if path else 0
     if isinstance(index, str):
