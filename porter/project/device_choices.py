@@ -27,6 +27,10 @@ _NAMES_ONE = lazy(
     rb"(?i)device|\.to\([ \t\n]*(?!\)|(?:torch|th)\.\w*(?:float|int|long|bool|half|double|complex)|(?:\w+\.)*dtype\b)"
 )
 _SET = lazy(rb"(?i)\b%s\.device|[\"']device[\"']|default_device|(?:get|select|pick)\w*_device\(" % _SETTINGS)
+# a tensor is called so, as angles of gates are, and no settings
+_TENSORS_TOO = lazy(
+    rb"\bparams\.(?:type|dtype|shape|size|dim|ndim|to|view|reshape|expand|repeat|(?:un)?squeeze)\b|\bparams\[[ \t]*(?::|\.\.\.)"
+)
 # names are looked up at run time, so that all of a project may be used
 _LOOKS_UP = lazy(
     rb"\b(?:globals|vars|__import__|import_module|instantiate)\(|(?<![.\w])(?:eval|exec)\(|\.__dict__\[(?![\"'])"
@@ -65,6 +69,8 @@ def looks_up(text: bytes) -> bool:
 def may_choose(text: bytes) -> bool:
     """Whether code that programs use chooses a device by itself. A parameter `device` has what the program hands over, and
     `self.device` has what a parameter had."""
+    if b"params.device" in text and _TENSORS_TOO.search(text):
+        text = text.replace(b"params.device", b"")
     return _CHOOSES.search(text) is not None or _SET.search(text) is not None
 
 
@@ -101,8 +107,8 @@ def imported(tree: ast.Module) -> Iterator[Imported]:
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Pass)) or _is_text(node):
-            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Pass)) or _is_text(node) or "__all__" in _bound(node):
+            continue  # the names in `__all__` are offered, and used by nobody yet
         if isinstance(node, (ast.If, ast.Try)):
             if "__name__" in ast.dump(getattr(node, "test", ast.Constant(0))):
                 continue

@@ -29,6 +29,7 @@ from porter.rulebook.table import hints
 Parse = Callable[[bytes], ast.Module | None]
 
 _SHOWS = lazy(r"(?:^|/)(?:examples?|demos?|tutorials?)/")  # what lies there may be a program that does not train
+_TELL = frozenset({"logger", "logging"})  # of whatever package: they compute nothing
 # the text trains
 _TRAINS = lazy(rb"\.backward\(|\.step\(\)|autograd\.grad\(")
 # a notebook that says so in its code names CUDA; text of pictures cannot say it
@@ -70,7 +71,9 @@ class _Programs:
     def _brings(self, path: str, statements: Iterable[Import]) -> bool:
         """Whether an import may bring a device: it is no file of the project, and its package is not known to bring none."""
         modules = {statement.module for statement in statements if not statement.module.startswith(".")}
-        return any(m.partition(".")[0] not in self._plain and not self._project.named(path, m) for m in sorted(modules))
+        tops = {module.partition(".")[0] for module in modules if not self._project.named(path, module)}
+        # a module of the project's own package may be gone
+        return any(top not in self._plain and not self._project.named(path, top) for top in sorted(tops))
 
     def _taken(self, programs: Mapping[str, bytes]) -> set[str]:
         """Those that another file imports."""
@@ -116,7 +119,7 @@ class _Programs:
         if file not in self._texts or not self._brings(file, self._project.read(file)):
             return False
         return any(
-            one.package and one.package not in self._plain and one.name in part.words
+            one.package and one.package not in self._plain and one.name in part.words and one.name not in _TELL
             and not self._project.named(file, one.package)
             for one in self._read(file)[1]
         )  # fmt: skip

@@ -82,6 +82,7 @@ def test_what_may_bring_a_device(tmp_path, line):
         "x = x.to(torch.float32)",
         "model = torch.nn.parallel.DistributedDataParallel(model)",
         "import gym, numpy as np",
+        'plt.xlabel("step")',
     ],
 )
 def test_what_brings_none(tmp_path, line):
@@ -137,6 +138,15 @@ def test_what_a_program_uses_of_the_files_that_it_imports(tmp_path):
     assert not alone("Plain", **at_import)
     by_name = {"lib/more.py": "import lib\n\n\ndef helper(x):\n    return getattr(lib, x.name)(x)\n"}
     assert not alone("Learner", **by_name)
+    offered = {"lib/more.py": "from .big import *\n\n__all__ = ['helper', 'moved']\n\n\ndef helper(x):\n    return x\n"}
+    assert alone("Learner", **offered)
+    told = {"lib/more.py": "from somebody import logger\n\n\ndef helper(x):\n    logger.info(x)\n    return x\n"}
+    assert alone("Learner", **told)
+    gone = {"lib/more.py": "from lib.gone import lost\n\n\ndef helper(x):\n    return lost(x)\n"}
+    assert alone("Learner", **gone)
+    angles = "def helper(params):\n    return torch.cos(params{}), torch.zeros(2, device=params.device)\n"
+    assert alone("Learner", **{"lib/more.py": "import torch\n\n\n" + angles.format("[:, 0]")})
+    assert not alone("Learner", **{"lib/more.py": "import torch\n\n\n" + angles.format("")})
     registered = {"lib/more.py": "@register\ndef built(x):\n    return x.cuda()\n\n\ndef helper(x):\n    return x\n"}
     assert not alone("Plain", **registered)
 
