@@ -1,4 +1,5 @@
 """Finds scripts that build CUDA extensions: `setup(ext_modules=[CUDAExtension(...)])`. Their "cuda" names sources, and is no device.
+And functions that compile such sources: `load_inline("name", cpp, cuda_sources=cuda)`.
 
 device = "cuda" if CUDA_HOME else "cpu"
 source = f"pybind_{device}.cpp"
@@ -10,8 +11,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name
+from porter.python.blocks import once, once_for_file
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -36,6 +38,19 @@ def builds_extensions(file: File | RuleFile) -> bool:
         return False
     names = (name for name in file.apis if name.startswith("torch."))
     return all(name.startswith(_ASKED) for name in names)
+
+
+def compiles_inline(question: Link) -> bool:
+    """Whether the function around a question for a GPU hands sources of CUDA to the compiler: the answer decides about them."""
+    function = next((up[0] for up in ancestors(question) if up[0].__class__ in FUNCTIONS), None)
+    return function is not None and _compiles(function)
+
+
+@once
+def _compiles(function: Node) -> bool:
+    calls = (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "load_inline")
+    sources = (k.value for call in calls for k in call.keywords if k.arg == "cuda_sources")
+    return any(not (constant(source) is None and source.__class__ is ast.Constant) for source in sources)
 
 
 def _is_setup(call: ast.Call) -> bool:
