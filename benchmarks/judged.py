@@ -92,7 +92,9 @@ def _styles(edits: list[dict[str, str]], draws: dict[str, list[str]]) -> None:
                 (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])
                 for kind in ("auto", "review")
             ]
-            many = len(repositories) if repositories else len({row["repository"] for row in rows})
+            judged = {row["repository"] for row in rows}  # of a draw, those without an edit count as well
+            of_style = [one for named in draws.values() if not judged.isdisjoint(named) for one in named]
+            many = len(of_style) if repositories is of_draws else len(repositories or judged)
             if rows:
                 print(line(commit, style, many, *(f"{n:,}" for kind in counts for n in kind)))
     print()
