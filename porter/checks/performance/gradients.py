@@ -61,8 +61,8 @@ def makes_norm(link: Link) -> bool:
     """Whether what is made of the norms is the norm of all: their squares are added up, or a norm or root of them is taken. Their
     plain sum, their largest or a list of them is another number."""
     call = link[1][0] if link[1] else None
-    if call is None or _is_measured(call) or any(n.__class__ is ast.Constant and n.value == 1 for n in walk(call)):
-        return True  # the first norm of all is the sum of theirs
+    if call is None or _is_measured(call) or _is_first(call):
+        return True
     above = (a[0] for a in ancestors(link))
     scope = next((node for node in above if node.__class__ in (*FUNCTIONS, ast.Module)), None)
     nodes, names = [*walk(scope)] if scope is not None else [], set[str]()
@@ -112,6 +112,12 @@ def _is_measured(call: Node) -> bool:
         if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
             return True
     return False
+
+
+def _is_first(call: Node) -> bool:
+    """`p.grad.norm(1)`: the first norm of all is the sum of theirs."""
+    numbers = (n.value for n in walk(call) if n.__class__ is ast.Constant and not isinstance(n.value, bool))
+    return any(number == 1 for number in numbers)
 
 
 def _is_distance(call: Node, taken: set[str]) -> bool:
