@@ -20,7 +20,7 @@ from porter.text.shells.script import Command, Script, Word
 _CUDA = r"cuda(?::(?:\d+|\$\w+|\$\{\w+\}))?"  # `cuda:$RANK`
 _OPTION = lazy(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?"
-    rf"({_CUDA}|nccl|gpu)\}}?\3(?![\w:,./-])"
+    rf"({_CUDA}(?:,{_CUDA})*|nccl|gpu)\}}?\3(?![\w:,./-])"
 )
 # an option may take several devices: each value, all that follow the first, and one that is not understood
 _VALUE = lazy(_CUDA)
@@ -186,7 +186,8 @@ def _options(
             clear = not _UNCLEAR.match(joined, end)  # an edit of some values alone would mix devices
         olds = [joined[first:last] for first, last in spans]
         news = [_ported(document, old) for old in olds]
-        values = named(flag=flag, old=" ".join(olds), new=" ".join(news))
+        between = "," if "," in value else " "
+        values = named(flag=flag, old=between.join(olds), new=between.join(news))
         certain = safe and clear and takes and value != "gpu" and session.target.style == "rename"
         lightning = value == "gpu" and "accelerator" in flag
         why = "option" if certain else "lightning" if lightning else "accelerator" if value == "gpu" else "unknown"

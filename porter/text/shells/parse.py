@@ -35,6 +35,7 @@ _RUN = lazy(  # a variable as a command
 # each that is not ASCII is replaced by DEL before parsing: to bash both are part of a word, and of no name. One byte is then
 # one character.
 _NOT_ASCII = lazy(r"[^\x00-\x7f]")
+_GOES_ON = lazy(r"\\(?=\n\s*\Z)")
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -106,7 +107,8 @@ class _Walk:
 
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
-        self.data = _NOT_ASCII.sub("\x7f", text).encode()
+        # a line that goes on at the end of the text goes nowhere, which the grammar does not know
+        self.data = _GOES_ON.sub(" ", _NOT_ASCII.sub("\x7f", text)).encode()
         self.hits: list[int] = []
         self.errors: list[tuple[int, int]] = []
         self.around: list[Command] = []  # the commands that the walk stands in
