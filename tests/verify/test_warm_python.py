@@ -48,7 +48,9 @@ def test_a_client_that_is_stopped_in_the_moment_that_its_program_ends(virtual_np
     )
     for reads, said in ((of_ends, b"here"), (of_stays, b"here!")):
         while said:
-            said = said.removeprefix(os.read(reads, 8))
+            heard = os.read(reads, 8)
+            assert heard and said.startswith(heard)
+            said = said.removeprefix(heard)
     stays.close()  # it takes its time to stop: what happens meanwhile is met at once
     assert os.read(of_ends, 8) == b""
     ends.close()
