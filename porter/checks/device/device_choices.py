@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from porter.checks.choices import elements, is_choice, string, with_other, with_twin
+from porter.checks.device.kept_comparisons import kept_as_it_is
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
+from porter.native.guarded import guarded
 from porter.python.evidence import constant
 
 
@@ -37,10 +39,14 @@ class DeviceChoices(Rule):
 
 
 def _is_compared(options: Sequence[str], file: RuleFile) -> bool:
-    """Whether the file asks an option for the old device, `if args.device == "cuda":`, and takes another one for all else."""
+    """Whether the file asks an option for the old device, `if args.device == "cuda":`, in a question that is ported."""
     fields = {option.lstrip("-").replace("-", "_") for option in options}
-    for node, _ in file.buckets[ast.Compare]:
-        sides = (node.left, node.comparators[0])
-        if any(constant(side) == "cuda" for side in sides) and any(getattr(s, "attr", "") in fields for s in sides):
-            return True
-    return False
+    asked = (
+        link for link in file.buckets[ast.Compare] if any(getattr(s, "attr", "") in fields for s in _sides(link[0]))
+    )
+    olds = ((side, link) for link in asked for side in _sides(link[0]) if constant(side) == "cuda")
+    return any(not kept_as_it_is(file, old) and not guarded(file, old) for old in olds)
+
+
+def _sides(node: Node) -> tuple[Node, Node]:
+    return node.left, node.comparators[0]
