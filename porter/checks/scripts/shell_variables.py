@@ -49,6 +49,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
     alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
+    others = dict(document.session.facts.variables.foreign).get(document.path)
     written = {m[0] for start, end in script.heredocs for m in TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
     own = document.path.endswith(_SHELLS) and not _ALL_EXPORTED.search(script.text)
@@ -79,8 +80,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 told = named(line=str(document.place(offset)[0]), new=row.to, old=name, program=program)
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=told)
                 continue
-            foreign = dict(document.session.facts.variables.foreign).get(document.path) or _of_others(script, places)
-            if row.to in _CHOOSES and foreign:
+            if row.to in _CHOOSES and (foreign := others or _of_others(script, places)):
                 yield Hit((places[0].start, places[0].end), "of-another", values=named(library=foreign, old=name))
                 continue
             choice = next((p for p in places if span_of(p.start, cards)), None) if row.to in _CHOOSES else None
