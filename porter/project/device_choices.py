@@ -9,14 +9,14 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from porter.python.evidence import call_name
+from porter.python.evidence import OPTION_HOLDERS, call_name
 from porter.python.index import Node
 from porter.python.walks import statements
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 
 _CHOOSES = lazy(b"(?i)" + any_of("chooses-a-device").encode())
-_SETTINGS = rb"(?:args|opts?|cfg|conf\w*|flags|hparams|params)"
+_SETTINGS = rb"(?:%s|conf\w*|params)" % OPTION_HOLDERS.encode()
 # `device=x.device`, where x is a tensor
 _OF_TENSOR = lazy(
     rb"(?:\bdevice[ \t]*=[ \t]*)?\b(?!%s\b|self\b)[A-Za-z_]\w*(?:\.(?!device)\w+|\[[^\]\n]*\])*\.device\b(?![ \t]*\()"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once, once_for_file
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def compiles_inline(question: Link) -> bool:
 def _compiles(function: Node) -> bool:
     calls = (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "load_inline")
     sources = (k.value for call in calls for k in call.keywords if k.arg == "cuda_sources")
-    return any(not (constant(source) is None and source.__class__ is ast.Constant) for source in sources)
+    return any(getattr(source, "elts", getattr(source, "value", source)) not in (None, []) for source in sources)
 
 
 def _is_setup(call: ast.Call) -> bool:

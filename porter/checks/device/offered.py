@@ -18,11 +18,12 @@ from porter.regex import lazy
 _OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
 _QUOTE = rb"[\"'`]"
 _BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
-# the word as a value: quoted, listed with other devices, or said to be the default. In CUDA, CUDA_VISIBLE_DEVICES and "a cuda kernel" it is no value
+# the word as a value: quoted, listed with other devices, or said to be the default. In CUDA, CUDA_VISIBLE_DEVICES and "a cuda
+# kernel" it is no value
 _VALUE = lazy(
     rb"(?<=[\"'`])cuda(?=(?::\d+)?\\?" + _QUOTE + rb")"
     rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
-    rb"|(?<=[dD]efault: )cuda(?![-_:\w]|\.\w)|(?<=[dD]efault is )cuda(?![-_:\w]|\.\w)|(?<=[dD]efaults to )cuda(?![-_:\w]|\.\w)"
+    rb"|(?:(?<=[dD]efault: )|(?<=[dD]efault is )|(?<=[dD]efaults to ))cuda(?![-_:\w]|\.\w)"
     rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
 )
 _COMPUTED = lazy(rb"\{[^{}]*\}")  # the expressions of an f-string
