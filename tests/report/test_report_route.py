@@ -113,6 +113,22 @@ def test_whose_trainer_it_is(report, text, name):
     assert report({"train.py": USES + text, "own.py": ""})["route"]["name"] == name
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("from mmcv.runner import BaseModule\n", "mmcv"),
+        ("import mmcv.parallel as parallel\n", "mmcv"),
+        ("from mmcv import Config, DictAction\n", "mmcv"),
+        ("from mmengine.runner import Runner\nfrom mmcv.cnn import ConvModule\n", "mmengine"),
+        ("from mmcv.cnn import ConvModule\n", "rename"),  # layers, which train in any loop
+        ("from mmcv import imread  # Config\n", "rename"),
+    ],
+)
+def test_which_generation_of_openmmlab_it_is(report, text, name):
+    files = {f"part_{number}.py": TORCH + text for number in range(3)}
+    assert report(files | {"main.py": TORCH + "torch.ones(1).cuda()\n"})["route"]["name"] == name
+
+
 @pytest.mark.parametrize("indent", [1, None])
 @pytest.mark.parametrize("join", [list, "".join], ids=["strings", "one string"])
 def test_a_project_of_notebooks(report, join, indent):
