@@ -52,7 +52,8 @@ class CudaMethod(Rule):
             if not file.style.one_world:  # what the class defines stays and is ported; `to()` it may not have
                 return kept_call(original, why, file)
             return Hit(original, why, new=new, values=_called(new), loads=True)
-        if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
+        libraries = file.facts.accelerators.moved_by_to
+        if libraries and not self._made_by_torch(original, file) and not is_storage(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
             places = [a for a in original.args if a.keyword is None or a.keyword.value in NAMES]
             indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
