@@ -35,8 +35,10 @@ class Before(NamedTuple):
     functions: list[Span]  # the lines of each, sorted, without those inside another
 
     @classmethod
-    def of(cls, file: File) -> Before:
-        free = frozenset(name for name in {link[0].id for link in file.names.uses} if not file.names.bound(name))
+    def of(cls, file: File, written: bool) -> Before:
+        """`written`: whether there are edits, which alone are checked."""
+        used = {link[0].id for link in file.names.uses} if written else set[str]()
+        free = frozenset(name for name in used if not file.names.bound(name))
         failed = frozenset(file.failures.first)
         functions = outer_functions(file.tree)
         return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed, functions)

@@ -30,8 +30,7 @@ Parse = Callable[[bytes], ast.Module | None]
 
 _SHOWS = lazy(r"(?:^|/)(?:examples?|demos?|tutorials?)/")  # what lies there may be a program that does not train
 _TELL = frozenset({"logger", "logging"})  # of whatever package: they compute nothing
-# the text trains
-_TRAINS = lazy(rb"\.backward\(|\.step\(\)|autograd\.grad\(")
+_TRAINS = (b".backward(", b".step()", b"autograd.grad(")  # one of which a text that trains has
 # a notebook that says so in its code names CUDA; text of pictures cannot say it
 _NAMES_CUDA = lazy(rb"[.'_]cuda|cuda[.:'_]")
 
@@ -63,7 +62,7 @@ class _Programs:
 
     def _code(self, data: bytes) -> bytes:
         """The code of a notebook, if it trains; else nothing."""
-        if _NAMES_CUDA.search(data) or not _TRAINS.search(data):
+        if not any(word in data for word in _TRAINS) or _NAMES_CUDA.search(data):
             return b""
         code: str = rows_of(data, "code-of-cells", (), lambda: (code_of(data),), self._kept)[0]
         return code.encode("utf-8", "surrogatepass")
@@ -143,4 +142,4 @@ def _rows(text: bytes, parse: Parse) -> Rows:
 def _is_program(path: str, text: bytes) -> bool:
     if b"torch" not in text or is_test(path) or not (is_guarded(text) or acts(text)):
         return False
-    return _TRAINS.search(text) is not None or _SHOWS.search(path) is not None
+    return any(word in text for word in _TRAINS) or _SHOWS.search(path) is not None

@@ -9,15 +9,22 @@ from functools import cached_property
 from porter.project.imports import Import
 from porter.regex import lazy
 
-# names that are made at run time: looked up in the file itself, in another object, in all modules; what an object holds is no name
-_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|\b(\w+)\.__dict__|(?<!\w\.)__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
+# names that are made at run time: looked up in the file itself, or in all modules. Each pattern begins with plain letters, so
+# that the search is fast
+_LOOKED_UP = {
+    b"globals(": lazy(rb"globals(?<=\bglobals)\("),
+    b"vars()": lazy(rb"vars(?<=\bvars)\(\)"),
+    b"eval(": lazy(rb"eval(?<![.\w]eval)\("),
+    b"sys.modules": lazy(rb"sys(?<=\bsys)\.modules\b"),
+}
+_LONGEST = 80  # characters of a name
+_HELD = b"__dict__"  # names are looked up in the object before it; without one, in the file itself
+_HOLDER = lazy(rb"(?<!\w)(\w+)\.\Z")
 _OWN = frozenset({b"self", b"cls", b"config"})
 _CALLED = lazy(rb"^[ \t]*import[^\n]*\bas[ \t]+(\w+)", re.MULTILINE)
 _ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
-_SPREAD = lazy(rb"\b(\w+)\.__dict__")  # names are looked up in `models.__dict__`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
-_MAKES = (b"globals(", b"vars()", b"__dict__", b"eval(", b"sys.modules")
 _STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.MULTILINE)
 
 
@@ -50,7 +57,9 @@ class LookedUpNames:
     def _looks_up(self, path: str) -> bool:
         """Whether a file makes names at run time. Of `args.__dict__` they are names only if an import binds `args`."""
         text = self._text(path)
-        words = {*_LOOKED_UP.findall(text)} - _OWN if any(word in text for word in _MAKES) else set[bytes]()
+        if any(word in text and pattern.search(text) for word, pattern in _LOOKED_UP.items()):
+            return True
+        words = _holders(text) - _OWN
         if not words or b"" in words:
             return bool(words)
         bound = {w for i in self._imports(path) for w in (*i.module.split("."), *(called for _, called in i.names))}
@@ -61,7 +70,7 @@ class LookedUpNames:
         """The files that look names up in an object, with the names of these objects."""
         texts = ((p, self._text(p)) for p in self._sources)
         asking = ((p, text) for p, text in texts if any(word in text for word in _LOOKS_UP))
-        return {p: {*_ASKED.findall(text), *_SPREAD.findall(text)} for p, text in asking}
+        return {p: {*_ASKED.findall(text), *_holders(text)} - {b""} for p, text in asking}
 
     @cached_property
     def _starring(self) -> dict[str, frozenset[bytes]]:
@@ -69,3 +78,13 @@ class LookedUpNames:
         texts = ((p, self._text(p)) for p in self._sources)
         starring = ((p, frozenset(_STARRED.findall(text))) for p, text in texts if b"*" in text)
         return {p: modules for p, modules in starring if modules and self._looks_up(p)}
+
+
+def _holders(text: bytes) -> set[bytes]:
+    """`models` of `models.__dict__`; b"" for one that stands alone."""
+    found, at = set[bytes](), text.find(_HELD)
+    while at >= 0:
+        match = _HOLDER.search(text, max(0, at - _LONGEST), at)
+        found.add(match[1] if match else b"")
+        at = text.find(_HELD, at + 1)
+    return found

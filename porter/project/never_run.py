@@ -40,6 +40,7 @@ _LOOKED_UP = lazy(
 )
 
 
+@once
 def branches(tree: ast.Module) -> dict[Span, str]:
     """The lines of branches that are never taken, with the text of their condition."""
     found: dict[Span, str] = {}
@@ -140,7 +141,11 @@ def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
 
 def _inside(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases right inside of one."""
-    return [inner for name in _BLOCKS for inner in getattr(node, name, ())]
+    found: list[ast.AST] = []
+    for name in _BLOCKS:
+        if inside := getattr(node, name, None):
+            found += inside
+    return found
 
 
 def _names(test: ast.expr) -> Iterator[str]:

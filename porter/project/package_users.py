@@ -115,7 +115,8 @@ def users(
             users[name] = paths
     nobodys = {name for name in names if name not in users and rows[name].status != "native"}
     for data in notebooks if nobodys else ():
-        nobodys -= {name for name in nobodys if _imports(name, data)}
+        importing = b"\n".join(_lines_with(b"import", data))
+        nobodys -= {name for name in nobodys if name.encode() in importing}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
 
 

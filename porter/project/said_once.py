@@ -132,7 +132,8 @@ def is_deterministic(texts: Mapping[str, bytes]) -> bool:
     """Whether the project names cuBLAS's variable, and calls what takes its place on NPUs."""
     if not any(_OF_CUBLAS in data for data in texts.values()):
         return False
-    return any(_DETERMINISTIC.search(data) for path, data in texts.items() if not is_test(path))
+    calling = (data for path, data in texts.items() if b"use_deterministic_algorithms" in data and not is_test(path))
+    return any(map(_DETERMINISTIC.search, calling))
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:

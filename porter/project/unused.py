@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from string import ascii_lowercase, ascii_uppercase
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
@@ -33,6 +34,7 @@ _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is
 _REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
 _NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
+_FOLDED = bytes.maketrans(b"-" + ascii_uppercase.encode(), b"_" + ascii_lowercase.encode())
 _SHORT = 32_768  # bytes; shorter texts are kept in memory
 _TEXTS_AT_MOST = 2_000  # files that are not Python; of more, most are data, and it would take too long to read them
 
@@ -57,6 +59,7 @@ class Uses:
     ) -> None:
         """`kept`: what single files said in an earlier run. `projects`: shared with other questions of the run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
+        self._folds: dict[str, bytes] = {}
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._near = NearFirst()
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
@@ -253,9 +256,19 @@ class Uses:
         `home` come first, and each is searched when it is asked for. None if the project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
-        texts = ((path, self.text(path)) for path in self._near.of(self._files, _folder(home)))
-        spellings = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}
+        spellings, folded = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}, word.translate(_FOLDED)
+        near = (path for path in self._near.of(self._files, _folder(home)) if folded in self._folded(path))
+        texts = ((path, self.text(path)) for path in near)
         return ((path, text) for path, text in texts if any(word in text for word in spellings))
+
+    def _folded(self, path: str) -> bytes:
+        """The text of a file in which all spellings of a word are one, so that it is searched once."""
+        folded = self._folds.get(path)
+        if folded is None:
+            folded = self.text(path).translate(_FOLDED)
+            if path in self._known:
+                self._folds[path] = folded
+        return folded
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether any file matches a pattern, or may."""

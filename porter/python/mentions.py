@@ -21,10 +21,12 @@ class Mentions:
     def of(self, names: frozenset[str]) -> list[Link]:
         """The chains of the file that mean one of these full names, in order."""
         if names not in self._known:
+            words = self.file.source.words  # what a file does not say, it does not mean, whatever it imports
+            names_said = [name for name in names if name.rpartition(".")[2].encode() in words]
             # of `torch.cuda.amp`, which means two of the names, the shorter chain
             first: dict[int, tuple[int, Link]] = {}
-            for name in names & self._meant.keys():
-                for use, length, link in self._meant[name]:
+            for name in names_said:
+                for use, length, link in self._meant.get(name, ()):
                     if use not in first or length < first[use][0]:
                         first[use] = length, link
             self._known[names] = sorted((link for _, link in first.values()), key=self._start)

@@ -8,7 +8,6 @@ import re
 import tokenize
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
 
 from porter.errors import Unreadable
 from porter.regex import lazy
@@ -19,7 +18,8 @@ FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError 
 MOST = 450_000  # of one file
 MOST_FOR_LIBCST = 60_000  # of the text that LibCST parses at once: its trees are eight times as large
 _LONGEST = 1_000_000  # characters of that text: LibCST takes 150 bytes for each
-_SHORT = 32_000  # bytes of a text whose tree is worth keeping: it takes a hundred times as many
+_KEPT = 512_000  # bytes of the texts whose trees are kept: these take a hundred times as many
+_LONG = 100_000  # bytes of a text in whose place several others are kept
 _DEEPEST = (
     100  # levels of a tree. Nobody writes half as many, and a recursive function may take several calls for a level
 )
@@ -56,20 +56,36 @@ def parse_or_refuse(utf8: bytes) -> ast.Module:
         raise Unreadable("deep") from None
 
 
+class _Latest:
+    """The trees that were asked last: several facts of a project ask for the same file one after the other."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str | bytes, ast.Module] = {}  # the latest is the last
+        self._size = 0
+
+    def of(self, data: str | bytes) -> ast.Module:
+        tree = self._trees.pop(data, None)
+        if tree is None:
+            tree, self._size = tree_of(data), self._size + len(data)
+            while self._size > _KEPT:
+                oldest = next(iter(self._trees))
+                self._size -= len(oldest)
+                del self._trees[oldest]
+        self._trees[data] = tree
+        return tree
+
+
+_latest = _Latest()
+
+
 def parse(data: str | bytes) -> ast.Module | None:
     """The tree of a text; None where it is not Python, or too long."""
     try:
-        if len(data) <= _SHORT:
-            return _kept(data)
+        if len(data) <= _LONG:
+            return _latest.of(data)
         return tree_of(data) if fits(data) else None
     except FAULTS:
         return None
-
-
-@lru_cache(maxsize=16)
-def _kept(data: str | bytes) -> ast.Module:
-    """Several facts of a project ask for the same file one after the other."""
-    return tree_of(data)
 
 
 def shallow(data: bytes) -> ast.Module | None:

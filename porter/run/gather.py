@@ -62,6 +62,7 @@ _OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
 }
 _SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
 _CONSTANT = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_VALUES = (b'"cuda', b"'cuda", b'"nccl', b"'nccl")  # one of which the value of a constant begins with
 _MEMBER = lazy(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while a program runs
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
@@ -189,7 +190,7 @@ def _gather(
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
-            left(gathered.texts.values()),
+            left(gathered.texts.values()) if target is None or target.style == "portable" else (),
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
@@ -243,7 +244,11 @@ class _Gathered:
     def _python(self, path: str, data: bytes) -> None:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
-        if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
+        if (
+            (b"npu" in data or b"NPU" in data)
+            and b"npu_available" in data.lower()
+            and (questions := list(_ASKS.finditer(data)))
+        ):
             first = questions[0]
             if len(questions) > 1 or first[1] or first[0].endswith((b"(", b"=")):  # else it imports the name alone
                 self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
@@ -260,7 +265,7 @@ class _Gathered:
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
-            for name, value in _CONSTANT.findall(data):
+            for name, value in _CONSTANT.findall(data) if any([word in data for word in _VALUES]) else ():
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
 

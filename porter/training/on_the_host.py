@@ -23,7 +23,9 @@ _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
 _HOST_TENSORS = frozenset(f"torch.{name}" for name in "FloatTensor LongTensor Tensor from_numpy tensor".split())
 _MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(")
-_OPTIMISES = lazy(rb"\boptim\.[A-Z]|\boptim[ \t]+import\b")
+_OPTIMISES = lazy(
+    rb"optim(?<=\boptim)(?:\.[A-Z]|[ \t]+import\b)"
+)  # begins with plain letters, so that the search is fast
 # what may put tensors elsewhere; not `device=x.device`
 _ELSEWHERE = lazy(
     rb"cuda|(?<![Ii])npu|set_default_|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"

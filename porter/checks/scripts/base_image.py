@@ -27,7 +27,8 @@ class BaseImage(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
-        runs = _RUNS.search(document.text)  # or what a script or a project brings that nobody sees here
+        # or what a script or a project brings that nobody sees here
+        runs = script.images and _RUNS.search(document.text)
         for start, end, image in script.images:
             why, severity = ("image", None) if runs else ("tools", "note")
             why = "server" if runs and is_for_gpus_alone(image) else why

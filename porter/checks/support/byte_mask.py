@@ -14,7 +14,7 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKES = lazy(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
+_MAKES = lazy(rb"uint8(?<=\buint8)\b(?<!np\.uint8)(?<!numpy\.uint8)(?<![\"']uint8)|\.byte\(")  # of torch
 _UINT8 = ("uint8", "byte")
 _WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
 _MASKED = ("masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "masked_select")

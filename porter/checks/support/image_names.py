@@ -27,7 +27,9 @@ _URLS = frozenset(
 _NEW = {f"PIL.Image.{old}": new for old, new in _FILTERS.items()} | {
     f"torchvision.transforms.{module}{old}": new for module in ("", "transforms.") for old, new in _TRANSFORMS.items()
 }
-_THOUGHT = lazy(rb"\bResampling\b|hasattr\([\w.]+,[ \t]*[\"'](?:ANTIALIAS|Scale|RandomSizedCrop|model_urls)[\"']")
+_THOUGHT = lazy(
+    rb"Resampling(?<=\bResampling)\b|hasattr\([\w.]+,[ \t]*[\"'](?:ANTIALIAS|Scale|RandomSizedCrop|model_urls)[\"']"
+)
 
 
 class ImageNames(Rule):
