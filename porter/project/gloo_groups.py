@@ -29,13 +29,20 @@ def gloo_groups(
         scopes = [] if tree is None else _scopes(tree)
         return tuple(row for scope in scopes for row in (*_named(scope), *_returned(scope)))
 
-    with_group = [data for data in texts.values() if _MAKER in data]
-    if not any(b"gloo" in data for data in with_group):
-        return ()
     made: dict[str, bool] = {}
-    for data in with_group:
+
+    def take(data: bytes) -> None:
         for name, is_gloo in rows_of(data, "gloo", (), partial(rows, data), kept):
             made[name] = made.get(name, True) and is_gloo
+
+    making = [data for data in texts.values() if _MAKER in data]
+    for data in making:
+        if b"gloo" in data:
+            take(data)
+    of_gloo = [name.encode() for name, is_gloo in made.items() if is_gloo]
+    for data in making:  # a file without the word can only make a group of the same name otherwise
+        if b"gloo" not in data and any(name in data for name in of_gloo):
+            take(data)
     return tuple(sorted(name for name, is_gloo in made.items() if is_gloo))
 
 

@@ -46,12 +46,7 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
 
 # texts about other accelerators
-# each word is an alternative of its own: most files have none of them, and are not searched
-_OTHERS = lazy(
-    "|".join(
-        (*(rf"""['"]{name}\b""" for name in OTHERS), *(rf"is_{name}\b" for name in (*OTHERS[:5], "dml", "directml")))
-    ).encode()
-)
+_OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
 _ON_DEVICE = (b"is_cuda", b"is_npu", b"device.type")
 STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
