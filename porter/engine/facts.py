@@ -26,6 +26,7 @@ class Launch(NamedTuple):
     # names of the files that `python -m torch.distributed.launch` starts; it passes them `--local-rank`
     by_module: tuple[str, ...] = ()
     words: tuple[str, ...] = ()  # options that programs hold against "cuda" and against words that are no devices
+    unset: tuple[str, ...] = ()  # options that may be None where some file hands them to `cuda()`
     # (program, its option for the bits or "") of what quantises a model with CUDA kernels of the model's own code
     quantizing: tuple[tuple[str, str], ...] = ()
 

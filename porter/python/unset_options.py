@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file, place
@@ -20,11 +21,21 @@ def may_be_unset(file: File, option: Link) -> bool:
 
 @once_for_file
 def _unset(file: File) -> frozenset[str]:
-    """The options without a default that the file gives no value of its own."""
-    calls = [link[0] for link in file.buckets[ast.Call] if call_name(link[0].func) == "add_argument" and link[0].args]
-    options = {option_name(call) for call in calls if _may_be_left_out(call)} - {""}
-    given = [a.targets[0].attr for a in (link[0] for link in file.buckets[ast.Assign]) if _gives_value(a)]
-    return frozenset(options.difference(given))
+    """The options that may be None in a file: its own, and those of other programs that it does not declare itself."""
+    calls, assigns = ([link[0] for link in file.buckets[kind]] for kind in (ast.Call, ast.Assign))
+    own = {option_name(call) for call in _declarations(calls)}
+    others = frozenset(file.facts.launch.unset) - own - {a.targets[0].attr for a in assigns if _gives_value(a)}
+    return unset(calls, assigns) | others
+
+
+def unset(calls: Iterable[Node], assigns: Iterable[Node]) -> frozenset[str]:
+    """The options without a default, of all calls and assignments of a file, that it gives no value of its own."""
+    options = {option_name(call) for call in _declarations(calls) if _may_be_left_out(call)} - {""}
+    return frozenset(options.difference(a.targets[0].attr for a in assigns if _gives_value(a)))
+
+
+def _declarations(calls: Iterable[Node]) -> list[Node]:
+    return [call for call in calls if call_name(call.func) == "add_argument" and call.args]
 
 
 def _may_be_left_out(call: Node) -> bool:

@@ -48,6 +48,7 @@ from porter.project.shim_programs import shimmed, under_shims
 from porter.project.shipped_files import shipped_objects
 from porter.project.single_rows import single_rows
 from porter.project.unmoved import unmoved_places
+from porter.project.unset_options import unset_options
 from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
 from porter.python.kept import Remember, anew
@@ -136,7 +137,7 @@ def _gather(
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     survey = Survey(root, files, {**gathered.sources, **given}, projects, loose)
     plain = without_devices(files, gathered.with_cuda)
-    started = by_module(gathered.texts, scripts, files, read)
+    started = by_module(gathered.sources, scripts, files, read)
     roads = survey.roads((path, user) for path, _, _, user in constants)
     if roads.device and not loose:
         roads = replace(roads, host=tuple(sorted({*roads.host, *host_programs(survey, parse, kept)})))
@@ -162,6 +163,7 @@ def _gather(
     framework = of_others(files, read)
     choosing = (path for path, data in sorted(scripts.items()) if b"CUDA_VISIBLE_DEVICES" in data)
     foreign = tuple((path, name) for path in choosing if (name := framework(path, scripts[path])))
+    in_one_world = target is None or target.style == "portable"
     lists = lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose)
     facts = Facts(
         launch=Launch(
@@ -170,6 +172,7 @@ def _gather(
             takes(passed, gathered.texts, parse, kept),
             started,
             words,
+            unset_options(gathered.texts, parse) if in_one_world else (),
             tuple(remote_quantizers(gathered.texts, lists)),
         ),
         own=own,
@@ -190,7 +193,7 @@ def _gather(
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
-            left(gathered.texts.values()) if target is None or target.style == "portable" else (),
+            left(gathered.texts.values()) if in_one_world else (),
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),

@@ -36,6 +36,25 @@ def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
     )
 
 
+def is_of_trainer(scene: AnyContext, node: Node, link: Link) -> bool:
+    """Whether a node is a buffer of a trainer, which has accelerate move its model and its batches, and never moves itself."""
+    owner = scene.owner(link)
+    return owner is not None and is_buffer(scene, node, link) and _has_parts_moved(owner)
+
+
+@once
+def _has_parts_moved(owner: ast.ClassDef) -> bool:
+    calls = [node.func for node in walk(owner) if node.__class__ is ast.Call]
+    moves_itself = any(call_name(f) in ("to", "cuda", "npu") and _holder(f) == "self" for f in calls)
+    return not moves_itself and {"Accelerator", "prepare"} <= {call_name(func) for func in calls}
+
+
+def _holder(func: Node) -> str:
+    """`self` of `self.to`."""
+    name: str = getattr(getattr(func, "value", None), "id", "")
+    return name
+
+
 def is_parameter(value: Value) -> bool:
     """Whether an unknown value is what a loop over parameters gives: `for p in group["params"]`,
     `for name, p in model.named_parameters()`, `for p, q in zip(model.parameters(), ema.parameters())`."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from command_line import Porter, write
 
 from porter.project.other_frameworks import of_others
 from porter.project.program_options import by_module, launcher
@@ -66,3 +70,17 @@ OPTION = {"main.py": b'parser.add_argument("--local_rank", type=int)\n'}
 def test_what_the_old_launcher_starts(texts: dict[str, bytes], command: bytes, programs: tuple[str, ...]) -> None:
     assert by_module(texts, {"run.sh": command}, ["run.sh"], lambda _: None) == programs
     assert by_module(texts, {}, ["README.md"], {"README.md": command}.get) == programs
+
+
+def test_options_that_a_file_without_imports_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`{"--local_rank": {...}}`: the launcher passes the other spelling, and no edit of porter lists it."""
+    listed = 'OPTIONS = {\n    "--local_rank": {"type": int, "dest": "local_rank"},\n}\n'
+    program = (
+        "import argparse\n\nimport torch\n\nfrom config import OPTIONS\n\nparser = argparse.ArgumentParser()\n"
+        "for flag, about in OPTIONS.items():\n    parser.add_argument(flag, **about)\n"
+    )
+    script = "python -m torch.distributed.launch --nproc_per_node=2 main.py\n"
+    for started, codes in ((script, [("config.py", 2)]), ("torchrun main.py\n", [])):
+        write(tmp_path, {"porter.toml": "", "config.py": listed, "main.py": program, "run.sh": started})
+        told = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").out)["findings"]
+        assert [(f["path"], f["line"]) for f in told if f["code"] == "PRT215"] == codes

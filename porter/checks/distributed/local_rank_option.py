@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.evidence import constant
 from porter.python.guards import in_branch
 from porter.regex import lazy
 
@@ -44,13 +48,28 @@ def _follows(line: bytes) -> bool:
     return given is not None and _RANK.search(line, given.end()) is not None
 
 
+def _lists(node: Node) -> bool:
+    """`{"--local_rank": {"type": int}}`, of which a program makes its options."""
+    keys = node.keys if isinstance(node, ast.Dict) else ()
+    return any(
+        constant(key) == OLD and isinstance(value, ast.Dict) for key, value in zip(keys, getattr(node, "values", ()))
+    )
+
+
 class LocalRankOption(Rule):
     code = "PRT215"
-    nodes = ("Call",)
+    nodes = ("Call", "Dict")
     text = r"[\"']--local_rank[\"']"
-    only = staticmethod(lambda _, link: getattr(link[0].func, "attr", "") == "add_argument")
+    only = staticmethod(
+        lambda _, link: getattr(getattr(link[0], "func", None), "attr", "") == "add_argument" or _lists(link[0])
+    )
 
-    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Call | cst.Dict, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, cst.Dict):
+            keys = [e.key for e in original.elements if isinstance(e, cst.DictElement)]
+            key = next((k for k in keys if isinstance(k, cst.SimpleString) and k.raw_value == OLD), None)
+            is_asked = key is not None and file.facts.launch.by_module and not _is_known(file)
+            return Hit(key, "listed") if is_asked else None
         if not isinstance(original.func, cst.Attribute) or original.func.attr.value != "add_argument":
             return None
         if (
