@@ -7,6 +7,7 @@ import gc
 import sys
 
 from porter import __version__
+from porter.collector import THRESHOLD
 from porter.exits import INTERRUPTED
 
 
@@ -14,7 +15,7 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"porter {__version__}")  # a hook asks on every commit: before anything is imported
         return
-    gc.set_threshold(100_000, 20, 100)  # imports make few cycles: a fifth of a short run was looking for them
+    gc.set_threshold(*THRESHOLD)  # imports make few cycles: a fifth of a short run was looking for them
     atexit.register(gc.freeze)  # the interpreter looks once more when it ends
     try:
         from porter.cli.app import main as run

@@ -21,7 +21,7 @@ _LIGHTNING = lazy(
 # a section of setup.cfg for another tool
 _SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
 # packages of which a rule asks whether a list has them, or in which versions
-_OF_RULES = ("pillow", "torchtext", "cpm_kernels", "cpm-kernels")
+_OF_RULES = ("pillow", "cpm_kernels", "cpm-kernels")
 _OF_LISTS = frozenset({"requirements", "requirement", "deps", "env", "envs", "environments", "docker"})
 
 
@@ -46,7 +46,8 @@ def asked_of_options(lists: _Texts, scripts: _Texts = ()) -> tuple[_Asked, ...]:
     installs a version that is too old for the options."""
     rows = (row for several in load().options.values() for row in several)
     met = sorted({row.met for row in rows if row.met})
-    names = sorted({*_OF_RULES, *(requirement.partition(">=")[0] for requirement in met)})
+    decided = {package.names[0] for package in load().packages.values() if any(package.from_versions)}
+    names = sorted({*_OF_RULES, *decided, *(requirement.partition(">=")[0] for requirement in met)})
     found: set[_Asked] = set()
     # setup.cfg has sections of other tools, which list packages as well
     lists = [(folder, _SECTION.sub(b"", data).lower()) for folder, data in lists] if names else []

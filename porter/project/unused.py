@@ -257,17 +257,15 @@ class Uses:
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
         spellings, folded = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}, word.translate(_FOLDED)
-        near = (path for path in self._near.of(self._files, _folder(home)) if folded in self._folded(path))
-        texts = ((path, self.text(path)) for path in near)
-        return ((path, text) for path, text in texts if any(word in text for word in spellings))
+        texts = ((path, self.text(path)) for path in self._near.of(self._files, _folder(home)))
+        near = ((path, text) for path, text in texts if path not in self._known or folded in self._folded(path))
+        return ((path, text) for path, text in near if any(word in text for word in spellings))
 
     def _folded(self, path: str) -> bytes:
-        """The text of a file in which all spellings of a word are one, so that it is searched once."""
+        """A text that is kept in memory, in which all spellings of a word are one, so that it is searched once."""
         folded = self._folds.get(path)
         if folded is None:
-            folded = self.text(path).translate(_FOLDED)
-            if path in self._known:
-                self._folds[path] = folded
+            folded = self._folds[path] = self._known[path].translate(_FOLDED)
         return folded
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:

@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from porter.collector import THRESHOLD
 from porter.engine.refusals import refusal
 from porter.engine.session import Session
 from porter.finding import FileResult
@@ -89,7 +90,7 @@ def _initialise(root: Path, session: Session, look: Look) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends the pool
     session.rules  # noqa: B018  loads the rules now, so that gc.freeze() covers them
     gc.freeze()  # see `tuned` in run.py
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(*THRESHOLD)
 
 
 def _analyse(paths: Sequence[str]) -> list[FileResult]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.analysis.analyse import analyse, kind, may_concern, sites
+from porter.collector import THRESHOLD
 from porter.engine.facts import Facts
 from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
@@ -292,7 +293,7 @@ def tuned() -> Iterator[None]:
     """Makes the garbage collector skip what is loaded already, and run less often. This is as fast as no collector."""
     old = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(*THRESHOLD)
     try:
         yield
     finally:

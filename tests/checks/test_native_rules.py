@@ -80,7 +80,7 @@ ASKING = {  # what more than the import has to be said
     "faiss": "faiss.StandardGpuResources()\n",
     "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
     **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
-    **{name: f"{name}()\n" for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")},
+    **{name: f"{name}()\n" for name in SPOKEN if name.startswith("mmcv.parallel.")},
     "torchpack.distributed.init": "torchpack.distributed.init()\n",
 }
 NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`

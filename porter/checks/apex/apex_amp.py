@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.apex.scaler import native_amp
+from porter.checks.apex.scaler import SINCE, native_amp
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.files.paths import is_test
@@ -39,7 +39,7 @@ class ApexAmp(Rule):
             if file.imported.optional(original):
                 return None
             if called := _called_of(_kept_as(original, file), file):
-                return Hit(original, "kept", values=(("name", called),))
+                return Hit(original, "kept", values=(("name", called), _scaler(file)))
             return Hit(original, "handed") if file.around.argument(original) else None
         function = (file.name(original) or "").rpartition(".")[2]
         values, severity = (("name", function),), "note" if file.imported.optional(original) else None
@@ -50,7 +50,15 @@ class ApexAmp(Rule):
         if severity and not more and _is_asked_for(file.link(original)):
             return Hit(original, "asked", values=values, severity=severity)
         why = _without_loss(original, file) if function == "initialize" else ""
-        return Hit(original, why or KINDS[function], values=values, severity=severity, more=more, loads=bool(more))
+        why = why or KINDS[function]
+        told = (*values, _scaler(file)) if why == "initialize" else values
+        return Hit(original, why, values=told, severity=severity, more=more, loads=bool(more))
+
+
+def _scaler(file: RuleFile) -> tuple[str, str]:
+    """The call of the GradScaler that a person writes: torch's own takes a device, where this torch has it."""
+    older = file.style.name("amp.GradScaler", "amp.GradScaler", file) or "torch.npu.amp.GradScaler"
+    return "scaler", 'torch.amp.GradScaler("npu")' if file.target.torch >= SINCE else f"{older}()"
 
 
 def _is_asked_for(link: Link | None) -> bool:

@@ -1,4 +1,5 @@
-"""`storage.cuda()`: the `to()` of a storage takes no device by place, and came later than that of tensors."""
+"""`storage.cuda()`: the `to()` of a storage takes no device by place, and came later than that of tensors. Before, torch's own
+function that puts a loaded storage where it belongs does it."""
 
 from __future__ import annotations
 
@@ -6,12 +7,15 @@ import ast
 from dataclasses import replace
 from typing import Any
 
+from porter.engine.nodes import dotted
+from porter.engine.portable import TYPE
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import call_name
 from porter.python.host_loads import PLACE
 from porter.python.index import FUNCTIONS, Node
 
+_RESTORE = "default_restore_location"
 _MOVE = (2, 4)  # the first torch whose storages have `to()`
 
 
@@ -21,8 +25,29 @@ def of_storage(hit: Hit | None, original: Any, file: RuleFile) -> Hit | None:
         return hit
     new = _by_keyword(hit.new)
     if new is not hit.new and file.target.torch < _MOVE:
-        return Hit(original, "storage", loads=True)
+        put = _put(original, hit.new, file)
+        return replace(hit, new=put) if put else Hit(original, "storage", loads=True)
     return replace(hit, new=new)
+
+
+def _put(original: Any, moved: Any, file: RuleFile) -> cst.Call | None:
+    """`torch.serialization.default_restore_location(storage, "npu:0")` for a call of `to`."""
+    torch, place = file.imported.head(), moved.args[0].value
+    if torch is None or len(moved.args) > 1:
+        return None
+    if isinstance(place, cst.Call) and len(place.args) == 2:  # torch.device(accelerator_type, index)
+        index = file.text(original.args[0].value)
+        if all(part.isidentifier() or part.isdecimal() for part in index.split(".")):
+            place = cst.parse_expression(f'f"{{{TYPE}}}:{{{index}}}"')
+        else:
+            place = cst.Call(cst.Name("str"), [cst.Arg(place)])
+    elif not isinstance(place, cst.Name):
+        return None
+    elif place.value != TYPE:  # a device of the user's: the function takes a string
+        place = cst.Call(cst.Name("str"), [cst.Arg(place)])
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    args = [cst.Arg(moved.func.value, comma=comma), cst.Arg(place)]
+    return cst.Call(dotted(f"{torch}.serialization.{_RESTORE}"), args, lpar=moved.lpar, rpar=moved.rpar)
 
 
 def is_storage(call: cst.CSTNode, file: RuleFile) -> bool:

@@ -13,6 +13,7 @@ from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
+_ON_HOST = lazy(rb"\bscatter(?:_kwargs)?\([^\n]*\[[ \t]*-1[ \t]*\]")  # -1 is mmcv's sign for the CPU
 _SCALER_SET = lazy(rb"\._scaler[ \t]*=[ \t]*[\w.]*GradScaler\(")
 
 
@@ -26,6 +27,11 @@ def _says(file: RuleFile, words: re.Pattern[str]) -> bool:
 def _keeps_scaler(file: RuleFile) -> bool:
     """Whether a file leaves timm's scaler the one that it makes itself: `loss_scaler._scaler = torch.cuda.amp.GradScaler()`."""
     return not file.source.says(_SCALER_SET)
+
+
+def _scatters(file: RuleFile, package: str) -> str:
+    """The function of mmcv that a file calls, if it does not hand batches to the CPU with it: `scatter(batch, [-1])`."""
+    return "" if file.source.says(_ON_HOST) else called(file, package, ())
 
 
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
@@ -46,6 +52,7 @@ ASKED: dict[str, Callable[[RuleFile], object]] = {
         name: partial(called, package=name, apart=())
         for name in ("mmcv.parallel.MMDataParallel", "mmcv.parallel.MMDistributedDataParallel")
     },
+    **{name: partial(_scatters, package=name) for name in ("mmcv.parallel.scatter", "mmcv.parallel.scatter_kwargs")},
     **{
         name: partial(called, package=name, apart=())
         for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
