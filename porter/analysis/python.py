@@ -60,8 +60,7 @@ def _examined(result: FileResult, source: Source, session: Session) -> tuple[Fil
     advice = file.failures.guard("advise", 1, lambda: observed(file)) or ()
     findings, (sites, ties) = tuple(analysis.findings()), sites_of(file)
     result = replace(result, parsed=True, apis=apis, observed=advice, findings=findings, sites=sites, ties=ties)
-    written = analysis.written()
-    return result, written, Before.of(file, any(isinstance(e, Edits) and e.stored for e in written))
+    return result, (written := analysis.written()), Before.of(file, written)
 
 
 def look(path: str, source: Source, session: Session, again: Again | None = None) -> Analysis:

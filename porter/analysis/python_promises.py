@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from porter.analysis.again import Again
@@ -35,9 +35,10 @@ class Before(NamedTuple):
     functions: list[Span]  # the lines of each, sorted, without those inside another
 
     @classmethod
-    def of(cls, file: File, written: bool) -> Before:
-        """`written`: whether there are edits, which alone are checked."""
-        used = {link[0].id for link in file.names.uses} if written else set[str]()
+    def of(cls, file: File, written: Iterable[object]) -> Before:
+        """`written`: the edits. Where there are none, nothing is checked."""
+        is_checked = any(getattr(edits, "stored", ()) for edits in written)
+        used = {link[0].id for link in file.names.uses} if is_checked else set[str]()
         free = frozenset(name for name in used if not file.names.bound(name))
         failed = frozenset(file.failures.first)
         functions = outer_functions(file.tree)

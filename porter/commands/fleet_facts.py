@@ -17,8 +17,8 @@ from porter.run import config
 
 def analyse_library(root: str, name: str, options: dict[str, Any], result: str, key: str) -> None:
     """The same calls as those of porter/commands/library.py, and so the same bytes."""
+    from porter.collector import tuned
     from porter.reach.fact_file import make
-    from porter.run.run import tuned
 
     folder = package_in(Path(root), name)
     job = prepare((".",), jobs=1, no_cache=True, **options)

@@ -34,8 +34,8 @@ def write_facts(
             f"--output {wrong}: --library writes facts as JSON; name a file that ends in .json",
             f"--output {wrong}：--library 以 JSON 写出；请指定以 .json 结尾的文件",
         )
+    from porter.collector import tuned
     from porter.reach.fact_file import make, render
-    from porter.run.run import tuned
 
     job = prepare((".",), **given)
     with tuned():

@@ -164,9 +164,8 @@ class Untaken:
 @once
 def _functions(tree: ast.Module) -> list[tuple[Node, ast.ClassDef | None]]:
     """The functions of a file, each with the class whose method it is."""
-    inside = list(statements(tree))
-    methods = {f: node for node in inside if isinstance(node, ast.ClassDef) for f in node.body}
-    return [(node, methods.get(node)) for node in inside if isinstance(node, _FUNCTIONS)]
+    methods = {f: node for node in statements(tree) if isinstance(node, ast.ClassDef) for f in node.body}
+    return [(node, methods.get(node)) for node in statements(tree) if isinstance(node, _FUNCTIONS)]
 
 
 @once

@@ -34,6 +34,8 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
         return _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
     if with_gpu and all(map(_is_idle, with_gpu)):
         return any(_loads_there(file, statement, choice) for statement in without)
+    if not with_gpu and len(without) == 1:
+        return _leaves_none(file, without[0], choice)
     if len(with_gpu) != 1 or len(without) != 1:
         return False
     return _sets_place(file, with_gpu[0], without[0], choice) or _same_load(file, with_gpu[0], without[0], choice)
@@ -98,13 +100,41 @@ def is_never_reached(file: RuleFile, load: Link) -> bool:
 
 
 def may_be_none(file: RuleFile, load: Link) -> bool:
-    """Whether the place of a load is `None if use_cuda else "cpu"`, with a condition that may also be true without a GPU."""
+    """Whether the place of a load is `None if use_cuda else "cpu"`, with a condition that may also be true without a GPU, or a name
+    that some condition alone sets to a device."""
     call = next((up for up in ancestors(load) if up[0].__class__ is ast.Call), None)
     place: Node = _place(file, call[0], call) if call else None
+    if call is not None and place.__class__ is ast.Name:
+        return is_set_sometimes(file, place, call)
     if call is None or place.__class__ is not ast.IfExp or not any(map(_is_none, (place.body, place.orelse))):
         return False
     keyword = next((k for k in call[0].keywords if k.value is place), None)
     return not loads_on_host(file, (place, (keyword, call) if keyword else call))
+
+
+def is_set_sometimes(file: RuleFile, name: ast.Name, call: Link) -> bool:
+    """`place = None`, then `if world_size > 1: place = "cuda:" + str(rank)` without another way."""
+    second = _after_none(file, name.id, call)
+    choice: Node = second and second[1] and second[1][0]
+    if second is None or choice.__class__ is not ast.If or choice.orelse or not _is_on_cuda(second[0].value):
+        return False
+    return _without_gpu(file, choice.test, second[1]) is None
+
+
+def _after_none(file: RuleFile, name: str, link: Link) -> Link | None:
+    """The assignment that gives a name another value after `name = None`, if these are all that bind it."""
+    bindings = file.names.bindings(name, link)
+    if len(bindings) != 2 or not all(binding[1] and binding[1][0].__class__ is ast.Assign for binding in bindings):
+        return None
+    assigns = (binding[1] for binding in bindings if binding[1])
+    first, second = sorted(assigns, key=lambda assign: int(assign[0].lineno))
+    return second if _is_none(first[0].value) else None
+
+
+def _is_on_cuda(value: Node) -> bool:
+    """`"cuda:0"`, `"cuda:" + str(rank)`, `f"cuda:{rank}"`, `"cuda:{}".format(rank)`"""
+    words = (constant(node) for node in walk(value))
+    return str(next((word for word in words if isinstance(word, str)), "")).startswith("cuda")
 
 
 def _ways(file: RuleFile, choice: Link) -> tuple[list[Node], list[Node]] | None:
@@ -187,6 +217,19 @@ def _sets_place(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> 
         return False
     found = _is_none(with_gpu.value) and _is_host(without.value)
     return found and _is_held_place(file, with_gpu, (with_gpu, choice))
+
+
+def _leaves_none(file: RuleFile, without: Node, choice: Link) -> bool:
+    """Whether `if not torch.cuda.is_available(): place = "cpu"` follows `place = None`."""
+    if (
+        without.__class__ is not ast.Assign
+        or without.targets[0].__class__ is not ast.Name
+        or not _is_host(without.value)
+    ):
+        return False
+    link = (without, choice)
+    second = _after_none(file, without.targets[0].id, link)
+    return second is not None and second[0] is without and _is_held_place(file, without, link)
 
 
 def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:

@@ -89,7 +89,7 @@ def _initialise(root: Path, session: Session, look: Look) -> None:
     _root, _session, _look = root, session, look
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends the pool
     session.rules  # noqa: B018  loads the rules now, so that gc.freeze() covers them
-    gc.freeze()  # see `tuned` in run.py
+    gc.freeze()  # see `tuned` in collector.py
     gc.set_threshold(*THRESHOLD)
 
 

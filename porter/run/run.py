@@ -3,17 +3,16 @@ order."""
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.analysis.analyse import analyse, kind, may_concern, sites
-from porter.collector import THRESHOLD
+from porter.collector import tuned
 from porter.engine.facts import Facts
 from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
@@ -286,16 +285,3 @@ def _read(root: Path, path: str) -> bytes:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def tuned() -> Iterator[None]:
-    """Makes the garbage collector skip what is loaded already, and run less often. This is as fast as no collector."""
-    old = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*THRESHOLD)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*old)
-        gc.unfreeze()

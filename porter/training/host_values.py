@@ -14,6 +14,7 @@ from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
 from porter.rulebook.table import hint
+from porter.training.buffers import is_of_trainer
 from porter.training.host_masks import is_read_there
 from porter.training.on_the_host import is_pickled, sends_objects
 
@@ -36,7 +37,7 @@ def stays(scene: Scene, node: Node, link: Link) -> bool:
     """Whether an expression is on the host for one of these reasons, or has to come there to be bytes."""
     if _counts_steps(node) or _is_packed(scene, node, link) or is_pickled(link) or is_read_there(node, scene, link):
         return True
-    if _is_imported(scene, node, link) or sends_objects(scene, link):
+    if _is_imported(scene, node, link) or sends_objects(scene, link) or is_of_trainer(scene, node, link):
         return True
     return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link) or _is_handed_on(scene, node, link)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from porter.python.evidence import constant
+from porter.python.host_loads import PLACE, is_set_sometimes
 from porter.python.index import Link, Node
 from porter.regex import lazy
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.training.scene import Scene
 
 _MODEL = lazy(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
@@ -17,14 +19,17 @@ _MODEL = lazy(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|c
 
 def is_anywhere(scene: Scene, link: Link) -> bool:
     """A load that does not say where to."""
-    call = link[1][0]
+    call, file = link[1][0], cast("RuleFile", scene.file)
     return (
-        not scene.file.tested
+        not file.tested
         and len(call.args) < 2
         and "map_location" not in {k.arg for k in call.keywords}
         or any(
-            constant(a) is None and a.__class__ is ast.Constant
-            for a in [*call.args[1:2], *(k.value for k in call.keywords)]
+            constant(a) is None
+            and a.__class__ is ast.Constant
+            or a.__class__ is ast.Name
+            and is_set_sometimes(file, a, link)
+            for a in [*call.args[1:2], *(k.value for k in call.keywords if k.arg == PLACE)]
         )
     )
 

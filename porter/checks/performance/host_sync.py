@@ -78,8 +78,6 @@ class HostSync(BatchRule):
             return None
         if host_values.stays(scene, link[0].value, link) or gradients.is_read_of_norm(scene.names, link):
             return None
-        if buffers.is_of_trainer(scene, link[0].value, link):
-            return None
         if number := made_of_sizes.number_read(scene, link):
             return Hit(original, "given", values=(*values, ("number", number)))
         # the state of a module is no size of a batch: it stays as it is, or grows for all of them
