@@ -7,7 +7,6 @@ import gc
 import sys
 
 from porter import __version__
-from porter.collector import THRESHOLD
 from porter.exits import INTERRUPTED
 
 
@@ -15,6 +14,8 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"porter {__version__}")  # a hook asks on every commit: before anything is imported
         return
+    from porter.collector import THRESHOLD
+
     gc.set_threshold(*THRESHOLD)  # imports make few cycles: a fifth of a short run was looking for them
     atexit.register(gc.freeze)  # the interpreter looks once more when it ends
     try:

@@ -45,14 +45,9 @@ def is_of_trainer(scene: AnyContext, node: Node, link: Link) -> bool:
 @once
 def _has_parts_moved(owner: ast.ClassDef) -> bool:
     calls = [node.func for node in walk(owner) if node.__class__ is ast.Call]
-    moves_itself = any(call_name(f) in ("to", "cuda", "npu") and _holder(f) == "self" for f in calls)
+    moving = (func for func in calls if call_name(func) in ("to", "cuda", "npu"))
+    moves_itself = any(getattr(getattr(func, "value", None), "id", "") == "self" for func in moving)
     return not moves_itself and {"Accelerator", "prepare"} <= {call_name(func) for func in calls}
-
-
-def _holder(func: Node) -> str:
-    """`self` of `self.to`."""
-    name: str = getattr(getattr(func, "value", None), "id", "")
-    return name
 
 
 def is_parameter(value: Value) -> bool:

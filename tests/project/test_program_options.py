@@ -81,6 +81,8 @@ def test_options_that_a_file_without_imports_lists(tmp_path: Path, monkeypatch: 
     )
     script = "python -m torch.distributed.launch --nproc_per_node=2 main.py\n"
     for started, codes in ((script, [("config.py", 2)]), ("torchrun main.py\n", [])):
-        write(tmp_path, {"porter.toml": "", "config.py": listed, "main.py": program, "run.sh": started})
+        command = 'import torch\n\nCOMMAND = {"--local_rank": 0, "--gpus": torch.cuda.device_count()}\n'  # no options of a parser
+        files = {"config.py": listed, "main.py": program, "run.sh": started, "command.py": command}
+        write(tmp_path, {"porter.toml": "", **files})
         told = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").out)["findings"]
         assert [(f["path"], f["line"]) for f in told if f["code"] == "PRT215"] == codes

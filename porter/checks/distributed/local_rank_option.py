@@ -66,7 +66,9 @@ class LocalRankOption(Rule):
 
     def visit(self, original: cst.Call | cst.Dict, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Dict):
-            keys = [e.key for e in original.elements if isinstance(e, cst.DictElement)]
+            keys = [
+                e.key for e in original.elements if isinstance(e, cst.DictElement) and isinstance(e.value, cst.Dict)
+            ]
             key = next((k for k in keys if isinstance(k, cst.SimpleString) and k.raw_value == OLD), None)
             is_asked = key is not None and file.facts.launch.by_module and not _is_known(file)
             return Hit(key, "listed") if is_asked else None
