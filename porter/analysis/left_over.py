@@ -20,7 +20,7 @@ from porter.python.searches import Sought, lines_with
 from porter.python.strings.environ import Variable
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
 from porter.python.strings.sinks import ATTRIBUTES, PATHS
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import package_row
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
 _WORDS = PATHS | ATTRIBUTES  # functions whose arguments are parts of paths or names of attributes
-_MODULE_HELD = lazy(rb"\w\.\w+\.cuda\.")  # `self.torch.cuda.f`
+_MODULE_HELD = rare(rb"\.(?<=\w\.)\w+\.cuda\.")  # `self.torch.cuda.f`
 
 
 def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:

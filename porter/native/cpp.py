@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from porter.native import grammar
 from porter.native.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -39,9 +39,9 @@ _STATEMENT = lazy(rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\
 _USED = lazy(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
 _UNDEF = lazy(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
 _BRANCH = lazy(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
-_INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_INCLUDE = rare(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 # `using table = HashTable<int>;`, `typedef HashTable<int> table;`
-_USING = lazy(rb"\busing\s+(\w+)\s*=\s*(?:typename\s+)?(?:\w+\s*::\s*)*(\w+)\s*(?:<[^;{}()]*>)?\s*;")
+_USING = rare(rb"\busing\s+(\w+)\s*=\s*(?:typename\s+)?(?:\w+\s*::\s*)*(\w+)\s*(?:<[^;{}()]*>)?\s*;")
 _TYPEDEF = lazy(rb"\btypedef\s+(?:\w+\s*::\s*)*(\w+)\s*(?:<[^;{}()]*>\s*|\s)(\w+)\s*;")
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
 

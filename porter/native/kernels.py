@@ -20,14 +20,14 @@ from porter.native.uses import OPS
 from porter.python.graphs import reached
 from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 if TYPE_CHECKING:
     from porter.native.cpp import Cpp
 
 _LARGEST = 1_000_000
 _ALL = 64_000_000  # bytes of one project that are parsed; the rest is named without its callers
-_EXPORTS = lazy(rb"PYBIND11_MODULE|TORCH_LIBRARY|NB_MODULE|RegisterOperators")
+_EXPORTS = rare(rb"PYBIND11_MODULE|TORCH_LIBRARY|NB_MODULE|RegisterOperators")
 _CALLED = lazy(
     r"(?:cublas|cudnn|cufft|cusolver|cusparse)\w*?(?:[gG]emm|Matmul|SpM[MV]|SDDMM|Exec|Forward|Backward|trsm|getr|potr|syev|gesvd)"
     r"(?!\w*(?:_t$|[bB]uffer|Desc|Algo|Workspace|Heuristic|Layout|Preference))"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from porter.project.import_lines import Import
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 # `if __name__ == "__main__":`; a statement in the first column that does something
-_GUARD = lazy(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
-_ACTS = lazy(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
+_GUARD = rare(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
+_ACTS = lazy(rb"\n(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()")
 _ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
 
 
@@ -61,7 +61,7 @@ def is_guarded(text: bytes) -> bool:
 
 def acts(text: bytes) -> bool:
     """Whether a file does something as soon as it is read."""
-    return _ACTS.search(text) is not None
+    return _ACTS.search(b"\n" + text) is not None
 
 
 def _stem(path: str) -> str:

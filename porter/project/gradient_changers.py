@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from porter.files.paths import is_test
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
-_LINES = lazy(rb"grad[^\n]*")  # the ends of the lines with the word, which alone are searched for a change
+_LINES = rare(rb"grad[^\n]*")  # the ends of the lines with the word, which alone are searched for a change
 _CHANGES = lazy(
     rb"\.grad[ \t]*=(?!=)|\bdel [\w.]+\.grad\b|\.requires_grad_\((?![ \t]*(?:True|\)))"
     rb"|\b(?:p|v|w|\w*param\w*|weight|bias)\.requires_grad[ \t]*=[ \t]*(?:False|[a-z])"

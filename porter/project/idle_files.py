@@ -25,7 +25,7 @@ _BY_TOOLS = frozenset("conftest hubconf setup noxfile handler predict predictor 
 _LISTS = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
 _DIRECTORY = lazy(rb"package[_-]dir")
 _PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
-_IMPORTED_ONCE = lazy(rb"(?m)^[ \t]*#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
+_IMPORTED_ONCE = lazy(rb"(?m)#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
 
@@ -156,6 +156,7 @@ class IdleFiles:
             for path in self._sources
             if b"#" in (text := self._text(path))
             for match in _IMPORTED_ONCE.finditer(text)
+            if not text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip()
         }
 
     def _only_defines(self, path: str) -> bool:

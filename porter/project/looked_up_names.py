@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 from porter.project.imports import Import
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 # names that are made at run time: looked up in the file itself, or in all modules. Each pattern begins with plain letters, so
 # that the search is fast
@@ -22,9 +22,10 @@ _HELD = b"__dict__"  # names are looked up in the object before it; without one,
 _HOLDER = lazy(rb"(?<!\w)(\w+)\.\Z")
 _OWN = frozenset({b"self", b"cls", b"config"})
 _CALLED = lazy(rb"^[ \t]*import[^\n]*\bas[ \t]+(\w+)", re.MULTILINE)
-_ASKED = lazy(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
+_ASKED = rare(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
+_STAR = lazy(rb"import[ \t]+\*")
 _STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.MULTILINE)
 
 
@@ -76,7 +77,7 @@ class LookedUpNames:
     def _starring(self) -> dict[str, frozenset[bytes]]:
         """The files that look names up and import modules with a star, with the last words of these modules."""
         texts = ((p, self._text(p)) for p in self._sources)
-        starring = ((p, frozenset(_STARRED.findall(text))) for p, text in texts if b"*" in text)
+        starring = ((p, frozenset(_STARRED.findall(text))) for p, text in texts if _STAR.search(text))
         return {p: modules for p, modules in starring if modules and self._looks_up(p)}
 
 

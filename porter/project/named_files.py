@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from porter.project.imports import Project
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
-NAMES = lazy(rb"[\w-]{1,80}\.py\b")  # names of Python files
+NAMES = rare(rb"[\w-]{1,80}\.py\b")  # names of Python files
 _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
 _DOTTED = lazy(rb"[\"']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)[\"':]")  # "pkg.models.whisper", "pkg.cli:main"
 # a file with one of these words may start another; it may load one

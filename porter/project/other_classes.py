@@ -13,7 +13,7 @@ from porter.regex import lazy
 Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
 
 _SELF = b"self."
-_HEAD = lazy(rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*(?:\(([^:]*)\))?[ \t]*:")
+_HEAD = lazy(rb"\n[ \t]*class[ \t]+(\w+)[ \t]*(?:\(([^:]*)\))?[ \t]*:")
 _WORD = lazy(rb"[A-Za-z_]\w*")
 # the last statement of the first column before a place: it has to be a class, or nobody knows whose `self` it is
 _MARGIN = lazy(rb"(?:class[ \t]+(\w+)|[^\s#)\]}])")
@@ -31,7 +31,7 @@ class OtherClasses:
         found: dict[bytes, set[bytes]] = {}
         texts = self._texts(b"class", "")
         for path, text in texts if texts is not None else ():
-            for name, bases in _HEAD.findall(text) if kind_of(path) == PYTHON else ():
+            for name, bases in _HEAD.findall(b"\n" + text) if kind_of(path) == PYTHON else ():
                 found.setdefault(name, set()).update(_WORD.findall(bases))
         return found
 

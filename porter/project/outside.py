@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from porter.project.imports import Project
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import load, package_row
 
-_ADDED = lazy(rb"(?m)^[^#\n]*\bsys\.path\.(?:append|insert)\(([^\n]*)")
+_ADDED = rare(rb"(?m)^[^#\n]*\bsys\.path\.(?:append|insert)\(([^\n]*)")
 _TEXT = lazy(rb"[\"']([^\"'\n]*)[\"']")
 _COMMON = frozenset(  # what any program may import; of the rest, one may come from that folder
     "torch torchvision torchaudio numpy scipy pandas sklearn matplotlib seaborn tqdm yaml PIL cv2 h5py networkx einops".split()

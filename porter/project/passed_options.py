@@ -12,10 +12,10 @@ from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Node
 from porter.python.trees import Parse
 from porter.python.walks import walk
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 # an option and its value. The length of the name is limited: otherwise a text of many dashes takes very long
-_PASSED = lazy(
+_PASSED = rare(
     rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
 )
 # `backend=nccl` in a script, and `--backend $backend`

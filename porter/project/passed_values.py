@@ -15,7 +15,7 @@ from porter.files.kinds import PYTHON, kind_of
 from porter.project.meant_names import HANDED_ON, is_comment, whole_word
 from porter.python.index import Node
 from porter.python.trees import parse
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 # gives the files that contain a word, and their texts, those near a file first; None if that is not known
 Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
@@ -28,7 +28,7 @@ _RENAMED = lazy(rb"[ \t]+as\b")
 # what counts for where a call ends
 _SIGNS = lazy(rb"(?s)(\"\"\"|''').*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*|[()\[\]{}]")
 # the text after the head of a function or class
-_DOCSTRING = lazy(rb"[\w)\]][ \t]*:[ \t]*(?:#[^\n]*)?\n\s*[rRuU]?(\"\"\"|''')(?:(?!\1).)*\1[ \t]*\n", re.DOTALL)
+_DOCSTRING = rare(rb"[\w)\]][ \t]*:[ \t]*(?:#[^\n]*)?\n\s*[rRuU]?(\"\"\"|''')(?:(?!\1).)*\1[ \t]*\n", re.DOTALL)
 _COMMENTED = lazy(rb"(?:[^#\"'\n]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')*#")  # from the start of a line
 _DEFINED = lazy(rb"\b(?:def|class)[ \t]+$")
 # the text before a class where it is no more than a type: `super(Net, self)`, `isinstance(x, Net)`, `def f(net: Net)`, `-> Net`

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from porter.regex import lazy
+from porter.regex import rare
 
-_PATCHED = lazy(rb"\b(?:patch|setattr)\([ \t\n]*[\"']torch\.cuda\.(\w+)[\"']")
+_PATCHED = rare(rb"\b(?:patch|setattr)\([ \t\n]*[\"']torch\.cuda\.(\w+)[\"']")
 
 
 def patched(texts: Iterable[bytes]) -> tuple[str, ...]:

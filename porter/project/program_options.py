@@ -12,12 +12,12 @@ from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse
 from porter.python.walks import walk
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 
 # libraries that make options of fields and parameters: dataclasses of HfArgumentParser, functions of typer and fire
 _READERS = (b"HfArgumentParser", b"jsonargparse", b"simple_parsing", b"argparse_dataclass", b"LightningCLI")
-_SHORT_READERS = {name: lazy(rb"\b%s\b" % name) for name in (b"typer", b"fire", b"tyro")}
+_SHORT_READERS = {name: rare(rb"\b%s\b" % name) for name in (b"typer", b"fire", b"tyro")}
 # by kind: names of such options; values that they take
 _LIKE = {"device": lazy(r"(?i)device|placement|map.?location"), "backend": lazy(r"(?i)backend")}
 _VALUES = {

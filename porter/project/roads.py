@@ -45,7 +45,7 @@ from porter.project.said_devices import speaks_of_devices
 from porter.project.settings_modules import settings_for_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 # a requirement on torch, as a string and as a line
 _REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
@@ -57,7 +57,7 @@ _SPEAKS = lazy(
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
-_NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
+_NAMES_CUDA = rare(rb"[\"']cuda|\.cuda\b|is_cuda")
 # a package with one of these words may load its modules without an import that names them
 _HANDS_OUT = (b"walk_packages", b"iter_modules", b"\ndef __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
@@ -88,6 +88,7 @@ class Survey:
         self.root, self.files, self.texts = root, tuple(files), dict(texts)
         self.asked, self.loose = frozenset(self.texts), loose
         self._read: dict[str, list[Import]] = {}
+        self._cells: dict[str, list[Import]] = {}  # the imports of notebooks
         if loose:
             self._follow()
         self.project = projects.of(self.texts, self.read)
@@ -183,18 +184,21 @@ class Survey:
         """The notebooks that import torch, and their bytes. From then on, `read` gives their imports."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                data = self._bytes(path, _NOTEBOOK)
-                text = lines_of_cells(data)
-                statements = list(imports(text)) if b"import" in text else []
+                statements = self._of_notebook(path)
                 if any(names_torch(statement, frozenset()) for statement in statements):
                     self._read[path] = statements
-                    yield path, data
+                    yield path, self._bytes(path, _NOTEBOOK)
 
     def used_by_notebooks(self) -> Iterator[tuple[str, set[str]]]:
         """The notebooks, and the files of the project that each imports."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                yield path, self.project.meant(path, imports(lines_of_cells(self._bytes(path, _NOTEBOOK))))
+                yield path, self.project.meant(path, self._of_notebook(path))
+
+    def _of_notebook(self, path: str) -> list[Import]:
+        if path not in self._cells:
+            self._cells[path] = list(imports(lines_of_cells(self._bytes(path, _NOTEBOOK))))
+        return self._cells[path]
 
     def _bytes(self, path: str, most: int = _SCRIPT) -> bytes:
         return beginning(self.root / path, most) or b""

@@ -12,7 +12,7 @@ from porter.project.gradient_changers import gradient_changers
 from porter.python.index import Node
 from porter.python.parameters import is_called
 from porter.python.walks import walk
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import any_of, hints
 
 # what is for cuBLAS alone, and what takes its place
@@ -22,17 +22,17 @@ _DETERMINISTIC = lazy(
 )
 # a fused optimiser; a setting of the compilation; a variable that is read
 # of the first also `fused=device.type == "cuda"`, which is true on an NPU once it is ported
-_FUSED = lazy(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
+_FUSED = rare(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 # a variable of CUDA that a program reads
-_READ = lazy(
+_READ = rare(
     rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
 )
 # variables without an effect on NPUs, with the pattern of code that sets one; add further names to the tuple
 _NO_EFFECT = {
     name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)
 }
-_GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(|=\s*(?:torch\.)?nn\.GELU\s*[,)]")
+_GELU = rare(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(|=\s*(?:torch\.)?nn\.GELU\s*[,)]")
 
 # a class whose forward takes one tensor: one that takes a module, or several tensors, only shares the name
 _OWN_DROP_PATH = lazy(
@@ -41,7 +41,7 @@ _OWN_DROP_PATH = lazy(
     re.MULTILINE,
 )
 _TIMM_DROP_PATH = lazy(rb"^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropPath\b", re.MULTILINE)
-_SIZES = lazy(
+_SIZES = rare(
     rb"\b(?:nested_tensor_from_tensor_list|NestedTensor|ImageList|to_image_list)\b"
 )  # batches of images of any size
 _SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node, on_lines
 from porter.python.walks import children
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 NUMPY = frozenset({"np", "numpy"})
 _OF_OBJECTS = frozenset(
@@ -20,7 +20,7 @@ _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]{0,999})[\])]")
-_TAKES = lazy(rb"(?m)^def[ \t]+(\w*save\w*)\([^()]*?\b(\w*optimizer)\b[^()]*\)[ \t]*:")
+_TAKES = rare(rb"(?m)^def[ \t]+(\w*save\w*)\([^()]*?\b(\w*optimizer)\b[^()]*\)[ \t]*:")
 _HANDS = lazy(rb"(?:^|[\s,.=])\w*optimizer[ \t]*(?:,|$)")
 _LEAVES = (ast.Constant, ast.Name)
 _FIELD = lazy(rb"[\"'](\w+)[\"']")

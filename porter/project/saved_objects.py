@@ -22,12 +22,12 @@ from porter.project.told_together import Homes
 from porter.python.evidence import call_name
 from porter.python.index import Node
 from porter.python.kept import Remember, anew, rows_of
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # objects, if the project parses a command line
 _CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file names a library of settings
 # objects, if the file sets an attribute of them, which no dictionary has
-_SET = lazy(rb"(?m)^[ \t]*(cfgs?|configs?|conf|hparams|hps|options|settings)\.\w+(?:\.\w+)*[ \t]*=(?!=)")
+_SET = rare(rb"(?m)^[ \t]*(cfgs?|configs?|conf|hparams|hps|options|settings)\.\w+(?:\.\w+)*[ \t]*=(?!=)")
 _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
@@ -37,14 +37,14 @@ _MAY_HOLD = lazy(
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
 # the file uses a library whose settings are objects
-_CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
+_CONFIGURES = rare(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
 # a function that asks numpy for the state of its generator in its first lines
 _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
     re.MULTILINE,
 )
 # an attribute that is a generator of numpy; a method that gives back an attribute
-_GENERATOR = lazy(rb"\bself\.(\w+)[ \t]*=[ \t]*(?:np|numpy)\.random\.(?:RandomState|default_rng|Generator)\(")
+_GENERATOR = rare(rb"\bself\.(\w+)[ \t]*=[ \t]*(?:np|numpy)\.random\.(?:RandomState|default_rng|Generator)\(")
 _GETTER = lazy(rb"(?m)^[ \t]+def[ \t]+(\w+)\(self\)[^\n:]*:[ \t]*\n[ \t]+return[ \t]+self\.(\w+)[ \t]*(?:#[^\n]*)?$")
 # a function that gives back a dictionary with parts of a configuration
 _PARTS = lazy(

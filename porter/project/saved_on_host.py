@@ -12,12 +12,12 @@ from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
 from porter.python.walks import statements, walk
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 Parse = Callable[[bytes], "ast.Module | None"]
 _MOVED = lazy(rb"\][ \t]*=[ \t]*\w+(?:\.\w+\(\))*\.cpu\(\)")
 _SAVE = b"torch.save("
-_MOVED_BEFORE = lazy(rb"(?m)^[ \t]*(\S+)\.cpu\(\)[ \t]*\r?\n[ \t]*torch\.save\([ \t]*\1[ \t]*,")
+_MOVED_BEFORE = rare(rb"(?m)^[ \t]*(\S+)\.cpu\(\)[ \t]*\r?\n[ \t]*torch\.save\([ \t]*\1[ \t]*,")
 _WEIGHTS = lazy(r"(?i)state|ckpt|checkpoint|model|net|weight|param|save")  # names of what may hold some
 
 

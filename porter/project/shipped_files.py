@@ -12,9 +12,9 @@ from pathlib import Path
 from posixpath import normpath
 
 from porter.files.read import LIMIT, beginning
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
-_NAMED = lazy(rb"\btorch\.load\(\s*(?:[\"']|f[\"'](?=[^\"'\n]*\{))((?:[\w./-]|\{[\w.]+\})+\.\w+)[\"']")
+_NAMED = rare(rb"\btorch\.load\(\s*(?:[\"']|f[\"'](?=[^\"'\n]*\{))((?:[\w./-]|\{[\w.]+\})+\.\w+)[\"']")
 _COMPUTED = lazy(r"\\\{[^}]*\}")  # `{mode}` of a string that is escaped for a pattern
 _OBJECTS = frozenset({"numpy", "argparse", "omegaconf"})
 _MOST = 16  # files that one name may mean; of more, nobody looks into each

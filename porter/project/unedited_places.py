@@ -18,9 +18,9 @@ from porter.project.definitions import Answer, Definition, Definitions, imported
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.python.kept import Remember, anew
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
-_VALUE = lazy(rb"\bcuda\b|nccl")  # only a file with one of these words has places
+_VALUE = rare(rb"\bcuda\b|nccl")  # only a file with one of these words has places
 _LONGEST = 10  # lines of a statement, if its end is not known
 _STRING = lazy(rb'\s*"(?:[^"\\]|\\.)*",?\s*$')  # a line of a cell, as most programs write notebooks
 _LARGEST = 2_000_000  # a file with more bytes is data

@@ -20,19 +20,19 @@ from porter.project.near_first import NearFirst
 from porter.project.said_words import SaidWords
 from porter.python.kept import Remember, Rows, anew, rows_of
 from porter.python.trees import parse
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 Read = Callable[[str], bytes]
 
 # files that describe a package; text in them that does, its name, its modules; text that shows that it is published
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
 # the file makes a package that can be installed
-_INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
+_INSTALLED = rare(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
-_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
+_PACKAGES = rare(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
 _REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
-_NAMED = lazy(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE)  # in the first column
+_NAMED = lazy(rb"\n(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)")  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
 _FOLDED = bytes.maketrans(b"-" + ascii_uppercase.encode(), b"_" + ascii_lowercase.encode())
 _SHORT = 32_768  # bytes; shorter texts are kept in memory
@@ -68,7 +68,7 @@ class Uses:
 
     def will_ask(self, homes: Iterable[str]) -> None:
         """Announces the files about which, and about whose names, questions will come."""
-        names = {name for home in homes for name in _NAMED.findall(self.text(home))}
+        names = {name for home in homes for name in _NAMED.findall(b"\n" + self.text(home))}
         self._said.will_ask(names.union(_bytes(stem_of(path)) for path in self._sources))
 
     @cached_property

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from porter.python.uses import packages_of
-from porter.regex import lazy
+from porter.regex import rare
 from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ELSEWHERE = hints("imported-for-another-accelerator")
 _WITHIN = _ELSEWHERE - hints("never-on-an-npu-host")  # of the others, kernel_imports tells within a function
 # `torch.cuda.Stream = torch.xpu.Stream`: a file that puts functions of another accelerator under the names of CUDA
-_PATCHES = lazy(
+_PATCHES = rare(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
     re.MULTILINE,
 )

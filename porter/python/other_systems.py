@@ -9,14 +9,17 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors, walk
 from porter.regex import lazy
 
-_SAYS = lazy(rb"(?i)darwin|macos|win32|[\"']windows|[\"']nt[\"']|[\"']win[\"']")
+_WORDS = ("darwin", "macos", "win32", "win64", "windows", "win", "nt")
+_SAID = frozenset(
+    word.encode() for name in _WORDS for word in (name, name.capitalize(), name.upper(), "macOS", "MacOS")
+)
 _SYSTEM = lazy(r"(?i)darwin|macos|win(?:32|64|dows)?|nt")
 _ASKED = frozenset({"platform", "system", "name"})  # sys.platform, platform.system(), os.name
 
 
 def other_system(file: RuleFile, link: Link) -> str:
     """The system that a condition around a place asks for; "" for none."""
-    if not file.source.says(_SAYS):
+    if file.source.words.isdisjoint(_SAID):
         return ""
     child = link[0]
     for above, _ in ancestors(link):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, owner_of
 from porter.python.parameters import is_static, positional
-from porter.regex import lazy
+from porter.regex import rare
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 _READ = frozenset({"read", "read_text", "getsource"})  # functions that give a whole text
-_READS = lazy(rb"\.(?:read|read_text|getsource)\(|\bgetsource\(")
+_READS = rare(rb"\.(?:read|read_text|getsource)\(|\bgetsource\(")
 
 
 def is_searched(file: RuleFile, link: Link) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
+from porter.letters import alternatives, flags_of
 from porter.python.index import Node
 from porter.regex import lazy
 
@@ -33,12 +34,9 @@ class Placed(Searched, Protocol):
     def span(self, node: Node) -> tuple[int, int]: ...
 
 
-# a token of a regular expression
-_TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
 # a pattern that begins with a whole word
 _WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 _WHOLE_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[b.(\[](?![?*{]))")  # an alternative that surely begins with one
-_FLAGS = lazy(r"\(\?[a-zA-Z]+\)")  # of a whole pattern
 
 
 class Sought:
@@ -58,38 +56,12 @@ class Sought:
 
 
 def letters(pattern: str) -> list[bytes]:
-    """Runs of letters that every match of a pattern holds, the longest first. Letters in brackets are left out."""
-    alternatives = _alternatives(pattern)
-    if len(alternatives) > 1 or _FLAGS.match(pattern):
+    """Runs of letters that every match of a pattern holds, the longest first."""
+    found = alternatives(pattern, words=True)
+    if len(found) != 1 or flags_of(pattern):
         return [b""]
-    return alternatives[0][1]
-
-
-def _alternatives(pattern: str) -> list[tuple[str, list[bytes]]]:
-    """What stands between the | of a pattern: its text, and its runs of letters."""
-    found: list[tuple[str, list[str]]] = [("", [""])]
-    depth = 0
-    for token in _TOKEN.findall(pattern):
-        text, runs = found[-1]
-        if token == "|" and not depth:
-            found.append(("", [""]))
-            continue
-        found[-1] = text + token, runs
-        if token in "()":
-            depth += 1 if token == "(" else -1
-            runs.append("")
-        elif depth:
-            continue
-        elif token[0] in "*?{":
-            runs[-1:] = [runs[-1][:-1], ""]
-        elif token.isascii() and (token.isalnum() or token == "_"):
-            runs[-1] += token
-        else:
-            runs.append("")
-    return [
-        (text, [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]])
-        for text, runs in found
-    ]
+    runs = [need[0] for need in found[0].needs if len(need) == 1]
+    return [run.encode() for run in sorted(runs, key=len, reverse=True)] or [b""]
 
 
 class _Needed(NamedTuple):
@@ -105,18 +77,17 @@ def _needed(sought: re.Pattern[bytes] | bytes) -> _Needed:
     if isinstance(sought, bytes):
         return _Needed(frozenset(), (max(re.split(rb"\W+", sought), key=len),), lowered=False)
     text = sought.pattern.decode("latin-1")
-    flags = _FLAGS.match(text)
-    inside = flags[0] if flags else ""
-    if sought.flags & re.VERBOSE or "x" in inside:
-        return _Needed(frozenset(), (b"",), lowered=False)
-    lowered, words, runs = bool(sought.flags & re.IGNORECASE) or "i" in inside, set(), []
-    for alternative, (longest, *_) in _alternatives(text[len(inside) :]):
-        word = None if lowered else _WHOLE_WORD.match(alternative)
+    flags, words, runs = flags_of(text), set(), list[str]()
+    lowered = bool(sought.flags & re.IGNORECASE) or "i" in flags
+    found = () if sought.flags & re.VERBOSE else alternatives(text, words=True)
+    for alternative in found:
+        word = None if lowered else _WHOLE_WORD.match(alternative.text)
         if word:
             words.add(word[1].encode())
         else:
-            runs.append(longest.lower() if lowered else longest)
-    return _Needed(frozenset(words), tuple(runs), lowered)
+            runs += alternative.best or ("",)
+    each = [run.encode() for run in runs] if found else [b""]
+    return _Needed(frozenset(words), tuple(run.lower() for run in each) if lowered else tuple(each), lowered)
 
 
 def may_say(source: Searched, sought: re.Pattern[bytes] | bytes) -> bool:

@@ -53,18 +53,18 @@ from porter.project.used_constants import used_constants
 from porter.python.array_switches import is_named, switches
 from porter.python.kept import Remember, anew
 from porter.python.trees import Parse, parse, shallow
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.target import Target
 from porter.training.calls.per_batch import served
 
 _OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
     "cuda": lazy(rb"def[ \t]+cuda[ \t]*\("),
-    "is_cuda": lazy(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
+    "is_cuda": rare(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
-_SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
-_CONSTANT = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_SET = rare(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
+_CONSTANT = lazy(rb"\n([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']")
 _VALUES = (b'"cuda', b"'cuda", b'"nccl', b"'nccl")  # one of which the value of a constant begins with
-_MEMBER = lazy(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
+_MEMBER = rare(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while a program runs
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
@@ -268,7 +268,7 @@ class _Gathered:
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
-            for name, value in _CONSTANT.findall(data) if any([word in data for word in _VALUES]) else ():
+            for name, value in _CONSTANT.findall(b"\n" + data) if any([word in data for word in _VALUES]) else ():
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
 

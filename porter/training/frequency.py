@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
@@ -42,6 +43,7 @@ def is_beside(owner: ast.ClassDef) -> bool:
     return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
 
 
+@lru_cache(maxsize=4096)
 def is_aside(name: str) -> bool:
     """Whether a function, by its name, does something else than train on a batch."""
     return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))

@@ -10,7 +10,7 @@ from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.waits import SEARCHES
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.training.made_there import FACTORIES, is_factory
 from porter.training.value_uses import MOVES, is_on_host
 
@@ -25,7 +25,7 @@ _FROM_NUMPY = "torch.from_numpy"
 _MAKE_ROWS = frozenset({"torch.randperm", "torch.arange", "torch.linspace"})
 _SIZED = FACTORIES - {"torch.tensor"}  # with a size of their own; see `is_searched_there`
 _SIZED_WORDS = lazy(rb"\b(?:rand|randn|randint|zeros|ones|empty|full|randperm|arange|linspace)\(")
-_ROWS = lazy(rb"\b(?:randperm|arange|linspace|from_numpy)\(")
+_ROWS = rare(rb"\b(?:randperm|arange|linspace|from_numpy)\(")
 _READ = (ast.Call, ast.Name, ast.Compare)
 
 

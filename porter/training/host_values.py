@@ -12,7 +12,7 @@ from porter.python.blocks import once, once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 from porter.training.buffers import is_of_trainer
 from porter.training.host_masks import is_read_there
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOVES = hint("moves-to-a-device")
 # collectives that reduce; text about packed sequences
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
-_PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
+_PACKED = rare(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
 _STARRED = lazy(rb"import[ \t]*\*")
 _KEEPING = frozenset(
     "detach clone contiguous cpu long int max min sum".split()

@@ -10,7 +10,7 @@ from porter.python.blocks import above, once, once_for_file, place
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import parameters
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.training.made_there import FACTORIES
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 # the file uses ray, or groups of its workers, to start work elsewhere
 _DRIVES = lazy(rb"\bray\.(?:remote|get)\b|\bRayWorkerGroup\b")
-_CPU = lazy(rb"torch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
+_CPU = rare(rb"torch\.device\([ \t]*[\"']cpu[\"'][ \t]*\)")
 _DEVICES = lazy(r"(?i)cuda|device|(?<!i)npu|^to$")  # a word of code that uses a device
 _OTHER = lazy(r"(?i)cuda|gpu|device|(?<!i)npu|^mps|accelerat")
 _HOST_TENSORS = frozenset(f"torch.{name}" for name in "FloatTensor LongTensor Tensor from_numpy tensor".split())
 _MOVES = lazy(rb"cuda|(?<![Ii])npu|device|\.to\(")
-_OPTIMISES = lazy(
+_OPTIMISES = rare(
     rb"optim(?<=\boptim)(?:\.[A-Z]|[ \t]+import\b)"
 )  # begins with plain letters, so that the search is fast
 # what may put tensors elsewhere; not `device=x.device`
-_ELSEWHERE = lazy(
+_ELSEWHERE = rare(
     rb"cuda|(?<![Ii])npu|set_default_|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"
     rb"|device(?<!\.device)(?!=\w+\.device\b)"
 )

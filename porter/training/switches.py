@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
 
-_READS = lazy(rb"\benviron\b|\bgetenv\b")
+_READS = rare(rb"\benviron\b|\bgetenv\b")
 # what launchers and drivers set by themselves, whoever asks for it
 _SET_BY_OTHERS = lazy(r"(?i)rank|world|master|slurm|mpi|pmi_|node|local_|proc|job|device|gpu|cuda|npu|ascend")
 _UNKNOWN: Any = object()

@@ -15,7 +15,7 @@ from porter.python import aware
 from porter.python.searches import Sought, letters, matched, may_say
 from porter.python.source import Lines, Source
 from porter.python.strings import environ, literals
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.values import patterns
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -81,6 +81,9 @@ ATOMS = [
     "(?=b)",
     "(?i:foo)",
     "(a|foo)",
+    "(?:foo|Bar)",
+    "(|a)",
+    "(?P<name>foo|b)",
     "(?:b.)",
     "^",
 ]
@@ -106,6 +109,9 @@ def test_no_match_is_ruled_out(branches, texts, begins, flags):
     for text in ("".join(words).encode() for words in texts):
         if sought.search(text):
             assert may_say(Lines(text), sought) and may_say(Lines(text), lazy(pattern.encode(), flags))
+        seldom = rare(pattern.encode(), flags)
+        assert bool(seldom.search(text)) == bool(sought.search(text)) and seldom.findall(text) == sought.findall(text)
+        assert [match.span() for match in seldom.finditer(text)] == [match.span() for match in sought.finditer(text)]
 
 
 def test_flags_that_are_no_part_of_a_pattern() -> None:

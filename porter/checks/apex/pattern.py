@@ -14,7 +14,7 @@ from porter.checks.apex.loss import Backward, Clip, Unknown, backward, clip, sta
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
-from porter.regex import lazy
+from porter.regex import rare
 
 NAMES = ("initialize", "scale_loss", "master_params", "state_dict", "load_state_dict")
 _DROPPED = {
@@ -41,7 +41,7 @@ class Pattern(NamedTuple):
 
 
 # a loss that autocast refuses; inputs made half for O2's half weights
-_HALF = lazy(rb"\bBCELoss\b|\bbinary_cross_entropy\b|\.half\(\)")
+_HALF = rare(rb"\bBCELoss\b|\bbinary_cross_entropy\b|\.half\(\)")
 
 
 def patterns(file: RuleFile) -> list[Pattern]:

@@ -8,9 +8,9 @@ from typing import Any
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name, constant
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
-_OTHER = lazy(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
+_OTHER = rare(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
 _COMMENT = lazy(rb"(?:^|[ \t])#")
 _TENSORRT = lazy(rb"(?i)tensorrt|trtexec")
 _ELSEWHERE = frozenset({"openvino", "coremltools", "ncnn", "MNN", "rknn"})  # what makes files for other hardware

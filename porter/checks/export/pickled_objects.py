@@ -10,7 +10,7 @@ from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.regex import lazy
+from porter.regex import lazy, rare
 
 _SINCE = (2, 6)
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
@@ -19,7 +19,7 @@ _SENT = lazy(rb"\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\(
 _MADE = rb"\b%s[ \t]*=[ \t]*(?:io\.)?BytesIO\(|\bTemporaryFile\([^()\n]*\)[ \t]+as[ \t]+%s\b"
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
-_ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
+_ATTRIBUTES = rare(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
 def _is_received(original: cst.Call, file: RuleFile) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from porter.engine.native_code import NativeCode
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import Kernel, any_of
 from porter.text.document import Document
 from porter.text.formats.native import HEADERS, Native
@@ -13,7 +13,7 @@ from porter.text.formats.native import HEADERS, Native
 _BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?|extras?)/")
 _SERVES = lazy(r"(?i)(?:^|/)(?:deploy\w*|tensor_?rt\w*|trt|ncnn|deepstream\w*)/")  # folders of programs for inference
 _OF_LIBRARY = lazy(rf"(?:^|/)include/(?:{any_of('library-of-kernels')})/")  # a copy of it
-_STARTS = lazy(r"\bint\s{1,9}main\s{0,9}\(")
+_STARTS = rare(r"\bint\s{1,9}main\s{0,9}\(")
 _ENGINE = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<](?:NvInfer|NvOnnx|nvds|onnxruntime_cxx_api|ncnn/|openvino/|MNN/)")
 _TENSORFLOW = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<]tensorflow/")
 _TORCH = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<](?:torch/|ATen/|c10/|TH)")

@@ -11,10 +11,10 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once
 from porter.python.index import FUNCTIONS, ancestors, walk
-from porter.regex import lazy
+from porter.regex import rare
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
-TRACED = lazy(
+TRACED = rare(
     rb"(?m)^[^#\n]*(?:torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair)"
 )
 

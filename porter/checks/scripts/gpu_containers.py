@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from porter.engine.rule import Hit, TextRule
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import any_of
 from porter.spans import Span, outermost
 from porter.text.document import Document
@@ -15,7 +15,7 @@ from porter.text.shells.images import is_cuda_image
 from porter.text.shells.programs import PROGRAM, WRAPPERS
 from porter.text.shells.script import Command, Script, Word
 
-_DOCKER = lazy(r"\b(?:docker|podman) +(?:run|create)\b")
+_DOCKER = rare(r"\b(?:docker|podman) +(?:run|create)\b")
 _ENGINES = frozenset({"docker", "nvidia-docker", "nvidia-docker2", "podman"})
 _CALLS = frozenset({"--entrypoint", "--name"})  # options whose value may be called like a program, and starts none here
 _SERVER = lazy(r"[\"']?nvcr\.io[/#]nvidia/tritonserver:(?![\w.-]*-sdk[\"']?$)[\w.-]*[\"']?$")

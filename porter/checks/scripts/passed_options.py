@@ -50,7 +50,7 @@ def _letters(keywords: tuple[str, ...]) -> tuple[str, ...]:
 
 def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
     names = "|".join(re.escape(keyword).replace("_", "[-_]") for keyword in keywords)
-    return lazy(rf"(?<![\w-])(--(?:{names})){behind}")
+    return lazy(rf"(--(?<![\w-]--)(?:{names})){behind}")
 
 
 def _value(values: tuple[str, ...]) -> str:

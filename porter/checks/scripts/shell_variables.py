@@ -15,7 +15,7 @@ from typing import Any
 from porter.checks.scripts.gpu_containers import gpu_containers
 from porter.checks.scripts.variable_places import TOKEN, Place, places_of, stays_inside
 from porter.engine.rule import Hit, TextRule, named
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.spans import span_of
@@ -28,7 +28,7 @@ _SHOWN = 8  # names in a message
 _CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
 _SHELLS = (".sh", ".bash", ".slurm", ".sbatch")  # other scripts hand on all that they set, or are read for it
-_ALL_EXPORTED = lazy(r"\bset[ \t]+-\w*a|\ballexport\b")
+_ALL_EXPORTED = rare(r"\bset[ \t]+-\w*a|\ballexport\b")
 
 
 class ShellVariables(TextRule):

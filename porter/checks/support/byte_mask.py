@@ -9,12 +9,12 @@ from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.index import Link, walk
-from porter.regex import lazy
+from porter.regex import rare
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKES = lazy(rb"uint8(?<=\buint8)\b(?<!np\.uint8)(?<!numpy\.uint8)(?<![\"']uint8)|\.byte\(")  # of torch
+_MAKES = rare(rb"uint8(?<=\buint8)\b(?<!np\.uint8)(?<!numpy\.uint8)(?<![\"']uint8)|\.byte\(")  # of torch
 _UINT8 = ("uint8", "byte")
 _WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
 _MASKED = ("masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "masked_select")

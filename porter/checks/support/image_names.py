@@ -11,7 +11,7 @@ from porter.checks.support.jitter import JITTER, is_called
 from porter.engine.nodes import chain, dotted, imported
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.regex import lazy
+from porter.regex import rare
 from porter.versions import release
 
 _FILTERS = {"ANTIALIAS": "LANCZOS", "LINEAR": "BILINEAR", "CUBIC": "BICUBIC"}  # gone with Pillow 10
@@ -27,7 +27,7 @@ _URLS = frozenset(
 _NEW = {f"PIL.Image.{old}": new for old, new in _FILTERS.items()} | {
     f"torchvision.transforms.{module}{old}": new for module in ("", "transforms.") for old, new in _TRANSFORMS.items()
 }
-_THOUGHT = lazy(
+_THOUGHT = rare(
     rb"Resampling(?<=\bResampling)\b|hasattr\([\w.]+,[ \t]*[\"'](?:ANTIALIAS|Scale|RandomSizedCrop|model_urls)[\"']"
 )
 

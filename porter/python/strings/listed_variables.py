@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from porter.python.index import Link
-from porter.regex import lazy
+from porter.regex import rare
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
 
-_SET_BY_NAME = lazy(rb"\benviron\[[A-Za-z_]\w*\][ \t]*=(?!=)")
+_SET_BY_NAME = rare(rb"\benviron\[[A-Za-z_]\w*\][ \t]*=(?!=)")
 
 
 def listed(file: Parsed, texts: Iterable[Link]) -> dict[str, int]:

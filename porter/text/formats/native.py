@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from porter.errors import Unreadable
 from porter.native import cpp
 from porter.native.bindings import AICORE
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.text.document import Document
 
 MARK, READS = "//", "source"
 
-_LAUNCH = lazy(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
-_GUARD = lazy(
+_LAUNCH = rare(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
+_GUARD = rare(
     rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*(?:\([ \t]*)?)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
     re.M,
 )
@@ -38,7 +38,7 @@ _NEEDED = lazy(
     rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\b(?:cuda|thrust|cub|cutlass|cute)::"
     rb"|\b\w{0,80}CUDA\w{0,80}\s{0,9}\(|#[ \t]{0,80}include[^\n]{0,200}?(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust|cub/|THC)"
 )
-_INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+_INCLUDE = rare(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _SAID = lazy(
     rb"(?i:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust)|\bc(?:ub|utlass|ute)::|THC|\bdim3\b|__\w+__|__half|__(?:nv_)?bfloat|__float2|nv_bfloat|\bhalf2?\s*[*&>]|\bhalf2?[ \t]+[A-Za-z_]"
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from porter.errors import Unreadable
 from porter.native import grammar
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.text.shells.script import Command, Name, Script, Text, Word
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ WORDS = lazy(
 )
 _WORDS = lazy(WORDS.pattern.encode())
 # a variable that holds a device or a backend: what it is handed to counts as if the value stood there
-_HOLDS = lazy(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
+_HOLDS = rare(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
 _RUN = lazy(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
