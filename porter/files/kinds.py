@@ -43,7 +43,7 @@ def kind_of(path: str) -> str:
     name = name.lower()
     if known := _BY_NAME.get(name):
         return known
-    if "file" in name and _DOCKER.match(name):
+    if "file" in name and _DOCKER.match(name) or "." not in name and folder.rpartition("/")[2].lower() == "dockerfiles":
         return DOCKERFILE
     if name.endswith((".txt", ".in")):
         listed = _REQUIREMENTS.match(name) or folder.rpartition("/")[2].lower() in _FOLDERS

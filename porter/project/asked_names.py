@@ -47,7 +47,8 @@ def asked_of_options(lists: _Texts, scripts: _Texts = ()) -> tuple[_Asked, ...]:
     rows = (row for several in load().options.values() for row in several)
     met = sorted({row.met for row in rows if row.met})
     decided = {package.names[0] for package in load().packages.values() if any(package.from_versions)}
-    names = sorted({*_OF_RULES, *decided, *(requirement.partition(">=")[0] for requirement in met)})
+    gone = {rows[1][1] for name, rows in load().pins.items() if name.startswith("gone:")} - {""}
+    names = sorted({*_OF_RULES, *decided, *gone, *(requirement.partition(">=")[0] for requirement in met)})
     found: set[_Asked] = set()
     # setup.cfg has sections of other tools, which list packages as well
     lists = [(folder, _SECTION.sub(b"", data).lower()) for folder, data in lists] if names else []

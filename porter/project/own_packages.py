@@ -17,6 +17,8 @@ def packages(files: Sequence[str]) -> set[str]:
     """Packages that the project contains itself, such as `third/apex`; `third/src/apex` is given as `third/apex`."""
     known, found = {*opening()["packages"]}, set()
     sources = frozenset(path for path in files if path.endswith(".py"))
+    # a folder that can be installed holds packages, also where it is one itself
+    roots = {folder for folder, _, name in (path.rpartition("/") for path in files) if name in PROJECT}
     for path in sources:
         words = path.removesuffix(".py").split("/")
         for index, word in enumerate(words):
@@ -24,7 +26,8 @@ def packages(files: Sequence[str]) -> set[str]:
             whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
             if "cuda" in word and _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
                 found.add("/".join([*above, word]))
-            if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
+            is_top = "/".join([*above, "__init__.py"]) not in sources or "/".join(above) in roots
+            if word in known and whole and is_top:
                 if above and above[-1] in ("src", "python", "lib"):
                     above.pop()
                 found.add("/".join([*above, word]))

@@ -57,6 +57,7 @@ def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
     for rule in by_kind.get("rule", ()):
         for kind, patterns in rule.get("gate", {}).items():
             gates[kind] += patterns
+    gates["python"] += _of_gone(by_kind.get("gone", ()))
     variables = [name for s in by_kind.get("variable", ()) for name in _listed(s["match"])]
     packages = _packages(by_kind.get("package", ()))
     options = [word for s in by_kind.get("option", ()) if "call" not in s for word in _of_option(s)]
@@ -140,6 +141,20 @@ def _spelled(packages: dict[str, bool]) -> set[str]:
 def _of_option(stanza: Stanza) -> list[str]:
     """A string says it all; True and numbers say nothing, and the keyword is looked for."""
     return [value[1:-1] for value in _listed(stanza["value"]) if value[0] == "'"] or _listed(stanza["keyword"])
+
+
+def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
+    """Patterns for names that are gone, by their modules; and one for whole modules."""
+    by_module: dict[str, list[str]] = {}
+    for name in sorted(name for s in stanzas for kind in ("same", "instead") for name in s.get(kind, {})):
+        module, _, last = name.rpartition(".")
+        by_module.setdefault(module, []).append(last)
+    whole = "|".join(by_module.pop("", ()))
+    patterns = [
+        rf"{re.escape(module)}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(names)})\b"
+        for module, names in by_module.items()
+    ]
+    return [*patterns, rf"import[ \t]+(?:{whole})\b", rf"from[ \t]+(?:{whole})[ \t]+import\b"] if whole else patterns
 
 
 def _of_setting(stanza: Stanza) -> list[str]:

@@ -23,6 +23,12 @@ def _asked(value: object) -> str | None:
     return None if value in ("needed", "asks", "drops") else "is not one of needed, asks, drops"
 
 
+def _names(value: object) -> str | None:
+    if isinstance(value, dict) and value and all(isinstance(new, str) and new for new in value.values()):
+        return None
+    return "is not a table of names"
+
+
 def _truth(value: object) -> str | None:
     return None if value.__class__ is bool else "is not true or false"
 
@@ -84,6 +90,10 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         "backport": (
             ("name", "since", "last", "evidence"),
             {"name": text, "since": version, "last": version, "evidence": text},
+        ),
+        "gone": (
+            ("by", "since", "evidence"),
+            {"by": text, "package": text, "since": version, "same": _names, "instead": _names, "evidence": text},
         ),
         "with_torch": (
             ("name", "kind", "first", "evidence"),

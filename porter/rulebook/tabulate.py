@@ -57,11 +57,14 @@ class _Joined:
             "hint": self._hint,
             "wheels": self._wheels,
             "with_torch": self._with_torch,
-            "backport": self._backport,
-            "cause": self._cause,
+            "backport": lambda w, s: self._put(
+                "pins", w, f"backport:{canonical(s['name'])}", ((s["since"], s["last"]),)
+            ),
+            "gone": self._gone,
+            "cause": partial(self._of_codes, "causes"),
             "limit": self._limit,
             "npu_variable": self._npu_variable,
-            "effort": self._effort,
+            "effort": partial(self._of_codes, "efforts"),
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
         }
         for kind, section in _NAMED.items():
@@ -216,8 +219,10 @@ class _Joined:
         for name in s["name"]:
             self._put("wheels", where, canonical(name), firsts)
 
-    def _backport(self, where: str, s: Stanza) -> None:
-        self._put("pins", where, f"backport:{canonical(s['name'])}", ((s["since"], s["last"]),))
+    def _gone(self, where: str, s: Stanza) -> None:
+        for kind, name, new in ((k, *pair) for k in ("same", "instead") for pair in s.get(k, {}).items()):
+            row = (s["by"], s["since"]), ("package", s.get("package", "")), (kind, new)
+            self._put("pins", where, f"gone:{name}", row)
 
     def _with_torch(self, where: str, s: Stanza) -> None:
         firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
@@ -227,10 +232,10 @@ class _Joined:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
         self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
 
-    def _cause(self, where: str, s: Stanza) -> None:
+    def _of_codes(self, section: str, where: str, s: Stanza) -> None:
         for code in s.get("codes", ()):
             self._rule(where, {"code": code})
-        self._named("causes", where, s)
+        self._named(section, where, s)
 
     def _limit(self, where: str, s: Stanza) -> None:
         for name in s["match"]:
@@ -241,11 +246,6 @@ class _Joined:
             if name in self.prose["npu_variables"]:
                 raise RuleError(f"{where}: {name} stands there twice")
             self.prose["npu_variables"][name] = s
-
-    def _effort(self, where: str, s: Stanza) -> None:
-        for code in s.get("codes", ()):
-            self._rule(where, {"code": code})
-        self._named("efforts", where, s)
 
     def complete(self) -> None:
         """Assumptions are added up: one that is missing would make a port cheaper without a word."""

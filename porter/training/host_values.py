@@ -15,6 +15,7 @@ from porter.python.parameters import parameters
 from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 from porter.training.buffers import is_of_trainer
+from porter.training.given_back import on_host
 from porter.training.host_masks import is_read_there
 from porter.training.on_the_host import is_pickled, sends_objects
 
@@ -38,6 +39,8 @@ def stays(scene: Scene, node: Node, link: Link) -> bool:
     if _counts_steps(node) or _is_packed(scene, node, link) or is_pickled(link) or is_read_there(node, scene, link):
         return True
     if _is_imported(scene, node, link) or sends_objects(scene, link) or is_of_trainer(scene, node, link):
+        return True
+    if (function := scene.function(link)) is not None and not on_host(function[0]).isdisjoint(_names(node)):
         return True
     return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link) or _is_handed_on(scene, node, link)
 

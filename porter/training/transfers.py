@@ -31,13 +31,17 @@ def moves(call: ast.Call) -> bool:
 
 def dataset_moves(file: RuleFile | File) -> bool:
     """Whether a `__getitem__` of the file puts its samples on the device."""
-    for link in file.buckets[ast.FunctionDef]:
-        if link[0].name == "__getitem__":
-            for node in walk(link[0]):
-                if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
-                    if node.func.attr in ("cuda", "npu") or moves(node):
-                        return True
-    return False
+    return any(link[0].name == "__getitem__" and _moves_in(link[0]) for link in file.buckets[ast.FunctionDef])
+
+
+def collate_moves(file: RuleFile) -> bool:
+    """The same of a function that collates."""
+    return any("collate" in link[0].name and _moves_in(link[0]) for link in file.buckets[ast.FunctionDef])
+
+
+def _moves_in(function: Node) -> bool:
+    calls = (n for n in walk(function) if n.__class__ is ast.Call and n.func.__class__ is ast.Attribute)
+    return any(call.func.attr in ("cuda", "npu") or moves(call) for call in calls)
 
 
 def follows_data(link: Link) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ _OF_GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "set_state", "
 _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
 _WORKS = lazy(rb"(?<![\w.])(\w+)\.(?:train|eval)\(")
+_TRAINED = frozenset({"train", "eval"})
 _STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
@@ -85,7 +87,22 @@ def fate(value: Link, file: RuleFile) -> str:
 def stays_in_part(value: Link, file: RuleFile) -> bool:
     """`net = loaded["model"]`: a module among the parts of what was loaded, which is used where it was loaded."""
     parts = [part(use) for uses in named(value, file) for use in uses if not is_of_another(use, value)]
-    return any(MODULE.search(key) and fate(whole, file) == "stays" for whole, key in parts)
+    modules = [whole for whole, key in parts if MODULE.search(key)]
+    return any(fate(whole, file) == "stays" or _is_kept_module(whole, file) for whole in modules)
+
+
+def _is_kept_module(whole: Link, file: RuleFile) -> bool:
+    """`self.encoder = loaded["encoder"]`, which the file trains, and nobody copies or moves."""
+    above = whole[1] and whole[1][0]
+    target: Node = above.targets[0] if above.__class__ is ast.Assign and above.value is whole[0] else None
+    if target.__class__ is not ast.Attribute:
+        return False
+    written = ast.unparse(target)
+    if file.source.says(f"load_state_dict({written})".encode()):
+        return False
+    asked = re.compile(rb"\b%s\.(\w+)\(" % re.escape(written.encode()))
+    methods = {match[1].decode() for match in asked.finditer(file.source.utf8)}
+    return not methods.isdisjoint(_TRAINED) and methods.isdisjoint(_MOVING)
 
 
 def _is_function(use: Link, file: RuleFile) -> bool:

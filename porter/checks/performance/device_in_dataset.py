@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node, walk
+from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training import transfers
 
@@ -30,7 +32,7 @@ class DeviceInDataset(Rule):
         if name is None and file.receiver(original) in ("other", "own"):
             return None
         link = file.scene.link(original)
-        if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link):
+        if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link) or _comes_back(link):
             return None
         callee = name or (f".{original.func.attr.value}" if isinstance(original.func, cst.Attribute) else "")
         if callee not in (".cuda", ".npu") and not file.tensors.moves(original):
@@ -59,6 +61,17 @@ class DeviceInDataset(Rule):
         """`device=device` of a function that joins tensors, wherever they are."""
         given = next((k.value for k in link[1][0].keywords if k.arg == "device"), None)
         return hasattr(given, "id") and not file.scene.function_name(link).startswith("__")
+
+
+def _comes_back(link: Link) -> bool:
+    """`net(x.cuda()).cpu().numpy()`: the device computes for the sample, which lies on the host again. Workers cannot do that on
+    a GPU either."""
+    for node, _ in ancestors(link):
+        if isinstance(node, ast.stmt):
+            return False
+        if getattr(node, "attr", "") in ("cpu", "numpy"):
+            return True
+    return False
 
 
 def _is_for_others(owner: Node, function: Node) -> bool:

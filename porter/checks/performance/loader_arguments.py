@@ -57,8 +57,8 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
         return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
-    if transfers.dataset_moves(file) or on_the_host.only_drives(file):  # PRT636 tells of it; workers could not do that
-        return False
+    if transfers.dataset_moves(file) or transfers.collate_moves(file) or on_the_host.only_drives(file):
+        return False  # PRT636 tells of it; workers could not do that
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
     return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()

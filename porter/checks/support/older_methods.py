@@ -1,4 +1,5 @@
-"""Methods and attributes as an older torch had them: `correct[:k].view(-1)` of what was transposed, `embed._backend`."""
+"""Methods and attributes as an older torch had them: `correct[:k].view(-1)` of what was transposed, `embed._backend`,
+`probs.multinomial()`."""
 
 from __future__ import annotations
 
@@ -18,6 +19,13 @@ def _is_backend(link: Link) -> bool:
     """`embed._backend.Embedding`"""
     above: Node = link[1][0]
     return link[0].attr == "_backend" and above.__class__ is ast.Attribute and above.attr[:1].isupper()
+
+
+def _draws_one(link: Link) -> bool:
+    """`probs.multinomial()`"""
+    above: Node = link[1][0]
+    is_called = above.__class__ is ast.Call and above.func is link[0]
+    return link[0].attr == "multinomial" and is_called and not above.args and not above.keywords
 
 
 def _is_of_transposed(scene: Scene, link: Link) -> bool:
@@ -49,9 +57,9 @@ def _is_transposed(scene: Scene, name: str, line: int, link: Link, depth: int) -
 
 class OlderMethods(Rule):
     code = "PRT712"
-    methods = {"view"}
+    methods = {"view", "multinomial"}
     attributes = {"_backend"}
-    only = staticmethod(lambda scene, link: _is_backend(link) or _is_of_transposed(scene, link))
+    only = staticmethod(lambda scene, link: _is_backend(link) or _draws_one(link) or _is_of_transposed(scene, link))
 
     def visit(self, original: cst.Call | cst.Attribute, updated: Any, file: RuleFile) -> Answer:
         scene: Any = file.scene
@@ -61,7 +69,13 @@ class OlderMethods(Rule):
                 return None
             return Hit(original, "backend", values=(("old", f"_backend.{link[1][0].attr}"),))
         link = scene.link(original)
-        if link is None or not isinstance(original.func, cst.Attribute) or not _is_of_transposed(scene, link):
+        if link is None or not isinstance(original.func, cst.Attribute):
+            return None
+        if _draws_one(link):
+            if file.receiver(original) in ("own", "other") or file.source.says(b"def multinomial("):
+                return None
+            return Hit(original, "drawn", new=updated.with_changes(args=[cst.Arg(cst.Integer("1"))]), safe=True)
+        if not _is_of_transposed(scene, link):
             return None
         if f"{file.path}:{scene.function_name(link)}" in file.facts.once.single_rows:
             return None  # one row lies in memory as it is

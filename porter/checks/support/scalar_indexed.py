@@ -11,6 +11,10 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.finding import Change
 
+_OF_ALL = frozenset(
+    {"max", "min", "sum", "mean", "norm", "prod", "std", "var"}
+)  # methods that give one value, asked alone
+
 
 class ScalarIndexed(Rule):
     code = "PRT711"
@@ -46,15 +50,20 @@ class ScalarIndexed(Rule):
 
     @staticmethod
     def _of_call(call: cst.Call, original: cst.Subscript, file: RuleFile) -> Answer:
-        """`F.cross_entropy(x, y, size_average=False).data[0]`: a sum or a mean, where it is not told to be neither."""
+        """`F.cross_entropy(x, y, size_average=False).data[0]`, `x.max().data[0]`."""
         link = file.scene.link(call)
-        if not _is_first(original) or link is None or file.name(call.func) not in REDUCED:
-            return None
-        if not is_reduced(link[1][0]):
+        if not _is_first(original) or link is None or not _is_single(call, file) or not is_reduced(link[1][0]):
             return None
         text = file.text(call.func)
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
         return Hit(original, "found", new=_item(call, original), values=values)
+
+
+def _is_single(call: cst.Call, file: RuleFile) -> bool:
+    """A sum or a mean, where it is not told to be neither; the largest of all values."""
+    if file.name(call.func) in REDUCED:
+        return True
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _OF_ALL and not call.args
 
 
 def _is_indexed_on(link: Link) -> bool:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.regex import lazy
 
 # with no gradient of its own: that is for a single value alone
-_BACKWARD = rb"\b%s\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
+# of a sum, each part is one
+_BACKWARD = (
+    rb"(?:\b%(name)s|\((?:[\w.]+[ \t]*\+[ \t]*)*%(name)s(?:[ \t]*\+[ \t]*[\w.]+)*\))"
+    rb"\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
+)
 _LOSS = lazy(r"(?i)(?:^|_)(?:loss|criterion|cross_entropy)$|Loss$")
 REDUCED = frozenset(
     f"torch.nn.functional.{name}"
@@ -23,10 +28,15 @@ _SIZES = frozenset({"len", "size", "float", "int"})
 def is_loss(text: str, name: Link | None, file: RuleFile) -> bool:
     """Whether gradients are taken of a value, or of what the same call gives elsewhere. `name`: where it is one."""
     around = file.scene.function(name) if name is not None else None
-    if file.source.says(re.compile(_BACKWARD % re.escape(text.encode())), around and around[0]):
+    if file.source.says(_backward(re.escape(text.encode())), around and around[0]):
         return True
     nearest = _nearest(text, name, file) if name is not None else None
     return nearest is not None and (_gives_a_loss(_value(nearest), file) or _is_one_of_means(nearest, file))
+
+
+@lru_cache(maxsize=256)
+def _backward(name: bytes) -> re.Pattern[bytes]:
+    return re.compile(_BACKWARD % {b"name": name})
 
 
 def _nearest(text: str, name: Link, file: RuleFile) -> Link | None:
@@ -77,7 +87,7 @@ def _gives_a_loss(value: Node, file: RuleFile) -> bool:
         return False
     called = re.escape(ast.unparse(value.func).encode())
     names = set(re.findall(rb"(?m)^[ \t]+(\w+)[ \t]*=[ \t]*%s\([^()\n]*\)[ \t]*$" % called, file.source.utf8))
-    return any(file.source.says(re.compile(_BACKWARD % other)) for other in names)
+    return any(file.source.says(_backward(other)) for other in names)
 
 
 def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> bool:

@@ -1,0 +1,81 @@
+"""`time.clock()`, `import cPickle`, `from scipy.misc import imread`: names that Python and libraries have taken away (rules/gone.toml)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from porter.checks.device.import_parts import renamed
+from porter.checks.support.fresh_environment import is_chosen, matters
+from porter.engine.nodes import chain
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.regex import rare
+from porter.rulebook.table import Tables
+
+
+class NamesGone(Rule):
+    code = "PRT722"
+    nodes = ("Import", "ImportFrom")
+
+    def __init__(self, tables: Tables) -> None:
+        rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("gone:")}
+        self._gone = rows
+        self.references = frozenset(name for name in rows if "." in name)
+        owners = sorted({name.rpartition(".")[0].replace(".", r"\.") for name in self.references})
+        modules = [name.replace(".", r"\.") for name in rows if "." not in name or name.endswith("_")]
+        self.text = (rf"(?:{'|'.join(owners)})[ \t]+import\b", *(rf"{name}\b" for name in modules))
+        # `hasattr(inspect, "getfullargspec")`
+        self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
+
+    def visit(
+        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
+    ) -> Answer:
+        if not matters(file) or file.source.says(self._thought):
+            return None
+        if isinstance(original, (cst.Import, cst.ImportFrom)):
+            is_guarded = file.imported.import_guard() or file.imported.asked_first()
+            return None if is_guarded else self._of_import(original, updated, file)
+        if (
+            not isinstance(original, cst.Attribute)  # the import answers for its names
+            or not file.around.is_read(original)
+            or file.imported.optional(original)
+            or is_chosen(file.link(original))
+        ):
+            return None
+        name = file.name(original) or ""
+        same = self._same(name)
+        return self._hit(original, updated.with_changes(attr=cst.Name(same)) if same else None, name, file)
+
+    def _of_import(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Hit | None:
+        if isinstance(original, cst.Import):
+            names = [".".join(chain(alias.name)) for alias in original.names]
+            gone = next((name for name in names if name in self._gone), None)
+            return self._hit(original, None, gone, file) if gone else None
+        if original.relative or original.module is None:
+            return None
+        module = ".".join(chain(original.module))
+        if module in self._gone:
+            return self._hit(original, None, module, file)
+        if isinstance(original.names, cst.ImportStar):
+            return None
+        names = [f"{module}.{alias.name.value}" for alias in original.names]
+        gone_here = [name for name in names if name in self._gone]
+        if not gone_here:
+            return None
+        new = None
+        if all(map(self._same, gone_here)):
+            aliases = [renamed(a, self._same(n) or a.name.value) for a, n in zip(updated.names, names, strict=True)]
+            new = updated.with_changes(names=aliases)
+        return self._hit(original, new, gone_here[0], file)
+
+    def _same(self, name: str) -> str:
+        kind, new = self._gone[name][-1] if name in self._gone else ("", "")
+        return new if kind == "same" else ""
+
+    def _hit(self, original: Any, new: Any, name: str, file: RuleFile) -> Hit:
+        (by, since), (_, package), (kind, instead) = self._gone[name]
+        is_held = package and file.facts.lists.below(f"{package}>={since}", file.path)  # then nothing stops
+        successor = f"{name.rpartition('.')[0]}.{instead}" if kind == "same" else instead
+        values = (("name", name), ("new", successor), ("by", by), ("version", since))
+        why = "default" if "." in name else "module"
+        return Hit(original, why, new=new, safe=True, values=values, severity="note" if is_held else None)
