@@ -16,6 +16,9 @@ NUMPY = frozenset({"np", "numpy"})
 _OF_OBJECTS = frozenset(
     "state_dict step zero_grad parameters named_parameters".split()
 )  # methods of modules, optimizers
+_OWN_OBJECT = lazy(
+    rb"self(\.\w+)\.(?:%s)\(" % "|".join(sorted({*_OF_OBJECTS, "eval", "train"})).encode()
+)  # `self.encoder.train()`
 _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
@@ -62,8 +65,9 @@ Entries = dict[str, Value]
 class _Function:
     """What one function, or the file outside of functions, makes of its names."""
 
-    def __init__(self, handed: frozenset[str] = frozenset()) -> None:
+    def __init__(self, handed: frozenset[str] = frozenset(), own: frozenset[str] = frozenset()) -> None:
         self.handed = handed  # parameters that every caller gives an optimizer
+        self.own = own  # attributes of which the file asks what only an object has
         self.bound: dict[str, list[Node]] = {}
         self.added: dict[str, dict[str, Node]] = {}  # `x["key"] = value`
         self.inside: dict[str, list[Node]] = {}  # `x[i]["key"] = value`
@@ -123,7 +127,7 @@ class _Function:
         made = [one.func for one in bound if one.__class__ is ast.Call]
         is_optimizer = bool(made) and all(_OPTIMIZERS.match(ast.unparse(func)) for func in made)
         is_optimizer = is_optimizer or not bound and getattr(value, "id", "") in self.handed
-        return is_optimizer or ast.unparse(value) in self.asked
+        return is_optimizer or (written := ast.unparse(value)) in self.asked or written in self.own
 
     def _fields(self, made: Node, known: Records) -> dict[str, Node]:
         """Of `State(a, b)`, a namedtuple of the project."""
@@ -143,6 +147,7 @@ def dictionaries(
     """The entries of each dictionary that is passed to a function that saves. Functions without the word `save` are skipped.
     `handed`: functions with a parameter that is an optimizer."""
     saying = [number for number, line in enumerate(data.splitlines(), 1) if b"save" in line]
+    own = frozenset(f"self{name.decode()}" for name in _OWN_OBJECT.findall(data))
     functions: dict[Node, _Function] = {tree: _Function()}
     todo: list[tuple[Node, Node]] = [(tree, tree)]
     while todo:
@@ -151,7 +156,7 @@ def dictionaries(
             if not on_lines(node, saying):
                 continue
             owner = node
-            functions[owner] = _Function(frozenset(given for name, given in handed if name == owner.name))
+            functions[owner] = _Function(frozenset(given for name, given in handed if name == owner.name), own)
         functions[owner].take(node)
         todo += [(child, owner) for child in reversed(children(node)) if child.__class__ not in _LEAVES]
     for function in functions.values():

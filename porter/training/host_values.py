@@ -15,8 +15,8 @@ from porter.python.parameters import parameters
 from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 from porter.training.buffers import is_of_trainer
-from porter.training.given_back import on_host
 from porter.training.host_masks import is_read_there
+from porter.training.named_on_host import on_host
 from porter.training.on_the_host import is_pickled, sends_objects
 
 if TYPE_CHECKING:

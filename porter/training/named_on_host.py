@@ -1,11 +1,15 @@
-"""Parameters that lie on the host, as their function gives back either them or what it makes there of them: noise added to a batch
-before it is moved."""
+"""Names in a function that lie on the host, by what else the function does with them.
+
+It gives back either a parameter or what it makes on the host of it, as of a batch before it is moved; or a packed sequence
+takes them as its lengths, which torch wants there.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from porter.python.blocks import once
+from porter.python.evidence import call_name
 from porter.python.index import Node, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
@@ -16,6 +20,17 @@ _MOVES = frozenset({"cuda", "npu", "to", "device", "type_as"})
 
 @once
 def on_host(function: Node) -> frozenset[str]:
+    return _given_back(function) | _lengths(function)
+
+
+def _lengths(function: Node) -> frozenset[str]:
+    """`lengths` of `pack_padded_sequence(x, sorted(lengths.tolist()))`."""
+    calls = (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "pack_padded_sequence")
+    given = (call.args[1] for call in calls if len(call.args) > 1)
+    return frozenset(n.id for value in given for n in walk(value) if n.__class__ is ast.Name)
+
+
+def _given_back(function: Node) -> frozenset[str]:
     """`words` of a function with `return words` and `return torch.LongTensor(...)`."""
     given = [node.value for node in walk(function) if node.__class__ is ast.Return and node.value is not None]
     rows = [value.elts if value.__class__ is ast.Tuple else [value] for value in given]
