@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
-_FLAGS = re.compile(r"\(\?([a-zA-Z]+)\)")  # of a whole pattern
+_TOKEN = r"(?s)\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|."
+_FLAGS = r"\(\?([a-zA-Z]+)\)"  # of a whole pattern
 _SPECIAL = frozenset(".^$*+?()[]{}|\\")
 
 Need = tuple[str, ...]  # texts of which a match has one; none if that is not known
@@ -31,13 +31,13 @@ class _Unknown(Exception):
 
 def flags_of(pattern: str) -> str:
     """The flags that a pattern begins with."""
-    match = _FLAGS.match(pattern)
+    match = re.match(_FLAGS, pattern)
     return match[1] if match else ""
 
 
 def alternatives(pattern: str, words: bool = False) -> tuple[Alternative, ...]:
     """The alternatives of a pattern; none if it is not known. `words`: what they need has letters, digits and _ alone."""
-    match = _FLAGS.match(pattern)
+    match = re.match(_FLAGS, pattern)
     if match and "x" in match[1]:
         return ()
     reader = _Reader(pattern[match.end() :] if match else pattern, words)
@@ -60,7 +60,7 @@ def _joined(found: tuple[Alternative, ...]) -> Need:
 
 class _Reader:
     def __init__(self, pattern: str, words: bool) -> None:
-        self._tokens: Iterator[str] = iter(_TOKEN.findall(pattern))
+        self._tokens: Iterator[str] = iter(re.findall(_TOKEN, pattern))
         self._words = words
         self.ended = ""  # the token that ended the last alternative
 

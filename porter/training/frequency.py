@@ -23,8 +23,7 @@ BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to L
 # 1 if the comparison holds in training, -1 if it holds outside
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _STEPPED = lazy(r"(?i)optim|(?:^|[_.])opt|scaler")  # what an optimizer, or the scaler that steps it, is called
-_CONJUGATE = lazy(r"(?i)conjugate_?grad")
-_EPOCH = lazy(r"(?i)epoch")
+_CONJUGATE, _EPOCH = lazy(r"(?i)conjugate_?grad"), lazy(r"(?i)epoch")
 # names of objects that hold the options of a run
 _OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$")
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # a number of epochs
@@ -34,8 +33,7 @@ _NO_GRAD = lazy(r"no_grad|inference_mode")
 OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa", "privateuseone")
 _ASKS_FOR_OTHERS = lazy(r"(?:^|_)is_(?:mps|xla|xpu|hpu|tpu|dml|directml)$")
 _LEAVES = (ast.Return, ast.Continue)
-# functions that report a problem
-TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
+TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})  # functions that report a problem
 
 
 def is_beside(owner: ast.ClassDef) -> bool:
