@@ -26,15 +26,16 @@ _TAKES_FLASH = lazy(rb"(?:import |from )(?:flash_attn|xformers)\b|[\"'](?:flash_
 _SAME = frozenset({"device", "startswith", "bool", "all", "any"})  # of an answer for a device, they make one for it
 
 
-def needed(file: File, question: Link | None) -> str | None:
+def needed(file: File, question: Link | None, named_before: bool = False) -> str | None:
     """The package that the message of a guard names. `question`: of a name that asks for a GPU, or of a device that something is
-    compared with."""
+    compared with; or `named_before`: of a name that was set to the answer."""
     child, yes = question[0] if question else None, True  # the value of the condition with a GPU
     for up in ancestors(question):
         above, kind = up[0], up[0].__class__
         if kind is ast.If:
             block = after(up) if yes else above.body
-            return _said(file, block) if child is above.test and block and only_stops(block) else None
+            stops = block and (only_stops(block) or named_before and isinstance(block[-1], ast.Return))
+            return _said(file, block) if child is above.test and stops else None
         if kind is ast.Assert:
             return _said(file, [above.msg]) if yes and child is above.test and above.msg is not None else None
         if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
@@ -47,6 +48,10 @@ def needed(file: File, question: Link | None) -> str | None:
         elif kind is ast.Call:
             if child is not above.func and call_name(above.func) not in _SAME:
                 return None
+        elif kind is ast.Assign and file.tested and not named_before and above.targets[0].__class__ is ast.Name:
+            # a test that prints why it returns; elsewhere the name decides about more than what a message is about
+            readers = file.names.readers(above.targets[0].id, (above.targets[0], up))
+            return next(filter(None, (needed(file, reader, named_before=True) for reader in readers)), None)
         elif not isinstance(above, (ast.Attribute, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.GeneratorExp)):
             return None
         child = above

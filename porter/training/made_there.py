@@ -104,6 +104,11 @@ def is_factory(full: str, call: Node) -> bool:
     return full in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
 
 
+def is_array(value: Value) -> bool:
+    """`np.random.rand(n)`, with which only numpy computes."""
+    return value.op == "call" and str(value.info[0]).startswith("numpy.")
+
+
 def is_setting(value: Value, function: Node) -> bool:
     """`x > limit` in a function with the parameter `limit=0.5`"""
     return value.op == "leaf" and value.info[0] == "parameter" and type(default_of(function, value.info[1])) is float

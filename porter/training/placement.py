@@ -18,7 +18,7 @@ from porter.python.index import Link, Node, owner_of, walk
 from porter.rulebook.table import hints
 from porter.training import kept_on_host
 from porter.training.buffers import is_parameter, registered
-from porter.training.made_there import is_setting
+from porter.training.made_there import is_array, is_setting
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -163,9 +163,10 @@ class Natures:
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
         """The nature of the result of an operator: a tensor, if one of the values is."""
-        kinds = {self._nature(v, function) for v in values}
+        several = [*values]
+        kinds = {self._nature(v, function) for v in several}
         if UNKNOWN in kinds:
-            return DEVICE if DEVICE in kinds else UNKNOWN
+            return DEVICE if DEVICE in kinds else HOST if any(map(is_array, several)) else UNKNOWN
         return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in kinds), UNKNOWN)
 
     def _cast(self, value: Value, function: Link) -> str:

@@ -225,3 +225,28 @@ def test_a_long_list_of_words_is_no_device() -> None:
     """It is longer than what LibCST is given, and nothing in it is anything to port."""
     words = b"import torch\nFISH = [" + b"{'name': 'barracuda.n.01'}, " * 10_000 + b"]\n"
     assert not analyse("fish.py", words, open_session()).findings
+
+
+_RETURNS = b"""
+import torch
+
+
+def test_run(attention, run):
+    gpu = torch.cuda.device_count() > 0
+    if not gpu and attention is not None:
+        print("Skipping test: xformers does not run on CPU")
+        return
+    run(attention, "cuda:0" if gpu else "cpu")
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "whys"),
+    [
+        ("tests/test_run.py", _RETURNS, ["stops"]),
+        ("tests/test_run.py", _RETURNS.replace(b"xformers", b"a kernel"), ["default"]),
+        ("run.py", _RETURNS, ["default"]),  # the name decides about all of a program
+    ],
+)
+def test_a_test_that_prints_which_package_it_needs(path: str, source: bytes, whys: list[str]) -> None:
+    assert [f.why for f in analyse(path, source, open_session()).findings if f.code == "PRT101"] == whys

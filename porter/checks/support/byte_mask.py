@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
-from porter.python.index import Link, walk
+from porter.python.index import Link, ancestors, walk
 from porter.regex import rare
 
 if TYPE_CHECKING:
@@ -85,7 +85,20 @@ def _stores(link: Link | None) -> str:
 def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
     if isinstance(node, cst.Call):
         return isinstance(node.func, cst.Attribute) and node.func.attr.value == "byte" and not node.args
-    return isinstance(node, cst.Name) and file.meaning.dtype(node) in _UINT8
+    return isinstance(node, cst.Name) and file.meaning.dtype(node) in _UINT8 and not _is_compared(node, file)
+
+
+def _is_compared(node: cst.Name, file: RuleFile) -> bool:
+    """Whether the last statement above that sets a mask, and that runs whenever the place does, compares: `mask = mask == 1`."""
+    link = file.link(node)
+    if link is None:
+        return False
+    above = [b for b in file.names.bindings(node.value, link) if getattr(b[0], "lineno", 0) < link[0].lineno]
+    last = max(above, key=lambda binding: int(binding[0].lineno), default=None)
+    if last is None or last[1] is None or last[1][0].__class__ is not ast.Assign or last[1][1] is None:
+        return False
+    runs_before = any(up[0] is last[1][1][0] for up in ancestors(link))
+    return runs_before and last[1][0].value.__class__ is ast.Compare
 
 
 def _as_bool(node: Any) -> Any:
