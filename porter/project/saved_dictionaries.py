@@ -16,9 +16,8 @@ NUMPY = frozenset({"np", "numpy"})
 _OF_OBJECTS = frozenset(
     "state_dict step zero_grad parameters named_parameters".split()
 )  # methods of modules, optimizers
-_OWN_OBJECT = lazy(
-    rb"self(\.\w+)\.(?:%s)\(" % "|".join(sorted({*_OF_OBJECTS, "eval", "train"})).encode()
-)  # `self.encoder.train()`
+# `self.encoder.train()`
+_OWN_OBJECT = lazy(rb"self(\.\w+)\.(?:%s)\(" % "|".join(sorted({*_OF_OBJECTS, "eval", "train"})).encode())
 _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")

@@ -33,7 +33,7 @@ _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show t
 _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:np|numpy)\."
     rb"|(?:self\.)?(?:args|opts?|flags|FLAGS|cfgs?|configs?|conf|hparams|hps|options|settings)\b"
-    rb"|(?:self\.)?(?:\w*optim\w*|(?:model|net|module|encoder|decoder|generator|discriminator))\s{0,9}[,})\n])"
+    rb"|(?:self\.)?(?:\w*optim\w*|model|net|module|encoder|decoder|generator|discriminator)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
 # the file uses a library whose settings are objects

@@ -24,10 +24,11 @@ def on_host(function: Node) -> frozenset[str]:
 
 
 def _lengths(function: Node) -> frozenset[str]:
-    """`lengths` of `pack_padded_sequence(x, sorted(lengths.tolist()))`."""
+    """`lengths` of `pack_padded_sequence(x, sorted(lengths.tolist()))`; not those that `lengths.cpu()` brings there."""
     calls = (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) == "pack_padded_sequence")
-    given = (call.args[1] for call in calls if len(call.args) > 1)
-    return frozenset(n.id for value in given for n in walk(value) if n.__class__ is ast.Name)
+    given = [[*walk(call.args[1])] for call in calls if len(call.args) > 1]
+    there = [nodes for nodes in given if all(getattr(node, "attr", "") != "cpu" for node in nodes)]
+    return frozenset(node.id for nodes in there for node in nodes if node.__class__ is ast.Name)
 
 
 def _given_back(function: Node) -> frozenset[str]:

@@ -11,9 +11,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.finding import Change
 
-_OF_ALL = frozenset(
-    {"max", "min", "sum", "mean", "norm", "prod", "std", "var"}
-)  # methods that give one value, asked alone
+_OF_ALL = frozenset({"max", "min", "sum", "mean", "norm", "prod", "std", "var"})  # asked alone, they give one value
 
 
 class ScalarIndexed(Rule):
