@@ -21,6 +21,11 @@ TESTED = (
 )  # also where a copy of the checkout, with a mistake in it, is tested
 
 
+def unmeasured() -> dict[str, str]:
+    """The environment of a process that `make coverage` does not watch: that would import modules of its own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
 @dataclass
 class Answer:
     code: int

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import TESTED
+from command_line import TESTED, unmeasured
 from rules_samples import ALL, forget
 
 from porter.resources import rules_dir
@@ -158,7 +158,9 @@ def test_no_hash_seed_shows(tmp_path):
 def test_a_warm_start_imports_no_parser(cache):
     _fresh(rules_dir())
     program = "import sys; from porter.rulebook import table; table.load(); print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", program], cwd=TESTED, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=TESTED, capture_output=True, text=True, check=True, env=unmeasured()
+    )
     assert not {"tomli", "porter.rulebook.schema", "porter.rulebook.tabulate", "hashlib", "libcst"} & set(
         run.stdout.split()
     )
