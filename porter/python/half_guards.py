@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python import float8, kernel_guards
+from porter.python import float8, held_answers, kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.cuda_versions import ORDERS
@@ -44,7 +44,16 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     """`target.cuda()` of `if torch.cuda.is_available(): target = target.cuda()`, where nobody can tell what `target` is and classes
     of the project have a `cuda()` of their own: ("half", what stays); None where all in the branch is ported with the question."""
     call = link[1] if link is not None and _may_stay(file) else None
-    return _left_by_question(file, choice(call)) if call is not None and call[0].__class__ is ast.Call else None
+    if call is None or call[0].__class__ is not ast.Call:
+        return None
+    left = _left_by_question(file, choice(call))
+    if left is not None or file.style.one_world:
+        return left
+    held = (_left_by_question(file, choice(reader)) for reader in held_answers.readers(file, call))
+    if found := next(filter(None, held), None):
+        return found
+    taker = held_answers.handed_on(call) if may_be_own(file.facts.own, ()) else ""  # what moves there may be left, too
+    return ("half", taker) if taker else None
 
 
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
@@ -117,6 +126,7 @@ def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None
         return None
     moves, layout = _inside(found[0][0], found[1])
     left = next((node for node in moves if _is_left(node, file)), None)
+    left = left or next((node for node in _nodes(found[0][0], found[1]) if _is_type(node)), None)
     left = left or _raising(file, *found) or _capturing(file, *found) or (None if file.style.one_world else layout)
     return ("half", ast.unparse(left)) if left is not None else None
 
@@ -223,6 +233,12 @@ def _is_for_device(node: Node) -> bool:
     if node.__class__ is ast.Call and getattr(node.func, "attr", "") == "to":
         return bool(node.args)
     return _moves(node) or str(constant(node) or "").startswith("cuda")
+
+
+def _is_type(node: Node) -> bool:
+    """ "torch.cuda.FloatTensor", which no style for GPUs as well writes anew."""
+    text = constant(node)
+    return isinstance(text, str) and text.startswith("torch.cuda.") and text.endswith("Tensor")
 
 
 def _is_refused(text: object) -> bool:
