@@ -115,7 +115,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return "versioned", version
             if led := one_device(file, link):
                 return "one-device", led
-            names = (_kernel(file, part, up) or quantized([part]) for part in (above.body, above.orelse))
+            sides = (above.body, above.orelse)
+            names = (_built_for(part) or _kernel(file, part, up) or quantized([part]) for part in sides)
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or parallel(file, up) or _advising(above)
@@ -251,16 +252,21 @@ def _member(node: Node) -> str | None:
     return next(map(ast.unparse, members), None)
 
 
+def _built_for(part: Node) -> str | None:
+    """The first word of a part that is for a CUDA compiler alone."""
+    for inner in walk(part):
+        word = getattr(inner, "id", "") or getattr(inner, "attr", "") or str(constant(inner) or "")
+        if word in _BUILDS or _SOURCES.search(word):
+            return word
+    return None
+
+
 def _branch(file: File, node: ast.If, link: Link) -> str | None:
     """The kernel of a branch that builds one, or that imports, assigns or returns one or what it computes and does nothing else."""
     # an `elif` has a question of its own
     others = node.orelse if len(node.orelse) != 1 or node.orelse[0].__class__ is not ast.If else []
     for statement in (*node.body, *others):
-        for inner in walk(statement):
-            word = getattr(inner, "id", "") or getattr(inner, "attr", "") or str(constant(inner) or "")
-            if word in _BUILDS or _SOURCES.search(word):
-                return word
-        if name := switched_off(statement):
+        if name := _built_for(statement) or switched_off(statement):
             return name
     if run := started(file, node.body, link):
         return run
