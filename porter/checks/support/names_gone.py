@@ -11,6 +11,9 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import rare
 from porter.rulebook.table import Tables
+from porter.versions import release
+
+_TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one lacks, stops some
 
 
 class NamesGone(Rule):
@@ -75,7 +78,15 @@ class NamesGone(Rule):
     def _hit(self, original: Any, new: Any, name: str, file: RuleFile) -> Hit:
         (by, since), (_, package), (kind, instead) = self._gone[name]
         is_held = package and file.facts.lists.below(f"{package}>={since}", file.path)  # then nothing stops
+        is_late = by == "Python" and release(since) > _TAKEN
         successor = f"{name.rpartition('.')[0]}.{instead}" if kind == "same" else instead
         values = (("name", name), ("new", successor), ("by", by), ("version", since))
         why = "default" if "." in name else "module"
-        return Hit(original, why, new=new, safe=True, values=values, severity="note" if is_held else None)
+        return Hit(
+            original,
+            why,
+            new=new,
+            safe=True,
+            values=values,
+            severity="note" if is_held else "wrong" if is_late else None,
+        )
