@@ -154,7 +154,11 @@ def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
         rf"{re.escape(module)}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(names)})\b"
         for module, names in by_module.items()
     ]
-    return [*patterns, rf"import[ \t]+(?:{whole})\b", rf"from[ \t]+(?:{whole})[ \t]+import\b"] if whole else patterns
+    return (
+        [*patterns, rf"import(?<!\w[ \t]import)[ \t]+(?:{whole})\b", rf"from[ \t]+(?:{whole})[ \t]+import\b"]
+        if whole
+        else patterns
+    )
 
 
 def _of_setting(stanza: Stanza) -> list[str]:

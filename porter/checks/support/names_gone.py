@@ -26,7 +26,9 @@ class NamesGone(Rule):
         self.references = frozenset(name for name in rows if "." in name)
         owners = sorted({name.rpartition(".")[0].replace(".", r"\.") for name in self.references})
         modules = [name.replace(".", r"\.") for name in rows if "." not in name or name.endswith("_")]
-        self.text = (rf"(?:{'|'.join(owners)})[ \t]+import\b", *(rf"{name}\b" for name in modules))
+        # `import Queue` and `from Queue import ...`, not `from queue import Queue`
+        whole = (rf"{n}(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))\b" for n in modules)
+        self.text = (rf"(?:{'|'.join(owners)})[ \t]+import\b", *whole)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
