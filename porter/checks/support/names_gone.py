@@ -28,7 +28,7 @@ class NamesGone(Rule):
         modules = [name.replace(".", r"\.") for name in rows if "." not in name or name.endswith("_")]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
         whole = (rf"{n}(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))\b" for n in modules)
-        self.text = (rf"(?:{'|'.join(owners)})[ \t]+import\b", *whole)
+        self.text = (*(rf"{owner}[ \t]+import\b" for owner in owners), *whole)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
