@@ -16,6 +16,12 @@ def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
     return names.once("values", bindings, lambda: _values(bindings))
 
 
+def last_above(names: AnyNames, name: str, link: Link, line: int) -> Link | None:
+    """What binds a name last, down to a line."""
+    above = [binding for binding in names.bindings(name, link) if getattr(binding[0], "lineno", line + 1) <= line]
+    return max(above, key=lambda binding: int(binding[0].lineno), default=None)
+
+
 def _values(bindings: list[Link]) -> list[ast.expr]:
     values = []
     for binding in bindings:

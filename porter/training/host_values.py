@@ -16,7 +16,6 @@ from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 from porter.training.buffers import is_of_trainer
 from porter.training.host_masks import is_read_there
-from porter.training.named_on_host import on_host
 from porter.training.on_the_host import is_pickled, sends_objects
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ def stays(scene: Scene, node: Node, link: Link) -> bool:
     if _counts_steps(node) or _is_packed(scene, node, link) or is_pickled(link) or is_read_there(node, scene, link):
         return True
     if _is_imported(scene, node, link) or sends_objects(scene, link) or is_of_trainer(scene, node, link):
-        return True
-    if (function := scene.function(link)) is not None and not on_host(function[0]).isdisjoint(_names(node)):
         return True
     return _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link) or _is_handed_on(scene, node, link)
 

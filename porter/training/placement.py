@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.rulebook.table import hints
-from porter.training import kept_on_host
+from porter.training import kept_on_host, named_on_host
 from porter.training.buffers import is_parameter, registered
 from porter.training.made_there import is_array, is_setting
 from porter.values.value import Value
@@ -268,7 +268,7 @@ class Natures:
     def _look_at_parameter(self, name: str, function: Link) -> str:
         """The nature of a parameter: a tensor by its annotation or by its uses; on the host if all calls pass such a tensor."""
         arguments = function[0].args
-        if name in self._scene.callers.read_back(function):
+        if name in self._scene.callers.read_back(function) or name in named_on_host.on_host(function[0]):
             return HOST
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         annotation = next((argument.annotation for argument in every if argument.arg == name), None)

@@ -9,7 +9,7 @@ from porter.checks.performance import checked
 from porter.python.blocks import BODIES, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, walk
-from porter.training import kinds, named_on_host, value_uses
+from porter.training import kinds, value_uses
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.on_the_host import sends_objects
@@ -59,9 +59,7 @@ def condition(scene: Scene, link: Link) -> ast.expr | None:
         return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
     names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
-    function = scene.function(link)
-    on_host = named_on_host.on_host(function[0]) if function is not None else frozenset()
-    return None if kinds.is_asked(names, link) or names & on_host else asked
+    return None if kinds.is_asked(names, link) else asked
 
 
 @once

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
+from porter.python.assigned import last_above
 from porter.python.index import Link, ancestors, walk
 from porter.regex import rare
 
@@ -93,8 +94,7 @@ def _is_compared(node: cst.Name, file: RuleFile) -> bool:
     link = file.link(node)
     if link is None:
         return False
-    above = [b for b in file.names.bindings(node.value, link) if getattr(b[0], "lineno", 0) < link[0].lineno]
-    last = max(above, key=lambda binding: int(binding[0].lineno), default=None)
+    last = last_above(file.names, node.value, link, link[0].lineno - 1)
     if last is None or last[1] is None or last[1][0].__class__ is not ast.Assign or last[1][1] is None:
         return False
     runs_before = any(up[0] is last[1][1][0] for up in ancestors(link))

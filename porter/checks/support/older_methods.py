@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.assigned import last_above
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -39,10 +40,9 @@ def _is_of_transposed(scene: Scene, link: Link) -> bool:
 
 
 def _is_transposed(scene: Scene, name: str, line: int, link: Link, depth: int) -> bool:
-    above = [b for b in scene.names.bindings(name, link) if getattr(b[0], "lineno", line) < line]
-    if not above:
+    nearest = last_above(scene.names, name, link, line - 1)
+    if nearest is None:
         return False
-    nearest: Link = max(above, key=lambda binding: int(binding[0].lineno))
     assign: Node = nearest[1] and nearest[1][0]
     call: Node = assign.value if assign.__class__ is ast.Assign and nearest[0] in assign.targets else None
     if call.__class__ is not ast.Call or call.func.__class__ is not ast.Attribute or depth > 3:

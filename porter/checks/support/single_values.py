@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.assigned import last_above
 from porter.python.evidence import call_name, constant
 from porter.regex import lazy
 
@@ -30,7 +31,7 @@ def is_loss(text: str, name: Link | None, file: RuleFile) -> bool:
     around = file.scene.function(name) if name is not None else None
     if file.source.says(_backward(re.escape(text.encode())), around and around[0]):
         return True
-    nearest = _nearest(text, name, file) if name is not None else None
+    nearest = last_above(file.names, text, name, name[0].lineno) if name is not None else None
     return nearest is not None and (_gives_a_loss(_value(nearest), file) or _is_one_of_means(nearest, file))
 
 
@@ -39,19 +40,13 @@ def _backward(name: bytes) -> re.Pattern[bytes]:
     return re.compile(_BACKWARD % {b"name": name})
 
 
-def _nearest(text: str, name: Link, file: RuleFile) -> Link | None:
-    """What binds a name last above a place."""
-    above = (b for b in file.names.bindings(text, name) if getattr(b[0], "lineno", 0) <= name[0].lineno)
-    return max(above, key=lambda binding: int(getattr(binding[0], "lineno", 0)), default=None)
-
-
 def _is_one_of_means(binding: Link, file: RuleFile) -> bool:
     """`v` of `for v in losses`, below `losses = [torch.mean(loss) for loss in losses]`."""
     loop: Node = binding[1] and binding[1][0]
     several: Node = loop.iter if loop.__class__ in (ast.comprehension, ast.For) else None
     if binding[1] is None or several.__class__ is not ast.Name:
         return False
-    made = _nearest(several.id, (several, binding[1]), file)
+    made = last_above(file.names, several.id, (several, binding[1]), several.lineno)
     value: Node = _value(made) if made is not None else None
     call: Node = value.elt if value.__class__ is ast.ListComp else None
     return call.__class__ is ast.Call and call_name(call.func) == "mean" and len(call.args) < 2 and not call.keywords
