@@ -30,6 +30,7 @@ FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
 _OVER_HOST = "over-the-host"
+_TYPE = lazy(r"torch\.cuda\.\w+Tensor$")
 _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
 _WORDS = frozenset(name.rpartition(".")[2] for name in FORMATS)
@@ -126,8 +127,8 @@ def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None
         return None
     moves, layout = _inside(found[0][0], found[1])
     left = next((node for node in moves if _is_left(node, file)), None)
-    left = left or next((node for node in _nodes(found[0][0], found[1]) if _is_type(node)), None)
-    left = left or _raising(file, *found) or _capturing(file, *found) or (None if file.style.one_world else layout)
+    left = left or _raising(file, *found) or _capturing(file, *found)
+    left = left or (None if file.style.one_world else _typed(*found) or layout)
     return ("half", ast.unparse(left)) if left is not None else None
 
 
@@ -235,10 +236,9 @@ def _is_for_device(node: Node) -> bool:
     return _moves(node) or str(constant(node) or "").startswith("cuda")
 
 
-def _is_type(node: Node) -> bool:
-    """ "torch.cuda.FloatTensor", which no style for GPUs as well writes anew."""
-    text = constant(node)
-    return isinstance(text, str) and text.startswith("torch.cuda.") and text.endswith("Tensor")
+def _typed(opened: Link, yes: bool) -> Node:
+    """ "torch.cuda.FloatTensor", which a style for GPUs as well leaves to a person."""
+    return next((node for node in _nodes(opened[0], yes) if _TYPE.match(str(constant(node) or ""))), None)
 
 
 def _is_refused(text: object) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import constant
+from porter.python.evidence import constant, is_log_call
 from porter.python.index import Link, Node
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def handed_on(call: Link) -> str:
     """The function that gets the answer in a dictionary: `train(model, {"use_cuda": torch.cuda.is_available()})`."""
     above = call[1]
     taker = above[1] if above is not None and above[0].__class__ is ast.Dict else None
-    is_given = taker is not None and taker[0].__class__ is ast.Call and above is not None and above[0] in taker[0].args
-    return ast.unparse(taker[0].func) if is_given and taker is not None else ""
+    if above is None or taker is None or taker[0].__class__ is not ast.Call or above[0] not in taker[0].args:
+        return ""
+    return "" if is_log_call(taker[0]) else ast.unparse(taker[0].func)
 
 
 def _word(node: Node) -> str:

@@ -9,10 +9,9 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors, walk
 from porter.regex import lazy
 
-_WORDS = ("darwin", "macos", "win32", "win64", "windows", "win", "nt")
-_SAID = frozenset(
-    word.encode() for name in _WORDS for word in (name, name.capitalize(), name.upper(), "macOS", "MacOS")
-)
+# words of a file that may ask for one
+_NAMES = (b"darwin", b"macos", b"macOS", b"MacOS", b"win32", b"win64", b"windows", b"win", b"nt")
+_SAID = frozenset(word for name in _NAMES for word in (name, name.capitalize(), name.upper()))
 _SYSTEM = lazy(r"(?i)darwin|macos|win(?:32|64|dows)?|nt")
 _ASKED = frozenset({"platform", "system", "name"})  # sys.platform, platform.system(), os.name
 

@@ -144,21 +144,23 @@ def _of_option(stanza: Stanza) -> list[str]:
 
 
 def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
-    """Patterns for names that are gone, by their modules; and one for whole modules."""
+    """Patterns for names that are gone, by their modules; and for whole modules."""
     by_module: dict[str, list[str]] = {}
-    for name in sorted(name for s in stanzas for kind in ("same", "instead") for name in s.get(kind, {})):
-        module, _, last = name.rpartition(".")
-        by_module.setdefault(module, []).append(last)
-    whole = "|".join(by_module.pop("", ()))
-    patterns = [
-        rf"{re.escape(module)}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(names)})\b"
-        for module, names in by_module.items()
+    whole: list[str] = []
+    for stanza in stanzas:
+        whole += map(re.escape, stanza.get("module", ()))
+        for name in (*stanza.get("same", ()), *stanza.get("instead", ())):
+            module, _, last = name.rpartition(".")
+            by_module.setdefault(re.escape(module), []).append(last)
+    named = [
+        rf"{module}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(sorted(names))})\b"
+        for module, names in sorted(by_module.items())
     ]
-    return (
-        [*patterns, rf"import(?<!\w[ \t]import)[ \t]+(?:{whole})\b", rf"from[ \t]+(?:{whole})[ \t]+import\b"]
-        if whole
-        else patterns
-    )
+    every = f"(?:{'|'.join(sorted(whole))})"
+    return [
+        *named,
+        *([rf"import(?<!\w[ \t]import)[ \t]+{every}\b", rf"from[ \t]+{every}[ \t]+import\b"] if whole else []),
+    ]
 
 
 def _of_setting(stanza: Stanza) -> list[str]:

@@ -93,7 +93,15 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         ),
         "gone": (
             ("by", "since", "evidence"),
-            {"by": text, "package": text, "since": version, "same": _names, "instead": _names, "evidence": text},
+            {
+                "by": text,
+                "package": text,
+                "since": version,
+                "same": _names,
+                "instead": _names,
+                "module": _names,
+                "evidence": text,
+            },
         ),
         "with_torch": (
             ("name", "kind", "first", "evidence"),

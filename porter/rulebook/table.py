@@ -196,7 +196,8 @@ class Tables(NamedTuple):
     wheels: dict[str, Wheels]  # by the name that is installed
     hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
     # by "kind:name"; "backport", parts of Python that were packages before: the version from which on they refuse a Python after
-    # the second; "gone", names that are no more: who took them since when, the package, and what takes their place; "needed", what torch needs beside it, and "asks", what asks for one torch: from which torch on, the least version
+    # the second; "gone", names that are no more: who took them since when, the package, and what takes their place; "needed", what
+    # torch needs beside it, and "asks", what asks for one torch: from which torch on, the least version
     pins: dict[str, tuple[tuple[str, str], ...]]
 
     def kernel(self, *names: str) -> Kernel | None:

@@ -220,7 +220,7 @@ class _Joined:
             self._put("wheels", where, canonical(name), firsts)
 
     def _gone(self, where: str, s: Stanza) -> None:
-        for kind, name, new in ((k, *pair) for k in ("same", "instead") for pair in s.get(k, {}).items()):
+        for kind, name, new in ((k, *pair) for k in ("same", "instead", "module") for pair in s.get(k, {}).items()):
             row = (s["by"], s["since"]), ("package", s.get("package", "")), (kind, new)
             self._put("pins", where, f"gone:{name}", row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from porter.checks.device.import_parts import renamed
@@ -24,8 +25,8 @@ class NamesGone(Rule):
         rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("gone:")}
         self._gone = rows
         self.references = frozenset(name for name in rows if "." in name)
-        owners = sorted({name.rpartition(".")[0].replace(".", r"\.") for name in self.references})
-        modules = [name.replace(".", r"\.") for name in rows if "." not in name or name.endswith("_")]
+        owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
+        modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
         whole = (rf"{n}(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))\b" for n in modules)
         self.text = (*(rf"{owner}[ \t]+import\b" for owner in owners), *whole)
@@ -83,7 +84,7 @@ class NamesGone(Rule):
         is_late = by == "Python" and release(since) > _TAKEN
         successor = f"{name.rpartition('.')[0]}.{instead}" if kind == "same" else instead
         values = (("name", name), ("new", successor), ("by", by), ("version", since))
-        why = "default" if "." in name else "module"
+        why = "module" if kind == "module" else "default"
         return Hit(
             original,
             why,
