@@ -40,7 +40,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.what == "take":
         return sum(take(folder, asked.style) for out in asked.folders for folder in untaken(out))
-    checkouts, out = asked.folders
+    checkouts, out = (folder.resolve() for folder in asked.folders)  # porter runs inside of each
     for checkout in sorted(folder for folder in checkouts.iterdir() if folder.is_dir()):
         print(sheets(checkout, out / checkout.name, asked), flush=True)
     return 0
