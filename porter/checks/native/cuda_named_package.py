@@ -32,7 +32,9 @@ class CudaNamedPackage(Rule):
             top = name.partition(".")[0]
             if _NAMED.search(top) and package_row(name, self.packages) is None:
                 anywhere = b"sys.path" in file.source.utf8
-                is_own = file.facts.own.has_package(top, file.path, anywhere) or top in file.facts.native.exports
+                native = file.facts.native  # PRT411 and PRT402 tell of what the project builds
+                is_own = top in native.exports or top in native.modules
+                is_own = is_own or file.facts.own.has_package(top, file.path, anywhere)
                 if not is_own and (role := file.imported.speaks_for(top)):  # once in a file
                     if role == "optional" and _is_for_refused_alone(file, name):
                         continue
