@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 
+@functools.cache
 def _find(packaged: str, checkout: str) -> Path:
     inside = _PACKAGE / "_data" / packaged
     return inside if inside.is_dir() else _PACKAGE.parent / checkout

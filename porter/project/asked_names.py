@@ -44,6 +44,8 @@ def asked_by_name(lists: _Texts) -> Iterator[_Asked]:
 def asked_of_options(lists: _Texts, scripts: _Texts = ()) -> tuple[_Asked, ...]:
     """Packages whose version decides about an option. If no list names a package, scripts count, but only if none of them
     installs a version that is too old for the options."""
+    if not lists and not scripts:
+        return ()
     rows = (row for several in load().options.values() for row in several)
     met = sorted({row.met for row in rows if row.met})
     decided = {package.names[0] for package in load().packages.values() if any(package.from_versions)}

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from distribute_world import HEAD, PLAIN, Project
 
+pytestmark = pytest.mark.slow  # each writes a project anew, and reads it again
+
 LOADER = "loader = DataLoader(data, batch_size=8, shuffle=True)"
 MOVE = "    model = model.cuda()\n"
 LOSS = "torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())"

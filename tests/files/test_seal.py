@@ -164,6 +164,7 @@ def test_the_bytes_of_a_genuine_journal_are_checked_before_the_first_file_is_tou
     assert {name: (root / name).read_bytes() for name in ("a.py", "b.py")} == start
 
 
+@pytest.mark.slow
 def test_a_manifest_that_was_changed_does_not_count(root):
     interrupted(root, {"a.py": b"new"})
     manifest = root / ".porter/runs/0001/manifest.json"

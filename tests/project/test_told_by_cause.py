@@ -220,6 +220,7 @@ def test_a_habit_of_a_program(found) -> None:
     assert [f["path"] for f in told] == ["t0.py"] and told[0]["values"]["places"].count(":10") == 5
 
 
+@pytest.mark.slow
 def test_a_few_files_speak_for_themselves(found) -> None:
     said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(5)}
     assert [f["path"] for f in found(said) if f["code"] == "PRT630"] == sorted(said)

@@ -26,6 +26,7 @@ def test_a_variable_that_does_no_harm(porter: Porter) -> None:
     assert {f["values"]["old"] for f in found["findings"] if f["code"] == "PRT803"} == {"NCCL_DEBUG"}
 
 
+@pytest.mark.slow
 def test_the_page_has_it_folded(porter: Porter) -> None:
     page = porter("analyze", ".", "--format", "html").text
     listed = page.partition('id="inventory"')[2].partition("</section>")[0]

@@ -42,6 +42,7 @@ def test_advice_of_a_portable_port_fits_every_device(porter: Porter, lang: str, 
     assert alone in portable["PRT610"][1] and alone not in "".join(portable["PRT350"] + portable["PRT355"])
 
 
+@pytest.mark.slow
 def test_a_report_in_another_language_says_the_same(porter: Porter, tmp_path: Path) -> None:
     answers = [
         json.loads(porter("analyze", ".", "--style", "portable", "--format", "json", "--no-cache", "--lang", lang).text)

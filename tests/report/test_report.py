@@ -78,6 +78,7 @@ def test_readiness_counts_what_stands_in_the_way_and_nothing_else():
     )
 
 
+@pytest.mark.slow
 def test_rounding_never_says_all_where_one_is_missing():
     r = report(*(finding(line=n) for n in range(1, 300)), finding(line=300, status="manual"))
     assert "299 of 300 CUDA-dependent places (99 %)" in plain(lines(replace(r, view=View("grouped"))))
@@ -169,6 +170,7 @@ def test_json_holds_its_schema(porter):
     assert not checker.is_valid({**json.loads(empty), "schema": 2})
 
 
+@pytest.mark.slow
 def test_json_of_a_name_that_is_no_unicode(porter):
     name = "b\udcff.py"
     try:
@@ -179,6 +181,7 @@ def test_json_of_a_name_that_is_no_unicode(porter):
     assert name in {f["path"] for f in json.loads(porter("analyze", ".", "--format", "json").out)["files"]}
 
 
+@pytest.mark.slow
 def test_document_says_nothing_of_the_machine(porter):
     text = porter("analyze", ".", "--format", "json").text
     assert str(porter.folder) not in text and "20:" not in text

@@ -70,6 +70,7 @@ def nearby(version: str, directory: Path | None = None) -> list[str]:
     return below[-1:] + above[:1]
 
 
+@lru_cache(maxsize=8)
 def fitting(version: str) -> Catalogue:
     """The catalogue of a version, or of the nearest there is."""
     return load(version if version in versions() else nearest(version))
