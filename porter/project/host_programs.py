@@ -23,6 +23,7 @@ from porter.project.notebook_twins import code_of
 from porter.project.roads import Survey
 from porter.python.graphs import reached
 from porter.python.kept import Remember, Rows, rows_of
+from porter.python.trees import tree_of
 from porter.regex import lazy
 from porter.rulebook.table import hints
 
@@ -132,10 +133,10 @@ class _Programs:
 
 
 def _rows(text: bytes, parse: Parse) -> Rows:
-    tree = parse(text)
-    if tree is None:  # nobody can tell
+    if parse(text) is None:  # nobody can tell
         return ((tuple(Part((), (), True, True)),), ())
-    names = tuple(imported(tree))  # before `parts`, which takes the texts out
+    tree = tree_of(text)  # anew: `parse` keeps trees for all who ask, and `parts` takes the texts out
+    names = tuple(imported(tree))  # before `parts`
     return tuple(map(tuple, parts(tree))), tuple(map(tuple, names))
 
 

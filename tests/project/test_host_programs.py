@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import marshal
 from pathlib import Path
@@ -11,6 +12,8 @@ from command_line import write
 
 from porter.analysis.session import open_session
 from porter.files.all_files import everything
+from porter.project.host_programs import _rows
+from porter.python.trees import parse
 from porter.run.cache import Cache
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -33,6 +36,13 @@ if __name__ == "__main__":
 """
 TOY = "import torch\n" + LOOP
 OTHER = "import torch\n" + LOOP.replace("Linear(2, 2)", "Linear(2, 2).cuda()")
+
+
+def test_a_tree_that_others_read_as_well_keeps_its_texts() -> None:
+    data = b'def lowest(x):\n    """Of all."""\n    if x is None:\n        return 0\n    return x.min().item()\n'
+    before = ast.dump(parse(data))
+    assert _rows(data, parse)
+    assert ast.dump(parse(data)) == before
 
 
 def host(root: Path, files: dict[str, str]) -> set[str]:
