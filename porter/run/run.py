@@ -25,18 +25,13 @@ from porter.files.witness import note_change
 from porter.finding import FileResult, Held, Site
 from porter.project.consistency import consistent
 from porter.project.imports import Projects
-from porter.project.resting import rested
-from porter.project.set_aside import set_aside
-from porter.project.told_by_cause import told_by_cause
-from porter.project.told_by_decision import told_by_decision
-from porter.project.told_by_function import told_by_function
-from porter.project.told_together import told_together
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses
 from porter.python.kept import Remember, anew
 from porter.run.config import Settings
 from porter.run.gather import gather
 from porter.run.said import Said, is_broken
+from porter.run.together import together
 from porter.run.unread import is_data, unread
 from porter.target import Target
 from porter.text.gate import KINDS
@@ -153,11 +148,7 @@ def _look(
         done = consistent(done, partners, again)
     if (gated or stdin) and not loose:
         texts = _uses(root, listing, given, kept, projects)
-        done = told_by_function(rested(done, texts, session.rules.once), texts.text, session.rules.thought)
-        done = told_by_decision(told_by_cause(done, dict(session.facts.native.linked)), session.rules.may_stay)
-        done = set_aside(
-            told_together(done, lambda: listing(())[0], session.rules.across, texts.text), session.rules.may_stay
-        )
+        done = together(done, session, texts, lambda: listing(())[0])
     return Said(done, session.facts)
 
 

@@ -31,6 +31,22 @@ def analysed(root: Path, jobs: int = 1, **more):
     return run(root, [str(root)], Settings(jobs=jobs), open_session(), **more)
 
 
+@pytest.mark.parametrize(
+    "step", ["rested", "told_by_function", "told_by_cause", "told_by_decision", "told_together", "set_aside"]
+)
+def test_a_step_that_fails_takes_nothing_away(many, monkeypatch, step):
+    sound = analysed(many)
+    monkeypatch.setattr(f"porter.run.together.{step}", lambda *_: 1 / 0)
+    got = analysed(many)
+    assert [(f.path, f.auto, f.review) for f in got.files] == [(f.path, f.auto, f.review) for f in sound.files]
+    (fault,) = [f for file in got.files for f in file.findings if f.code == "PRT003"]
+    assert (fault.path, fault.why, dict(fault.values)["error"]) == (
+        "clean.py",
+        "together",
+        "ZeroDivisionError: division by zero",
+    )
+
+
 @pytest.mark.slow
 def test_serial_and_pool_are_the_same(many, monkeypatch):
     one = analysed(many)
