@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.engine.rule import cst
@@ -109,3 +110,34 @@ def moved_to(call: Any) -> Any:
         for index, a in enumerate(call.args)
     ]
     return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)
+
+
+def without_arguments(original: cst.Call, updated: cst.Call, gone: Container[int]) -> cst.Call | None:
+    """The call without the arguments at these indices. None if a comment is about one of them: a person has to keep it."""
+    code = cst.Module([]).code_for_node
+    before: Any = original.whitespace_before_args
+    for index, arg in enumerate(original.args):
+        above = [line for line in getattr(before, "empty_lines", ()) if line.comment]
+        if index in gone and (above or "#" in code(arg)):
+            return None
+        before = getattr(arg.comma, "whitespace_after", None)
+    args = [arg for index, arg in enumerate(updated.args) if index not in gone]
+    if args and len(original.args) - 1 in gone:
+        args[-1] = args[-1].with_changes(comma=as_last(args[-1].comma, updated.args[-1].comma))
+    return updated.with_changes(args=args)
+
+
+def as_last(comma: Any, end: Any) -> Any:
+    """The comma of what is the last item now, with the comments behind it. `end`: that of the last item before, whose comments
+    go with that."""
+    space: Any = getattr(comma, "whitespace_after", None)
+    tail: Any = getattr(end, "whitespace_after", None)
+    if isinstance(tail, cst.ParenthesizedWhitespace):
+        if isinstance(space, cst.ParenthesizedWhitespace):
+            tail = space.with_changes(indent=tail.indent, last_line=tail.last_line)
+        else:
+            tail = tail.with_changes(first_line=tail.first_line.with_changes(comment=None), empty_lines=[])
+        return end.with_changes(whitespace_after=tail)
+    return (
+        comma if isinstance(space, cst.ParenthesizedWhitespace) and "#" in cst.Module([]).code_for_node(space) else end
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, Counterpart, counterpart
 from porter.checks.apex.left_unbound import has_other_way, left_unbound
-from porter.engine.nodes import dotted
+from porter.engine.nodes import dotted, with_keyword, without_arguments
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -49,7 +49,15 @@ class ApexClass(Rule):
         func = "." in file.text(original.func) and self._torch(original.func, file, f"{entry.module}.{entry.name}")
         if "." in file.text(original.func) and not func:
             return Hit(original.func, "arguments", values=values, code=entry.code)
-        args = self._args(original, updated, entry)
+        gone = {
+            n
+            for n, a in enumerate(original.args)
+            if a.keyword and a.keyword.value in entry.dropped or _is_off(a, entry)
+        }
+        kept = without_arguments(original, updated, gone)
+        if kept is None:  # a comment about an argument that torch's class does not have
+            return Hit(original.func, "arguments", values=values, code=entry.code)
+        args = self._args(original, kept, entry)
         if args is None and not func:
             return None  # the import says it all
         new = updated.with_changes(args=args or updated.args, **({"func": func} if func else {}))
@@ -72,14 +80,10 @@ class ApexClass(Rule):
         return dotted(torch + name.removeprefix("torch")) if torch else None
 
     @staticmethod
-    def _args(original: cst.Call, updated: cst.Call, entry: Counterpart) -> list[cst.Arg] | None:
-        """Without what torch does not know, with what it defaults differently; None where nothing changes."""
+    def _args(original: cst.Call, kept: cst.Call, entry: Counterpart) -> list[cst.Arg] | None:
+        """With what torch defaults differently; None where nothing changes. `kept`: without what torch does not know."""
         given = {a.keyword.value for a in original.args if a.keyword}
-        keep = [
-            _renamed(a, entry)
-            for a in updated.args
-            if a.keyword is None or a.keyword.value not in entry.dropped and not _is_off(a, entry)
-        ]
+        keep = [_renamed(a, entry) for a in kept.args]
         order = ("normalized_shape", "eps") if "eps" in entry.added else ()
         count = sum(1 for a in original.args if a.keyword is None)
         written = {a.keyword.value for a in keep if a.keyword}
@@ -87,12 +91,11 @@ class ApexClass(Rule):
         if len(keep) == len(original.args) and not missing and written == given:
             return None
         if not missing:
-            end = original.args[-1].comma
-            return [*keep[:-1], keep[-1].with_changes(comma=end)] if keep else keep
-        equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        added = [cst.Arg(cst.parse_expression(entry.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
-        last_arg = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
-        return [*keep[:-1], *([last_arg] if last_arg else []), *added]
+            return keep
+        call = kept.with_changes(args=keep)
+        for name in missing:
+            call = with_keyword(call, name, cst.parse_expression(entry.added[name]))
+        return [*call.args]
 
 
 def _is_off(argument: cst.Arg, entry: Counterpart) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors
 from porter.python.uses import Use, uses
 
 if TYPE_CHECKING:
@@ -80,7 +81,22 @@ def counterpart(file: File, full: str) -> Counterpart | None:
             return None  # a GPU keeps apex's, to which this argument says what Adam means
         entry = entry._replace(name="Adam", dropped=entry.dropped | {_DECOUPLED: (False,)}, added={})
     follows = all(_follows(use, entry) for use in file_uses) and not _is_only_asked_for(file, full)
-    return entry if follows else None
+    return entry if follows and not _is_commented(file, full, entry) else None
+
+
+def _is_commented(file: File, full: str, entry: Counterpart) -> bool:
+    """Whether a comment is about an argument that torch does not have: a person has to keep it."""
+    gone, lines = entry.dropped.keys() | dict(entry.renamed).keys(), file.source.utf8.split(b"\n")
+    for link in file.meaning.mentions.of(frozenset({full})):
+        call = link[1][0]
+        given: list[Node] = (
+            [call.func, *call.args, *call.keywords] if isinstance(call, ast.Call) and call.func is link[0] else []
+        )
+        for before, node in pairwise(given):
+            first = node.lineno if node.lineno == before.end_lineno else before.end_lineno + 1
+            if getattr(node, "arg", None) in gone and any(b"#" in line for line in lines[first - 1 : node.end_lineno]):
+                return True
+    return False
 
 
 def _is_only_asked_for(file: File, full: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from porter.engine.nodes import chain, dotted
+from porter.engine.nodes import as_last, chain, dotted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import constant, target_name
@@ -28,10 +28,8 @@ def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.Impo
     comma, end_comma = kept[-1].comma, node.names[-1].comma
     if not node.lpar:
         comma = cst.MaybeSentinel.DEFAULT
-    elif len(node.names) - 1 in moved and _broken(comma) and _broken(end_comma):  # the bracket stays where it was
-        tail = end_comma.whitespace_after
-        space = comma.whitespace_after.with_changes(indent=tail.indent, last_line=tail.last_line)
-        comma = comma.with_changes(whitespace_after=space)
+    elif len(node.names) - 1 in moved:  # the bracket stays where it was
+        comma = as_last(comma, end_comma)
     kept[-1] = kept[-1].with_changes(comma=comma)
     names = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in moved.values()]
     return node.with_changes(names=kept), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
@@ -39,11 +37,6 @@ def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.Impo
 
 def comments(node: cst.CSTNode) -> list[str]:
     return _COMMENT.findall(cst.Module([]).code_for_node(node))
-
-
-def _broken(comma: cst.Comma | cst.MaybeSentinel) -> bool:
-    """A comma with a line break behind it."""
-    return isinstance(comma, cst.Comma) and isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
 
 
 def renamed(alias: Alias, name: str) -> Alias:

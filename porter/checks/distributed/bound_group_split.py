@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.nodes import positional
+from porter.engine.nodes import positional, without_arguments
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -29,10 +29,7 @@ class BoundGroupSplit(Rule):
             return None
         # torch raises for certain, and the device is chosen without device_id
         safe = any(map(_shows_dimensions, meshes)) and bool(file.meaning.mentions.of(_CHOICE))
-        args = [arg for number, arg in enumerate(updated.args) if number != bound[0]]
-        if args and bound[0] == len(args):
-            args[-1] = args[-1].with_changes(comma=updated.args[-1].comma)
-        return Hit(bound[1], "bound", new=updated.with_changes(args=args), safe=safe)
+        return Hit(bound[1], "bound", new=without_arguments(original, updated, {bound[0]}), safe=safe)
 
 
 def _has_dimensions(call: ast.AST) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.device.import_parts import From
-from porter.engine.nodes import chain, dotted
+from porter.engine.nodes import as_last, chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -95,6 +95,8 @@ class NcclName(Rule):
             return Hit(original, why, new=new, safe=not group, values=values)
         if not updated.lpar:
             kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        elif len(names) - 1 in indices:
+            kept[-1] = kept[-1].with_changes(comma=as_last(kept[-1].comma, names[-1].comma))
         new = updated.with_changes(names=kept)
         return Hit(original, why, new=new, safe=not group, values=values, after=tuple(moved))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from porter.engine.nodes import without_arguments
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.assigned import values_of
@@ -51,7 +52,7 @@ class LoadingKeywords(Rule):
         # what is True has to go for another reason
         given = [a for a in original.args if _word(a) in _KEYWORDS and file.text(a.value) != "True"]
         off = [a for a in given if file.text(a.value) == "False"]
-        new = _without(original, updated, off)
+        new = without_arguments(original, updated, {n for n, a in enumerate(original.args) if a in off})
         stars = [a for a in original.args if a.star == "**"]
         spread = zip(stars, (k.value for k in link[1][0].keywords if k.arg is None), strict=True)
         found = [(a, _word(a)) for a in given] + [
@@ -67,13 +68,3 @@ class LoadingKeywords(Rule):
 
 def _word(arg: cst.Arg) -> str:
     return arg.keyword.value if arg.keyword else ""
-
-
-def _without(original: cst.Call, updated: cst.Call, off: list[cst.Arg]) -> cst.Call | None:
-    """The call without these arguments; None where a comment goes with one, which is for a person to keep."""
-    if any("#" in cst.Module([]).code_for_node(arg) for arg in off):
-        return None
-    args = [new for new, arg in zip(updated.args, original.args, strict=True) if arg not in off]
-    if args and original.args[-1] in off:
-        args[-1] = args[-1].with_changes(comma=updated.args[-1].comma)
-    return updated.with_changes(args=args)

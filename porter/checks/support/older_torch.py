@@ -7,6 +7,7 @@ from typing import Any
 
 from porter.checks.support.grids import of_grid
 from porter.checks.support.norm_asked import QUESTIONS, norm_asked
+from porter.engine.nodes import without_arguments
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import asked
@@ -66,13 +67,9 @@ class OlderTorch(Rule):
         index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
         if index is None or "verbose" in file.session.catalogue.signature(name):
             return None
-        args = [a for n, a in enumerate(updated.args) if n != index]
-        if index == len(args) and args:  # what was in front of the last argument
-            args[-1] = args[-1].with_changes(comma=updated.args[index].comma)
         plain = file.text(original.args[index].value) in ("True", "False")
         values = (("name", name.rpartition(".")[2]), ("version", file.session.catalogue.torch))
-        # a comment that would go with it is for a person to keep
-        new = None if "#" in cst.Module([]).code_for_node(original.args[index]) else updated.with_changes(args=args)
+        new = without_arguments(original, updated, {index})
         return Hit(original.args[index], "verbose", new=new, safe=plain, values=values)
 
     @staticmethod
