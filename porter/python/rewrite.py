@@ -17,6 +17,7 @@ from porter.errors import Broken
 from porter.finding import DECIDED, SHARED, Change, Held, apply, trimmed
 from porter.python.held_questions import QUESTIONS, in_the_test, waits_for
 from porter.python.index import Node
+from porter.python.kept_comments import loses_comment
 from porter.python.opened_for_review import opened_by
 from porter.python.outcomes import Outcome
 from porter.python.quotes import fitting
@@ -152,7 +153,7 @@ class _Walk:
             hit = self._with_others(rule, fitting(hit, self._quotes) if self._quotes else hit)
             hit = settled(hit, original, self.file) if self.file.target.shims else hit
             edits = bool(hit.new is not None or hit.after or hit.more)
-            if edits and not (rule.edits and self._fits(rule, hit, original)):
+            if edits and not (rule.edits and self._fits(rule, hit, original) and self._keeps(hit, original, updated)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
             outcome = Outcome(rule, hit, original, self.piece, edit=hit.more, edits=edits)
             self.outcomes.append(outcome)
@@ -171,6 +172,10 @@ class _Walk:
         new = (self.piece.module.code_for_node(hit.new),) if hit.new is not None else ()
         texts = (*new, *hit.after, *(change.new.decode() for change in hit.more))
         return style.fits(code, self.file.text(original), texts)
+
+    def _keeps(self, hit: Hit, original: cst.CSTNode, updated: cst.CSTNode) -> bool:
+        """Whether the edit of a hit keeps all comments."""
+        return hit.new is None or "#" not in self.file.text(original) or not loses_comment(hit, updated)
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
         """The hit, without the edit or only for review, if other places with the same value cannot be edited as well."""

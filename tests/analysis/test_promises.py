@@ -56,6 +56,15 @@ class UnparsableBelow(Plant):
 
 
 class LosesComment(Plant):
+    """With bytes that it makes itself: what it builds as a tree is held back."""
+
+    def visit(self, original, updated, file):
+        start = file.source.utf8.index(b"x.plant")
+        change = Change(start, file.source.utf8.index(b")", start) + 1, b"print()")
+        return Hit(original, "planted", more=(change,), safe=self.safe)
+
+
+class BuildsWithoutComment(Plant):
     def build(self, updated):
         return updated.with_changes(func=cst.Name("print"), args=[])
 
@@ -171,6 +180,15 @@ def test_a_planted_bug_is_refused(name: str, safe: bool) -> None:
     assert result.auto == result.review == ()
     planted = [f for f in result.findings if f.code == "PRT950"]
     assert planted and {(f.status, f.edit) for f in planted} == {("manual", ())}
+
+
+@pytest.mark.parametrize("line", ["x.plant(1,  # why\n  2)", "x.plant(y.cuda(),\n  # why\n  2)"])
+def test_an_edit_that_would_take_a_comment_with_it_is_held_back_alone(line: str) -> None:
+    before = f"{T}x = y = 1  # why\n{line}\ny.cuda()\nx.plant(3)\n".encode()
+    result = look(before, world(BuildsWithoutComment, core=True))
+    new = line.replace("cuda", "npu")
+    assert apply(before, result.auto) == f"{N}x = y = 1  # why\n{new}\ny.npu()\nprint()\n".encode()
+    assert [f.status for f in result.findings if f.code == "PRT950"] == ["manual", "auto"]
 
 
 def test_what_only_tells_writes_nothing() -> None:

@@ -90,8 +90,6 @@ class ApexClass(Rule):
         missing = [n for n in entry.added if n not in written and n not in order[:count]]
         if len(keep) == len(original.args) and not missing and written == given:
             return None
-        if not missing:
-            return keep
         call = kept.with_changes(args=keep)
         for name in missing:
             call = with_keyword(call, name, cst.parse_expression(entry.added[name]))

@@ -85,8 +85,6 @@ class NcclName(Rule):
         values = (("name", f"{module}.{original.names[indices[0]].name.value}"), ("new", moved[0].partition(" as ")[0]))
         why = "group" if group else "imported"
         kept = [n for i, n in enumerate(names) if i not in indices]
-        if any("#" in cst.Module([]).code_for_node(n) for i, n in enumerate(original.names) if i in indices):
-            return Hit(original, why, values=values)  # a comment beside the name belongs to it
         if not kept:
             package, names = moved[0].split()[1], [self._alias(line) for line in moved]
             new = updated.with_changes(module=dotted(package), names=names, lpar=None, rpar=None)

@@ -62,7 +62,7 @@ class TorchSix(Rule):
             return Hit(original, "default", values=(("name", f"{_MODULE}.*"),))
         names = ", ".join(f"{_MODULE}.{alias.name.value}" for alias in original.names)
         lines = _lines(original.names)
-        if lines is None or "#" in cst.Module([]).code_for_node(original):  # a person has to keep a comment
+        if lines is None:
             return Hit(original, "default", values=(("name", names),))
         first, *others = lines
         parsed: Any = cst.parse_statement(first)
