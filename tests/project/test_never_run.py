@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each analyses a project by the command
+
 BRANCH = """import torch
 
 
@@ -143,7 +145,6 @@ PLACES = [number for number, line in enumerate(METHODS.splitlines(), 1) if MADE 
 IDLE = {15: "Net.idle", 18: "Net.by_idle", 42: "Own.shown"}
 
 
-@pytest.mark.slow
 def test_methods(tmp_path: Path, monkeypatch) -> None:
     told, aside = looked(tmp_path, monkeypatch, {"lib.py": METHODS, **BESIDE}, "PRT307")
     assert (told, aside) == ({*PLACES} - IDLE.keys(), IDLE)

@@ -12,6 +12,8 @@ from command_line import Porter, write
 from porter.project.off_options import OffOptions
 from porter.project.unused import Uses
 
+pytestmark = pytest.mark.slow  # each analyses a project by the command
+
 MODEL = """import torch
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each analyses a project by the command
+
 BY_MASK = """import torch
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each analyses a project by the command
+
 MODULE = """import torch
 
 
@@ -287,7 +289,6 @@ def straight(x):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "told"),
     [
