@@ -61,6 +61,7 @@ _SPARSE = lazy(
 _DROPS = lazy(
     rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
 )
+_NO_GRAPH = ("PRT707", "volatile-where")  # where its parameter is true
 _PINNING = ("PRT633", "pinning")  # it gains where batches are copied without waiting
 _OVERLAPS = lazy(  # the packages copy so by themselves
     rf"{any_of('copies-without-waiting')}|\b(?:accelerate|fastai|mmcv|mmengine|timm)\b".encode()
@@ -174,6 +175,10 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
         reasons |= {f: [("never", "drop_path > 0")] for f in of_paths}
     if of_sparse := [f for f in told if (f.code, f.why) == _SPARSE_ADAM and not uses.somewhere(_SPARSE)]:
         reasons |= {f: [("never", "sparse=True")] for f in of_sparse}
+    for f in (f for f in told if (f.code, f.why) == _NO_GRAPH):
+        if not all(name for _, name in reasons[f]):
+            asked = partial(finders.untaken.off, tree, text, path, keyword="volatile", is_open=is_open)
+            reasons[f] = [("never", asked(line)) for line in told[f]]
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})

@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from porter.project.meant_names import is_private
+from porter.project.decided_parameters import Place, is_plain, parameter
 from porter.project.never_run import set_in
-from porter.project.passed_values import Parameter, PassedValues, Texts, Values, plain
+from porter.project.passed_values import PassedValues, Texts, Values, plain
 from porter.python.blocks import once
-from porter.python.evidence import call_name
 from porter.python.index import Node
 from porter.python.walks import statements, walk
 from porter.regex import lazy
@@ -26,18 +25,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_KEEPING = frozenset(
-    {"staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"}
-)  # decorators that pass all on
-# bases that call no method by its name but these:
-_BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
-_BY_BASES = frozenset(
-    """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters buffers modules
-    named_modules named_buffers children named_children apply to cuda cpu half float double zero_grad requires_grad_ type
-    """.split()
-)
-# objects of a class are made without its name, or its values are set by names made at run time
-_MADE = lazy(rb"\bcls\(|\btype\(self\)\(|__class__\(|setattr\([ \t]*\w+[ \t]*,[ \t]*(?![\"'])|\.__dict__|vars\(self\)")
 _SETS_ANY = lazy(
     rb"\bsetattr\([ \t\n]*(?!(?:self|args|opts?|cfg|config|hparams|hps|namespace|params)\b)[\w.]+[ \t\n]*,[ \t\n]*(?![\"'])"
 )
@@ -64,15 +51,6 @@ class _Question(NamedTuple):
     apart: tuple[Span, ...]  # lines of other branches, after which the condition is never asked
 
 
-class _Place(NamedTuple):
-    """A function in a file."""
-
-    path: str
-    function: Node
-    owner: ast.ClassDef | None
-    is_open: bool  # others may call all that is not private
-
-
 class Untaken:
     """Such branches of the files of a project."""
 
@@ -86,13 +64,25 @@ class Untaken:
         private."""
         for function, owner in _functions(tree):
             if function.lineno <= line <= (function.end_lineno or 0):
-                place = _Place(path, function, owner, is_open)
+                place = Place(path, function, owner, is_open)
                 for question in _questions(function.body, line):
                     if condition := self._never(question.test, question, place, tree, text):
                         return condition
         return ""
 
-    def _never(self, test: Node, asked: _Question, place: _Place, tree: ast.Module, text: bytes) -> str:
+    def off(self, tree: ast.Module | None, text: bytes, path: str, line: int, keyword: str, is_open: bool) -> str:
+        """The value of a keyword in a line, if that is a parameter which no caller hands anything for that is true."""
+        if tree is None:
+            return ""
+        for function, owner in _functions(tree):
+            if function.lineno <= line <= (function.end_lineno or 0):
+                values = [k.value for k in walk(function) if isinstance(k, ast.keyword) and k.arg == keyword]
+                for value in (value for value in values if value.lineno == line):
+                    asked = _Question(value, True, (line, line), ())
+                    return self._never(value, asked, Place(path, function, owner, is_open), tree, text)
+        return ""
+
+    def _never(self, test: Node, asked: _Question, place: Place, tree: ast.Module, text: bytes) -> str:
         """The part of a condition because of which it never has the value that is wanted."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self._never(test.operand, asked._replace(wanted=not asked.wanted), place, tree, text)
@@ -105,11 +95,11 @@ class Untaken:
         answers = {_answer(test, subject, value) for _, value in values} if values else {None}
         return ast.unparse(test) if answers == {not asked.wanted} else ""
 
-    def _values(self, subject: Node, asked: _Question, place: _Place, tree: ast.Module, text: bytes) -> Values | None:
+    def _values(self, subject: Node, asked: _Question, place: Place, tree: ast.Module, text: bytes) -> Values | None:
         """The constants that a parameter, or a value of `self`, may have where it is asked."""
         function, owner = place.function, place.owner
         if isinstance(subject, ast.Attribute):
-            name = self._kept(owner, subject.attr, place.path, tree) if owner and _is_plain(owner, tree) else ""
+            name = self._kept(owner, subject.attr, place.path, tree) if owner and is_plain(owner, tree) else ""
             found = next((f for f in owner.body if getattr(f, "name", "") == "__init__"), None) if owner else None
             if not name or found is None:
                 return None
@@ -120,8 +110,8 @@ class Untaken:
         outside = [node for node in set_in(function).get(name, ()) if span_of(node.lineno, skipped) is None]
         if len(outside) != 1 or not isinstance(outside[0], ast.arg):
             return None
-        parameter = _parameter(name, place._replace(function=function), tree, text)
-        return self._passed.of(parameter) if parameter else None
+        decided = parameter(name, place._replace(function=function), tree, text)
+        return self._passed.of(decided) if decided else None
 
     def _kept(self, owner: ast.ClassDef, name: str, path: str, tree: ast.Module) -> str:
         """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none, as of what
@@ -253,48 +243,3 @@ def _sets(node: ast.Assign, name: str) -> bool:
     target = node.targets[0]
     is_of_self = isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
     return len(node.targets) == 1 and is_of_self and getattr(target, "attr", "") == name
-
-
-def _parameter(name: str, place: _Place, tree: ast.Module, text: bytes) -> Parameter | None:
-    """A parameter whose values its callers alone decide."""
-    function, owner = place.function, place.owner
-    marks = {call_name(getattr(mark, "func", mark)) for mark in function.decorator_list}
-    kind, called = ("method", function.name) if owner else ("function", function.name)
-    if owner and function.name == "__init__":
-        kind, called = "class" if _is_plain(owner, tree) else "class of a library", owner.name
-        if owner.decorator_list or owner.keywords or _MADE.search(text):
-            return None
-    elif owner and (function.name.startswith("__") or function.name in _BY_BASES or not _is_plain(owner, tree)):
-        return None
-    if place.is_open and not is_private(called):
-        return None
-    arguments = function.args
-    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    if not marks <= _KEEPING or owner is None and names[:1] in (["self"], ["cls"]):
-        return None
-    shift = int(owner is not None and "staticmethod" not in marks)
-    if name in names[shift:]:
-        place_, late = names.index(name), names.index(name) - (len(names) - len(arguments.defaults))
-        default = (arguments.defaults[late],) if late >= 0 else ()
-        return Parameter(place.path, kind, called, name, place_ - shift, default)
-    only = [argument.arg for argument in arguments.kwonlyargs]
-    if name not in only:
-        return None
-    given = arguments.kw_defaults[only.index(name)]
-    return Parameter(place.path, kind, called, name, None, (given,) if given else ())
-
-
-def _is_plain(owner: ast.ClassDef, tree: ast.Module) -> bool:
-    """Whether no library calls methods of a class: its bases are of this file, or call none."""
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    line = [owner]
-    for node in line:  # which grows
-        for base in node.bases:
-            name = call_name(base)
-            if name in _BASES:
-                continue
-            if name not in classes or node.keywords:
-                return False
-            if classes[name] not in line:
-                line.append(classes[name])
-    return not owner.keywords

@@ -309,3 +309,34 @@ def test_what_only_such_a_branch_of_another_file_makes(tmp_path: Path, monkeypat
     assert rests(tmp_path, monkeypatch, files) == "gathered"
     files["train.py"] += "print(net.run(1, wide=True))\n"
     assert rests(tmp_path, monkeypatch, files) == ""
+
+
+WRAPPED = """import torch
+from torch.autograd import Variable
+
+
+def to_var(x, learns=False, volatile=False):
+    return Variable(
+        x.cuda(),
+        requires_grad=learns,
+        volatile=volatile,
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "never"),
+    [
+        ("from lib import to_var\n\nprint(to_var(1), to_var(2, True), to_var(3, volatile=False))\n", "volatile"),
+        ("from lib import to_var\n\nprint(to_var(1, volatile=True))\n", ""),
+        ("from lib import to_var\n\nprint(to_var(1, False, True))\n", ""),
+        ("from lib import to_var\n\nprint(to_var(1, volatile=not training))\n", ""),
+        ("from lib import to_var\n\nprint(map(to_var, (1, 2)))\n", ""),
+    ],
+)
+def test_a_keyword_that_no_caller_turns_on(tmp_path: Path, monkeypatch, use: str, never: str) -> None:
+    write(tmp_path, {"porter.toml": "", "lib.py": WRAPPED, "train.py": use})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    told = [f["code"] for f in found["findings"] if f["code"] == "PRT707"]
+    listed = [row["values"]["never"] for row in found["left_alone"] if row["code"] == "PRT707"]
+    assert (told, listed) == (([], [never]) if never else (["PRT707"], []))
