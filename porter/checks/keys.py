@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 from porter.checks.mistakes import LISTS
 from porter.engine.rule import Rule
 from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
-from porter.python.searches import Sought
+from porter.python.searches import Several, Sought
 
 
 def _empty() -> dict[str, list[Rule]]:
@@ -28,14 +29,14 @@ class Keys:
     def __init__(self, rules: Iterable[Rule], roots: frozenset[str]) -> None:
         self.calls, self.references, self.prefixes, self.methods, self.builtins = (_empty() for _ in range(5))
         self.attributes, self.imports, self.literals, self.patterns, self.nodes = (_empty() for _ in range(5))
-        filters: list[tuple[Rule, tuple[type, ...], tuple[Sought, ...]]] = []
+        filters: list[tuple[Any, tuple[type, ...], Any]] = []
         for rule in rules:
             for index in LISTS:
                 for key in getattr(rule, index):
                     getattr(self, index)[key].append(rule)
             texts = (rule.text,) if isinstance(rule.text, str) else rule.text
             kinds = tuple({node_type: None for kind in rule.nodes for node_type in TYPES[kind]})
-            filters.append((rule, kinds, tuple(map(Sought, texts))))
+            filters.append((rule, kinds, Several(map(Sought, texts))))
         self.node_filters = [row for row in filters if row[0].nodes]
         asking: dict[str, list[Rule]] = {}  # a method, a builtin and a package may share a name
         for named in (self.calls, self.methods, self.builtins, self.imports):

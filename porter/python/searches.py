@@ -55,6 +55,19 @@ class Sought:
         return re.compile(self._text)
 
 
+class Several(tuple[Sought, ...]):
+    """Patterns one of which is wanted, with the words that are asked first: most files have none of them."""
+
+    def __init__(self, _: Iterable[Sought] = ()) -> None:
+        self._words = frozenset(item.word for item in self if item.word is not None)
+        self._runs = [item.letters for item in self if item.word is None]
+
+    def may_match(self, source: Searched) -> bool:
+        """Whether the words of a text leave open that one of them matches."""
+        among = source.vocabulary
+        return not self._words.isdisjoint(source.words) or any([run in among for run in self._runs])
+
+
 def letters(pattern: str) -> list[bytes]:
     """Runs of letters that every match of a pattern holds, the longest first."""
     found = alternatives(pattern, words=True)
