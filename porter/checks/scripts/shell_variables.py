@@ -161,7 +161,8 @@ def _beside(script: Script, hits: Iterable[Hit], row: Variable, places: list[Pla
             continue
         twin = script.text[place.start : value.start] + value.text
         twin = twin.replace(script.text[place.start : place.end], row.to or "")
-        yield replace(hit, edits=((value.end, value.end, f" {twin}"),))
+        # for the grammar, two assignments in one statement go on in the next line
+        yield replace(hit, edits=((value.end, value.end, f"{';' if place.alone else ''} {twin}"),))
 
 
 def _given(place: Place) -> str | None:

@@ -28,6 +28,7 @@ class Place:
     value: Word | None
     exported: bool
     prefix: bool = False
+    alone: bool = False  # set by a statement of its own
     labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
@@ -39,7 +40,7 @@ def stays_inside(place: Place) -> bool:
 def places_of(script: Script) -> Iterator[tuple[str, Place]]:
     labels = dict(_labels(script))
     for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, labels.get(n.start, ()))
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, n.alone, labels.get(n.start, ()))
     for command in script.commands:
         names = [word.name for word in command.words]
         if names[0] in QUIET:

@@ -224,12 +224,12 @@ class _Walk:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.absolute(node.start_byte), self.absolute(node.end_byte)
         name = self.text[start - self.base : end - self.base]
-        role, value, exported, prefix = "read", None, False, False
+        role, value, exported, prefix, alone = "read", None, False, False, False
         if above.type == "variable_assignment":
             kind = holder.type if holder else ""
             first = holder.children[0].type if holder and kind == "declaration_command" else ""
             declared = first in ("export", "declare", "typeset")
-            prefix = kind == "command"
+            prefix, alone = kind == "command", kind in _OF_STATEMENTS
             exported = prefix or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")
@@ -239,7 +239,7 @@ class _Walk:
                 value = self.word(following[1])
         elif above.type in ("declaration_command", "unset_command", "for_statement"):
             role = "named"
-        self.script.names.append(Name(start, end, name, role, value, exported, prefix))
+        self.script.names.append(Name(start, end, name, role, value, exported, prefix, alone))
 
 
 _TURNED = lazy(r"(?:el)?(?:if|while)\s+!")
@@ -248,6 +248,10 @@ _LEAVES = lazy(r"\b(?:exit|return|continue|break|die|fail|fatal|abort)\b")
 _DECIDED = frozenset({"if_statement", "elif_clause", "while_statement"})
 # a body is no condition any more
 _BODIES = frozenset({"do_group", "command_substitution", "subshell", "compound_statement"})
+# nodes whose children are statements
+_OF_STATEMENTS = frozenset(
+    {"program", "do_group", "compound_statement", "if_statement", "elif_clause", "else_clause", "case_item", "subshell"}
+)
 # nodes that may hold comments and here-documents
 _HOLDERS = frozenset(
     "program list if_statement else_clause elif_clause for_statement c_style_for_statement while_statement do_group "

@@ -51,6 +51,7 @@ class Name:
     value: Word | None = None  # what it is set to, or stands in for it
     exported: bool = False
     prefix: bool = False  # set for one command: `NAME=1 python train.py`
+    alone: bool = False  # set by a statement of its own
 
 
 @dataclass(frozen=True, slots=True)
