@@ -8,7 +8,9 @@ from typing import NamedTuple
 from porter.engine.facts import Facts
 from porter.finding import FileResult
 
-OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
+OUTSIDE = frozenset(
+    {"unreadable", "too-large", "too-large-source", "data", "changed", "vanished", "binary", "special", "outside"}
+)
 
 
 class Said(NamedTuple):

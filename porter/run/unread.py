@@ -7,7 +7,7 @@ from pathlib import Path
 from porter.engine.refusals import refusal
 from porter.engine.session import Session
 from porter.files.errors import FilesError
-from porter.files.kinds import JSON, PYTHON
+from porter.files.kinds import JSON, NATIVE, PYTHON
 from porter.files.read import beginning
 from porter.finding import FileResult
 from porter.regex import lazy
@@ -29,6 +29,8 @@ def unread(path: str, kind: str, error: FilesError, session: Session) -> FileRes
     """The finding about a file that cannot be read."""
     values = {key: value for key, value in error.message.values.items() if key != "path"}
     key = _KEYS.get(error.key, error.key)
-    if kind != PYTHON and key in ("too-large", "binary"):
+    if kind == NATIVE and key == "too-large":
+        key = "too-large-source"
+    elif kind not in (PYTHON, NATIVE) and key in ("too-large", "binary"):
         key, values["size"] = "data", values.get("size", "0.0")  # such a file holds no settings
     return refusal(path, key, session, **values)
