@@ -261,7 +261,8 @@ def test_files_are_told_together_in_one_order(project, monkeypatch):
     orders = []
     real = told_by_cause.told_by_cause
     monkeypatch.setattr(
-        "porter.run.run.told_by_cause", lambda done, *more: orders.append([r.path for r in done]) or real(done, *more)
+        "porter.run.together.told_by_cause",
+        lambda done, *more: orders.append([r.path for r in done]) or real(done, *more),
     )
     plainly(project)
     monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
