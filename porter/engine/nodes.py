@@ -123,7 +123,9 @@ def without_arguments(original: cst.Call, updated: cst.Call, gone: Container[int
         before = getattr(arg.comma, "whitespace_after", None)
     args = [arg for index, arg in enumerate(updated.args) if index not in gone]
     if args and len(original.args) - 1 in gone:
-        args[-1] = args[-1].with_changes(comma=as_last(args[-1].comma, updated.args[-1].comma))
+        end = updated.args[-1]
+        comma = as_last(args[-1].comma, end.comma)
+        args[-1] = args[-1].with_changes(comma=comma, whitespace_after_arg=end.whitespace_after_arg)
     return updated.with_changes(args=args)
 
 
