@@ -135,8 +135,8 @@ MUTANTS = [
     Mutant(
         "one odd file is a failure",
         "run/said.py",
-        '"binary", "special", "outside"})',
-        '"special", "outside"})',
+        '"binary", "special", "outside"}',
+        '"special", "outside"}',
         RUN,
         "odd_file",
     ),
