@@ -2,7 +2,8 @@
 
 If the name of a device in a condition stays, the rest of the condition is not edited either. Otherwise one half would mean
 an NPU and the other a GPU, and the next run would take the condition for code that supports both. It is the same with a
-question for a GPU that stays because of what stands beside it.
+question for a GPU that stays because of what stands beside it, and with one that opens what waits for review:
+`net.cuda(rank) if torch.cuda.is_available() else net`.
 """
 
 from __future__ import annotations
@@ -32,19 +33,30 @@ def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple
     left = [f for f in outcomes if not f.applied]
     stays = sorted(piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code) in SHARED)
     beside = [piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code, f.hit.why) in _BESIDE]
-    some = bool(stays or beside)
+    waiting = sorted(piece.span(f.hit.at)[0] for f in left if f.edits and f.rule.code.startswith("PRT1"))
+    some = bool(stays or beside or waiting)
     made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if some else ()
     if not made:
         return set()
-    conditions = sorted(map(source.span, _conditions(piece.unit.statement)), key=_outer_first)
+    nodes = [*_conditions(piece.unit.statement)]
+    conditions = sorted(map(source.span, nodes), key=_outer_first)
     left_in = [(start, end) for start, end in conditions if bisect_left(stays, start) < bisect_left(stays, end)]
     halves: list[tuple[int, int]] = []  # the outermost of these, in order
-    for start, end in sorted([*left_in, *_innermost(conditions, sorted(beside))], key=_outer_first):
+    opening = [
+        source.span(node.test) for node in nodes if node.__class__ is ast.IfExp and _opens(node, waiting, source)
+    ]
+    for start, end in sorted([*left_in, *opening, *_innermost(conditions, sorted(beside))], key=_outer_first):
         if not (halves and start < halves[-1][1]):
             halves.append((start, end))
     return {
         edit for edit in made if (index := bisect_left(halves, (edit[1][0] + 1,))) and edit[1][0] < halves[index - 1][1]
     }
+
+
+def _opens(node: ast.IfExp, waiting: Sequence[int], source: Source) -> bool:
+    """Whether a device waits for review in a branch of `a if asked else b`: the question waits with it."""
+    spans = map(source.span, (node.body, node.orelse))
+    return any(bisect_left(waiting, start) < bisect_left(waiting, end) for start, end in spans)
 
 
 def _outer_first(span: tuple[int, int]) -> tuple[int, int]:
