@@ -9,19 +9,16 @@ Nothing is fetched, and nothing of a checkout is run. It says nothing of whether
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+TOP = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TOP)]
 
-from benchmarks.same_bytes import run
+from benchmarks.same_bytes import report
 from porter.run.said import OUTSIDE
 from porter.target import STYLES
-
-TOP = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
@@ -41,14 +38,11 @@ def main() -> int:
 
 
 def faults(folder: Path, style: str) -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        run(TOP, folder, work, "analyze", "-q", "--no-cache", "--style", style, "--output", str(work / "r.json"))
-        if not (work / "r.json").exists():
-            yield "no report"
-            return
-        report = json.loads((work / "r.json").read_bytes())
-    for finding in report["findings"]:
+    made = report(TOP, folder, "--no-cache", "--style", style)
+    if made is None:
+        yield "no report"
+        return
+    for finding in made["findings"]:
         if finding["code"] == "PRT003" and finding["why"] not in OUTSIDE:
             yield f"{finding['path']}:{finding['line']} {finding['message']}"
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
@@ -100,6 +101,14 @@ def run(porter: Path, folder: Path, work: Path, *words: str) -> bytes:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         print(f"{folder.name}: porter {words[0]} ends with {done.returncode}: {said}", file=sys.stderr)
     return done.stdout
+
+
+def report(porter: Path, folder: Path, *options: str) -> dict[str, Any] | None:
+    """The report of porter about a checkout; None where porter ends without one, which `run` tells."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        run(porter, folder, work, "analyze", "-q", *options, "--output", str(work / "r.json"))
+        return json.loads((work / "r.json").read_bytes()) if (work / "r.json").exists() else None
 
 
 if __name__ == "__main__":

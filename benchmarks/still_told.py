@@ -14,7 +14,6 @@ import argparse
 import json
 import re
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from benchmarks.judged import FRESH, drawn
-from benchmarks.same_bytes import run
+from benchmarks.same_bytes import report
 from benchmarks.tables import line, table
 from porter.engine.together import further_places
 
@@ -73,11 +72,8 @@ def main() -> int:
 
 def told(folder: Path, porter: Path) -> list[dict[str, Any]]:
     """The findings without an edit of a report."""
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        run(porter, folder, work, "analyze", "-q", "--output", str(work / "r.json"))
-        report = json.loads((work / "r.json").read_bytes())
-    return [f for f in report["findings"] if not f["edit"] and f["suppressed"] is None]
+    found = (report(porter, folder) or {"findings": []})["findings"]
+    return [f for f in found if not f["edit"] and f["suppressed"] is None]
 
 
 def answered(rows: list[Row], findings: list[dict[str, Any]]) -> Iterator[Answer]:

@@ -30,10 +30,11 @@ _BESIDE = frozenset({("PRT101", "capability"), ("PRT101", "version")})
 
 def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
     """(rule, place) of the edits that were applied in a condition in which the name of a device stays as it is."""
-    left = [f for f in outcomes if not f.applied]
-    stays = sorted(piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code) in SHARED)
-    beside = [piece.span(f.hit.at)[0] for f in left if (f.hit.code or f.rule.code, f.hit.why) in _BESIDE]
-    waiting = sorted(piece.span(f.hit.at)[0] for f in left if f.edits and f.rule.code.startswith("PRT1"))
+    left = [(f.hit.code or f.rule.code, f) for f in outcomes if not f.applied]
+    stays = sorted(piece.span(f.hit.at)[0] for code, f in left if code in SHARED)
+    beside = [piece.span(f.hit.at)[0] for code, f in left if (code, f.hit.why) in _BESIDE]
+    edits = (f for code, f in left if code.startswith("PRT1") and f.edits and not f.hit.optional)
+    waiting = sorted(piece.span(f.hit.at)[0] for f in edits)
     some = bool(stays or beside or waiting)
     made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if some else ()
     if not made:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from porter.engine.refusals import failure, own
 from porter.engine.session import Session
+from porter.errors import UserError
 from porter.finding import FileResult
 from porter.project.resting import rested
 from porter.project.set_aside import set_aside
@@ -34,9 +35,11 @@ def together(done: Files, session: Session, uses: Uses, listing: Callable[[], Se
     for step in steps:
         try:
             done = step(done)
+        except UserError:
+            raise  # of the one who runs it, who is told so in a line
         except Exception as error:
             broken.append(failure(error))
-    return _with_faults(done, broken, session) if broken else done
+    return _with_faults(done, broken, session) if broken and done else done
 
 
 def _with_faults(done: Files, errors: Sequence[str], session: Session) -> Files:
