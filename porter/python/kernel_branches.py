@@ -35,9 +35,10 @@ _BUILT = lazy(
 _ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")  # such a function
 _ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # the path of a module about kernels
 _KERNELS_OF = hints("package-of-kernels")
+_OF_A_BUILD = frozenset({"_ext", "_C", "_cuda"})  # modules that a build writes
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})  # a condition with one is about kernels
 _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such as to_cuda, options such as cudnn_benchmark
-    r"(?:^|_)(?:(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
+    r"^_cuda$|(?:^|_)(?:(?:to|try|move|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
@@ -185,7 +186,7 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     parts = full.lstrip(".").split(".")
     if parts[0] == "torch":
         return is_own_operator(file, words)
-    if parts[0] in _KERNELS_OF or "_ext" in parts or "_C" in parts:  # the last two are written by a build
+    if parts[0] in _KERNELS_OF or not _OF_A_BUILD.isdisjoint(parts):
         return True
     if is_own(file, *parts, words=words):
         return True
