@@ -149,20 +149,24 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
 
 
 def _beside(script: Script, hits: Iterable[Hit], row: Variable, places: list[Place]) -> Iterator[Hit]:
-    """Where the variable is set, the other one behind it, with the same value: both kinds of device find theirs."""
-    by_start = {place.start: place for place in reversed(places)}
+    """Where the variable is set, exported or taken away, the other one behind it, with the same value: both kinds of device
+    find theirs."""
+    by_start, new = {place.start: place for place in reversed(places)}, row.to or ""
     for hit in hits:
         place = by_start[hit.at[0]]
         if place.role == "read":
             continue  # it has the same value
-        value = place.value if place.role == "set" and hit.edits and row.value != "bytes-to-mb" else None
-        if value is None or set(value.text) & set("`\n") or "$(" in value.text:
+        value = place.value if place.role == "set" else None
+        is_plain = value is None or not (set(value.text) & set("`\n") or "$(" in value.text)
+        fits = hit.edits and row.value != "bytes-to-mb" and is_plain and (value or place.role == "named")
+        if not fits or not place.joint:
             yield replace(hit, edits=(), safe=False)
             continue
-        twin = script.text[place.start : value.start] + value.text
-        twin = twin.replace(script.text[place.start : place.end], row.to or "")
-        # for the grammar, two assignments in one statement go on in the next line
-        yield replace(hit, edits=((value.end, value.end, f"{';' if place.alone else ''} {twin}"),))
+        name = script.text[place.start : place.end]
+        sign = "+=" if value and script.text[place.end : value.start] == "+=" else "="
+        twin = f"{new}{sign}{value.text.replace(name, new)}" if value else new
+        end = value.end if value else place.end
+        yield replace(hit, edits=((end, end, place.joint + twin),))
 
 
 def _given(place: Place) -> str | None:

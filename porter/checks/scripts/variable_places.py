@@ -28,7 +28,7 @@ class Place:
     value: Word | None
     exported: bool
     prefix: bool = False
-    alone: bool = False  # set by a statement of its own
+    joint: str = ""  # see Name in text/shells/script.py
     labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
@@ -38,9 +38,9 @@ def stays_inside(place: Place) -> bool:
 
 
 def places_of(script: Script) -> Iterator[tuple[str, Place]]:
-    labels = dict(_labels(script))
+    labels, known = dict(_labels(script)), {name.start for name in script.names}
     for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, n.alone, labels.get(n.start, ()))
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, n.joint, labels.get(n.start, ()))
     for command in script.commands:
         names = [word.name for word in command.words]
         if names[0] in QUIET:
@@ -49,13 +49,16 @@ def places_of(script: Script) -> Iterator[tuple[str, Place]]:
             if word.text.startswith(("'", '"', "$")) or not (match := TOKEN.search(word.text)):
                 continue
             start, end = word.start + match.start(), word.start + match.end()
+            if start in known:  # of `export NAME`, which the grammar knows
+                continue
             tail = word.text[match.end() :]
             passed = names[0] in _LAUNCHERS and (before in _PASSED_ON or names[0] in ("env", "sudo"))
+            joint = f" {before} " if before in _PASSED_ON else " "
             if tail[:1] == "=" and match.start() == 0 and passed:
                 value = Word(end + 1, word.end, tail[1:])
-                yield match[0], Place(start, end, "set", value, True)
+                yield match[0], Place(start, end, "set", value, True, joint=joint)
             elif not tail and match.start() == 0 and (names[0] in _NAMED or before == "-v" or passed):
-                yield match[0], Place(start, end, "named", None, False)
+                yield match[0], Place(start, end, "named", None, False, joint=joint if passed else "")
             else:
                 yield from _mentioned(word.start, word.text)
     for text in script.texts:

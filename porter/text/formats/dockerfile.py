@@ -79,9 +79,10 @@ def _names(start: int, body: str, name: str) -> Iterator[Name]:
     spans = []
     if name in ("ENV", "ARG"):
         pairs = list(_PAIR.finditer(body))
+        joint = " " if pairs and name == "ENV" else ""
         for match in pairs or filter(None, [_ALONE.match(body) if name == "ENV" else None]):
             value = Word(start + match.start(2), start + match.end(2), match[2])
-            yield Name(start + match.start(1), start + match.end(1), match[1], "set", value, exported=True)
+            yield Name(start + match.start(1), start + match.end(1), match[1], "set", value, True, joint=joint)
             spans.append(match.span(1))
         if not spans and (bare := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
             yield Name(start + bare.start(1), start + bare.end(1), bare[1], "named")

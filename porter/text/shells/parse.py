@@ -224,12 +224,14 @@ class _Walk:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.absolute(node.start_byte), self.absolute(node.end_byte)
         name = self.text[start - self.base : end - self.base]
-        role, value, exported, prefix, alone = "read", None, False, False, False
+        role, value, exported, prefix, joint = "read", None, False, False, ""
         if above.type == "variable_assignment":
             kind = holder.type if holder else ""
             first = holder.children[0].type if holder and kind == "declaration_command" else ""
             declared = first in ("export", "declare", "typeset")
-            prefix, alone = kind == "command", kind in _OF_STATEMENTS
+            prefix = kind == "command"
+            # for the grammar, two assignments in a statement without a command go on in the next line
+            joint = "; " if kind in _OF_STATEMENTS else " "
             exported = prefix or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")
@@ -238,8 +240,8 @@ class _Walk:
             if len(following) == 3 and following[0].type in _DEFAULTS:
                 value = self.word(following[1])
         elif above.type in ("declaration_command", "unset_command", "for_statement"):
-            role = "named"
-        self.script.names.append(Name(start, end, name, role, value, exported, prefix, alone))
+            role, joint = "named", "" if above.type == "for_statement" else " "
+        self.script.names.append(Name(start, end, name, role, value, exported, prefix, joint))
 
 
 _TURNED = lazy(r"(?:el)?(?:if|while)\s+!")

@@ -51,7 +51,7 @@ class Name:
     value: Word | None = None  # what it is set to, or stands in for it
     exported: bool = False
     prefix: bool = False  # set for one command: `NAME=1 python train.py`
-    alone: bool = False  # set by a statement of its own
+    joint: str = ""  # what stands before a second name or assignment behind it: " " or "; "; "" where none may follow
 
 
 @dataclass(frozen=True, slots=True)
