@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from porter.analysis.session import open_session
@@ -16,8 +17,13 @@ CASES = sorted({p.parent for p in HERE.glob("*/before.*")})
 
 def beside(case: Path, stem: str) -> Path:
     """before.sh, after.sh, review.sh: the files of a case have one suffix."""
+    return case / (stem + _before(case).removeprefix("before"))
+
+
+@cache
+def _before(case: Path) -> str:
     (before,) = case.glob("before.*")
-    return case / (stem + before.name.removeprefix("before"))
+    return before.name
 
 
 def called(case: Path) -> str:
