@@ -187,7 +187,7 @@ class Walk:
             return False
         if not self._tracked(folder, key, directory):
             # without git, nobody knows whether it tracks a folder of a package that `data/` names, or a program that `*.sh` does
-            is_code = self._is_of_package(path) if directory else kind_of(path) in (PYTHON, SHELL)
+            is_code = self._is_beside_programs(path) if directory else kind_of(path) in (PYTHON, SHELL)
             return self._indexes[folder] is not None or not is_code
         if directory and not self._has(path, ".git"):  # a submodule begins afresh
             self._opened.add(path)
@@ -201,8 +201,17 @@ class Walk:
 
     def _is_of_package(self, path: str) -> bool:
         """Whether a directory inside a package holds Python files."""
-        if not self._has(path.rpartition("/")[0], "__init__.py"):
-            return False
+        return self._has(path.rpartition("/")[0], "__init__.py") and self._has_programs(path)
+
+    def _is_beside_programs(self, path: str) -> bool:
+        """The same, also where the package has no `__init__.py`, and only folders with Python files."""
+        folder = path.rpartition("/")[0]
+        if not folder or self._has(folder, "__init__.py"):
+            return self._is_of_package(path)
+        others = (f"{folder}/{name}" for name in os.listdir(self.absolute(folder)))
+        return self._has_programs(path) and any(self._has_programs(other) for other in others if other != path)
+
+    def _has_programs(self, path: str) -> bool:
         try:
             return any(kind_of(name) == PYTHON for name in os.listdir(self.absolute(path)))
         except OSError:

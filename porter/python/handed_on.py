@@ -13,12 +13,14 @@ from porter.python.blocks import place
 from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, constant, library_on_cuda, looked_up
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names
 
 _WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)  # nodes between a value and the place that it goes to
 _SEVERAL = (ast.List, ast.Tuple, ast.Set)  # of which a comparison asks for one
+_KERNELS_ALONE = hints("installs-without-a-gpu")
 _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _MOVES = frozenset({"to", "cuda"})  # methods that move what torch made
@@ -55,6 +57,19 @@ def given_to(names: Names, value: Link) -> str | None:
             return None
         child = above
     return None
+
+
+def tried_with(names: Names, value: Link) -> str | None:
+    """The package with CUDA kernels alone that gets a tensor on this device for a trial:
+    `xformers.ops.memory_efficient_attention(torch.randn(1, device="cuda"))`."""
+    made = value[1] and value[1][1]
+    taker = made and made[1]
+    if value[1] is None or value[1][0].__class__ is not ast.keyword or made is None or taker is None:
+        return None
+    if taker[0].__class__ is not ast.Call or made[0] not in taker[0].args:
+        return None
+    package = (names.resolve(taker[0].func, taker) or "").partition(".")[0]
+    return package if package in _KERNELS_ALONE else None
 
 
 def taken_by(names: Names, value: Link) -> str | None:

@@ -31,7 +31,8 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
         return False
     with_gpu, without = ways
     if choice[0].__class__ is ast.IfExp:
-        return _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
+        place_alone = _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
+        return place_alone or _same_load(file, with_gpu[0], without[0], choice)
     if with_gpu and all(map(_is_idle, with_gpu)):
         return any(_loads_there(file, statement, choice) for statement in without)
     if not with_gpu and len(without) == 1:
@@ -90,6 +91,8 @@ def is_never_reached(file: RuleFile, load: Link) -> bool:
     """Whether a `torch.load` stands in the branch of such an `if` that only a machine with a GPU takes."""
     child = load[0]
     for up in ancestors(load):
+        if up[0].__class__ is ast.IfExp and (ways := _ways(file, up)) is not None:
+            return child in ways[0] and loads_on_host(file, up)
         if up[0].__class__ is ast.If:
             if any(constant(node) == "cuda" for node in walk(up[0].test)):
                 return loaded_where_saved(file, up, child in up[0].body)
@@ -233,11 +236,13 @@ def _leaves_none(file: RuleFile, without: Node, choice: Link) -> bool:
 
 
 def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
-    """Whether both branches are the same statement with a load, except that the one without a GPU loads to the CPU."""
+    """Whether both branches are the same with a load, except that the one without a GPU loads to the CPU, or to a device that
+    a name holds."""
     text, told = _without_place(file, with_gpu, choice)
     other_text, place_told = _without_place(file, without, choice)
     is_left = told is None or _is_none(told)
-    return bool(text) and text == other_text and is_left and _is_host(place_told)
+    is_named = _is_host(place_told) or place_told.__class__ in (ast.Name, ast.Attribute)
+    return bool(text) and text == other_text and is_left and is_named
 
 
 def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, Node]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import string
 import subprocess
 import time
@@ -318,5 +319,8 @@ def test_an_ignored_folder_of_a_package_where_git_is_not_there(tmp_path):
     make(tmp_path, "net/__init__.py", "net/data/load.py", "net/notes.py", "data/fetched.py")
     (tmp_path / ".gitignore").write_text("data/\nnotes.py\n")
     assert names(tmp_path) == ["net/__init__.py", "net/data/load.py", "net/notes.py"]
+    make(tmp_path, "plain/data/load.py", "plain/loss/sum.py", "runs/data/copy.py", "runs/log.txt")
+    assert names(tmp_path)[-2:] == ["plain/data/load.py", "plain/loss/sum.py"]
+    shutil.rmtree(tmp_path / "plain")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert names(tmp_path) == ["net/__init__.py"]

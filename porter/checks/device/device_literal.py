@@ -18,7 +18,7 @@ from porter.python.autocast_states import given_state
 from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.described_devices import is_of_generation
-from porter.python.handed_on import given_to
+from porter.python.handed_on import given_to, tried_with
 from porter.python.lightning_choices import of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.searched_texts import is_searched
@@ -63,6 +63,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "summarised", values=values, severity=severity)
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
+        if literal.role == "argument" and (package := tried_with(file.names, literal.link)):
+            return Hit(original, "of-a-trial", values=(*values, ("library", package), (TOGETHER, package)))
         library = simulator_of(file, literal.link)
         if library or literal.role in NAMED and (library := given_to(file.names, literal.link)):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken

@@ -56,7 +56,7 @@ class DynamicName(Rule):
         if name is None:
             return self._edit(original, updated, file, module, why="computed") if module else None
         move = self.moves.get(f"torch.cuda.{name}")
-        if move and move.stays:
+        if move and move.stays or self._has_any(original, f"torch.cuda.{name}") and not file.style.one_world:
             return None
         tail = move.tail if move else name
         if not tail or "." in tail or not file.session.has(f"{file.target.namespace}.{tail}"):
@@ -67,6 +67,11 @@ class DynamicName(Rule):
         if not module and not renamed:
             return None
         return self._edit(original, updated, file, module | renamed, safe=safe and (not move or move.fix == "safe"))
+
+    def _has_any(self, original: cst.Call, name: str) -> bool:
+        """Whether it asks for what the torch.cuda of every build has: the answer is the one that a GPU gets."""
+        asks = isinstance(original.func, cst.Name) and original.func.value == "hasattr"
+        return asks and (name in self.moves or any(other.startswith(f"{name}.") for other in self.moves))
 
     def _module(self, original: cst.Call, updated: cst.Call, name: str | None, file: RuleFile) -> Hit | None:
         if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):

@@ -46,7 +46,8 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
     others = [n for n in nodes if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
     if not tensors or any(n.__class__ is ast.Call and n.func in others for n in nodes) or _offset(nodes, variable):
         return None
-    if _picked_by(nodes, [n for n in others if n.ctx.__class__ is ast.Load]):
+    listed = [n for n in others if n.ctx.__class__ is ast.Load]
+    if _picked_by(nodes, listed) or _shaped_by(nodes, listed):
         return None
     if not any(_computes(n, scene, link) for n in nodes if n not in tensors):
         return None
@@ -78,6 +79,16 @@ def _picked_by(nodes: list[Node], listed: list[Node]) -> bool:
     }
     picked = (n.slice for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
     return any(index in listed or getattr(index, "id", "") in named for index in picked)
+
+
+def _shaped_by(nodes: list[Node], listed: list[Node]) -> bool:
+    """Whether a list has the size of each row: `h, w = sizes[i]`, and then `x[i].view(h, w)`."""
+    sizes: set[str] = set()
+    for node in sorted((n for n in nodes if n.__class__ is ast.Assign), key=lambda n: n.lineno):
+        if any(n in listed or getattr(n, "id", "") in sizes for n in walk(node.value)):
+            sizes |= {n.id for target in node.targets for n in walk(target) if n.__class__ is ast.Name}
+    shaped = (n for n in nodes if n.__class__ is ast.Call and call_name(n.func) in ("view", "reshape")) if sizes else ()
+    return any(n.__class__ is ast.Name and n.id in sizes for call in shaped for arg in call.args for n in walk(arg))
 
 
 def _is_name(node: Node) -> bool:

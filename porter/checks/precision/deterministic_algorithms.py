@@ -1,4 +1,4 @@
-"""`torch.use_deterministic_algorithms(True)`: honoured on an NPU, but not by its collectives."""
+"""`torch.use_deterministic_algorithms(True)`: honoured on an NPU, from the first operator on by its collectives, too."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ class Tf32Switch(Rule):
         severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
         words = chain(original)  # the first may be the name under which the file imported torch
         torch = words[0] if len(words) == name.count(".") + 1 else file.meaning.module_name(original, "torch")
+        same = f"{part}-same" if getattr(value, "value", None) is (part == "conv") else ""
         if name in NEWER or torch is None or not file.session.has(new):
-            return Hit(original, "by-hand", values=values, severity=severity)
+            return Hit(original, same or "by-hand", values=values, severity=severity)
         node = dotted(f"{torch}.{new.partition('.')[2]}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        why = f"{part}-same" if getattr(value, "value", None) is (part == "conv") else part
         safe = not _handed_on(name, file)
-        return Hit(original, why, new=node, safe=safe, values=values, severity=severity, loads=True)
+        return Hit(original, same or part, new=node, safe=safe, values=values, severity=severity, loads=True)
 
 
 def _is_for_cudnn(original: cst.Attribute, name: str, file: RuleFile) -> bool:
