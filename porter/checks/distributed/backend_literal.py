@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import Link, ancestors
 
 CODES = {"compared": "PRT202", "case": "PRT202", "option": "PRT209"}
+
+
+def _is_of_openmmlab(link: Link) -> bool:
+    """Whether a backend stands in `dist_params = dict(backend="nccl")` or `dist_cfg=dict(backend="nccl")`, settings that only the
+    init_dist of OpenMMLab reads."""
+    holder = next(
+        (
+            up[0]
+            for up in ancestors(link)
+            if up[0].__class__ in (ast.Assign, ast.keyword) and up[0].value is not link[0]
+        ),
+        None,
+    )
+    name = getattr(holder, "arg", None) or getattr(getattr(holder, "targets", [None])[0], "id", "")
+    return name in ("dist_params", "dist_cfg")
 
 
 class BackendLiteral(Rule):
@@ -29,5 +47,7 @@ class BackendLiteral(Rule):
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain or new is None:
             why = "unwritten" if literal.certain and code == self.code else "uncertain"
+            if new is None and _is_of_openmmlab(literal.link):
+                why = "of-openmmlab"
         safe = literal.certain and script is None
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)

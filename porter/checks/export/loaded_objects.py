@@ -25,8 +25,33 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     if link is None:
         return None
     loads = [link[1], *_loads_of(ast.unparse(link[1][0].args[0]), file)] if link[1][0].args else [link[1]]
-    places = (place for load in loads for place in (load, *_readers(load, file)))
-    return next((name for place in places if (name := _foreign(place, file))), None)
+    loads += _calls_of_loader(link[1], file)
+    return next((name for load in loads for place in _places(load, file) if (name := _foreign(place, file))), None)
+
+
+def _places(load: Link, file: RuleFile) -> Iterator[Link]:
+    """What is loaded, where its name is read, and where a part of it is read that got one: `model = checkpoint["model"]`."""
+    yield load
+    for reader in _readers(load, file):
+        yield reader
+        yield from _readers(reader, file)
+
+
+def _calls_of_loader(load: Link, file: RuleFile) -> list[Link]:
+    """The calls in the file of its function that gives back what is loaded here, alone or before something else:
+    `return torch.load(path), path`."""
+    above: Link = load[1]
+    if above[0].__class__ is ast.Tuple and above[0].elts[0] is load[0]:
+        above = above[1]
+    owner = next((up[0] for up in ancestors(above) if up[0].__class__ in FUNCTIONS[:2]), None)
+    if above[0].__class__ is not ast.Return or owner is None:
+        return []
+    called = (use[1] for use in file.names.spelled(owner.name) if use[0].__class__ is ast.Name)
+    return [
+        call
+        for call in called
+        if call is not None and call[0].__class__ is ast.Call and call[0].func.__class__ is ast.Name
+    ]
 
 
 def promised(call: cst.Call, file: RuleFile) -> str:
@@ -103,7 +128,11 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
 def _same(link: Link) -> Link | None:
     """The place around that still has what is loaded: a choice, a part of it, or a copy of other type: `["model"].float()`."""
     around: Link = link[1]
-    if around[0].__class__ is ast.IfExp or around[0].__class__ is ast.Subscript and around[0].value is link[0]:
+    if (
+        around[0].__class__ in (ast.IfExp, ast.BoolOp)
+        or around[0].__class__ is ast.Subscript
+        and around[0].value is link[0]
+    ):
         return around
     call = around[1] if around[0].__class__ is ast.Attribute and around[0].attr in _COPIES else None
     return call if call is not None and call[0].__class__ is ast.Call and call[0].func is around[0] else None

@@ -12,6 +12,7 @@ from porter.text.formats.native import HEADERS, Native
 
 _BESIDE = lazy(r"(?i)(?:^|/)(?:examples?|samples?|tests?|demos?|extras?)/")
 _SERVES = lazy(r"(?i)(?:^|/)(?:deploy\w*|tensor_?rt\w*|trt|ncnn|deepstream\w*)/")  # folders of programs for inference
+_PLUGIN = lazy(r"(?:^|/)trt_[^/]*$")  # a source of a plugin for TensorRT, by its name
 _OF_LIBRARY = lazy(rf"(?:^|/)include/(?:{any_of('library-of-kernels')})/")  # a copy of it
 _STARTS = rare(r"\bint\s{1,9}main\s{0,9}\(")
 _ENGINE = lazy(rb"#[ \t]{0,9}include[ \t]{0,9}[\"<](?:NvInfer|NvOnnx|nvds|onnxruntime_cxx_api|ncnn/|openvino/|MNN/)")
@@ -41,7 +42,7 @@ def _is_served(document: Document, facts: NativeCode) -> bool:
     path, data = document.path, document.data
     if any(source == path or path in kernels for source, kernels in facts.linked) or _TORCH.search(data):
         return False
-    signs = (_SERVES.search(path), _ENGINE.search(data), _STARTS.search(document.text))
+    signs = (_SERVES.search(path), _PLUGIN.search(path), _ENGINE.search(data), _STARTS.search(document.text))
     return sum(sign is not None for sign in signs) > 1
 
 
