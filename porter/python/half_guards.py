@@ -48,6 +48,9 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     if call is None or call[0].__class__ is not ast.Call:
         return None
     left = _left_by_question(file, choice(call))
+    left = left or next(
+        filter(None, (_asked_beside(file, reader) for reader in held_answers.readers(file, call))), None
+    )
     if left is not None or file.style.one_world:
         return left
     held = (_left_by_question(file, choice(reader)) for reader in held_answers.readers(file, call))
@@ -111,7 +114,7 @@ def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) 
 
 
 def _may_stay(file: File) -> bool:
-    return not file.style.one_world or file.source.says(_MENTIONED)
+    return not file.style.one_world or file.source.says(_MENTIONED) or file.source.says(b"get_device_")
 
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
@@ -138,6 +141,16 @@ def _raising(file: File, opened: Link, yes: bool) -> Node:
         if is_reached(link, opened, yes):
             return link[1][0]
     return None
+
+
+def _asked_beside(file: File, answer: Link) -> tuple[str, str] | None:
+    """A call that raises behind an answer, in one condition with it: `SUPPORTED and torch.cuda.get_device_capability()[0] >= 7`."""
+    test = answer[1] and answer[1][0]
+    if test.__class__ is not ast.BoolOp or not isinstance(test.op, ast.And):
+        return None
+    unported = (link for link in _unported(file) if any(up[0] is test for up in ancestors(link)))
+    call = next((link[1][0] for link in unported), None)
+    return ("half", ast.unparse(call)) if call is not None else None
 
 
 def _capturing(file: File, opened: Link, yes: bool) -> Node:

@@ -29,6 +29,7 @@ from porter.python.parameters import defaulted
 from porter.python.strings.callees import Callees
 from porter.python.strings.enums import Enums
 from porter.python.strings.fixtures import Role
+from porter.python.strings.keyed import is_of_parts, maps_devices
 from porter.python.strings.rows import arguments
 from porter.python.strings.sinks import INDEXED, MOVED, Sinks
 
@@ -168,14 +169,14 @@ class Flow(Sinks):
             computed = kind == "device" and self._computed(parent.values[index])
             if whole and (whole.role == "argument" or whole.role == "assigned" and computed):
                 return Role("saved", True)
-            if kind != "device" or not _maps_devices(parent):
+            if kind != "device" or not maps_devices(parent):
                 return None
             return Role("mapped", self.in_cuda(parent.values[index], up))  # {"cuda": torch.cuda.is_available(), ...}
         key = parent.keys[index]
         name = constant(key)
         if name is None and key is not None and kind == "device" and self._computed(key):
             return self.role(up, kind, text, depth + 1)
-        if isinstance(name, str) and like(name, kind):
+        if isinstance(name, str) and like(name, kind) or kind == "device" and is_of_parts(up):
             return Role("mapped", not self.foreign)
         if kind == "backend" and name in DEVICES:  # {"cuda": "nccl", "cpu": "gloo"}
             return self.role(up, kind, text, depth + 1) or Role("mapped", False)
@@ -283,13 +284,6 @@ class Flow(Sinks):
         return (
             call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
         )
-
-
-@once
-def _maps_devices(node: ast.Dict) -> bool:
-    """Whether the keys of a dict are devices, without an NPU: `{"cuda": ..., "cpu": ...}`."""
-    keys = [constant(k) for k in node.keys]
-    return len(keys) > 1 and "npu" not in keys and all(isinstance(k, str) and k in DEVICES for k in keys)
 
 
 @once

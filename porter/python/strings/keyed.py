@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from porter.python.blocks import place
-from porter.python.evidence import DEVICES, constant, device_like
+from porter.python.blocks import once, place
+from porter.python.evidence import DEVICES, constant, device_like, target_name
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.names import Names
 
@@ -140,3 +140,18 @@ def container_of(node: Node, up: Link) -> tuple[Node, Link] | None:
     if above.__class__ is ast.Compare and above.left is node and above.ops[0].__class__ in (ast.In, ast.NotIn):
         return above.comparators[0], up
     return None
+
+
+def is_of_parts(link: Link) -> bool:
+    """Whether a dictionary says where each part of a model goes: `device_map={"": "cuda:0"}`."""
+    above: Node = link[1] and link[1][0]
+    holder = above.targets[0] if above.__class__ is ast.Assign else above
+    name = constant(holder.slice) if holder.__class__ is ast.Subscript else getattr(holder, "arg", target_name(holder))
+    return bool(name == "device_map")
+
+
+@once
+def maps_devices(node: ast.Dict) -> bool:
+    """Whether the keys of a dict are devices, without an NPU: `{"cuda": ..., "cpu": ...}`."""
+    keys = [constant(k) for k in node.keys]
+    return len(keys) > 1 and "npu" not in keys and all(isinstance(k, str) and k in DEVICES for k in keys)
