@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.files.kinds import SHELL, kind_of
 from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import SET_ENV, TOOLS, heads
-from porter.text.shells.script import Script
+from porter.text.shells.script import Command, Script
 
 _CUDA_PATH = lazy(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]*")
 _ASKING = ("--version", "-V")
+_USES = frozenset({"pipeline", "command_substitution", "list", "redirected_statement", "function_definition"})
+_STOPS = lazy(r"(?m)^#!.*\s-\w*e|^[ \t]*set[ \t]+(?:-\w*e|-o[ \t]+errexit)")  # at the first command that fails
 _LISTS = frozenset({"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"})
 
 
@@ -26,8 +29,16 @@ class GpuTools(TextRule):
                 if word.name in TOOLS:
                     why = TOOLS[word.name]
                     asks = why == "compiler" and any(w.text in _ASKING for w in command.words[index + 1 : index + 2])
-                    yield Hit((word.start, word.end), "version" if asks else why, values=named(tool=word.name))
+                    if asks:
+                        why = "printed" if _only_prints(document, command) else "version"
+                    yield Hit((word.start, word.end), why, values=named(tool=word.name))
         yield from _paths(script)
+
+
+def _only_prints(document: Document, command: Command) -> bool:
+    """Whether a command of a shell script only tells a person something, and the script goes on where there is no such command."""
+    used = command.condition or not _USES.isdisjoint(command.around)
+    return kind_of(document.path) == SHELL and not used and _STOPS.search(document.text) is None
 
 
 def _paths(script: Script) -> Iterator[Hit]:
