@@ -24,6 +24,7 @@ _RECORDS = lazy(
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
 _BEFORE_A_PACKAGE = lazy(r"[\s\"']+")
+_OPTIONAL = lazy(r"(?i)\boptional|可选")
 # what a tensor prints up to its device: `tensor([[1., -inf]], device='`
 _NUMBERS = lazy(r"tensor\([\[\](),\s\d.einaf+-]*(?:device=[\"']?)?")
 _PACKAGE = lazy(r"[ \t/:]")  # `clone https://github.com/NVIDIA/apex`
@@ -57,7 +58,8 @@ class PageWords(TextRule):
                     continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
                 named = (("name", name),) if why == "package" else ()
-                yield Hit(match.span(), why, values=(*named, (TOGETHER, why + name if named else why)))
+                told = "optional" if named and _OPTIONAL.search(_heading(text, match.start())) else why
+                yield Hit(match.span(), told, values=(*named, (TOGETHER, told + name if named else told)))
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -113,6 +115,12 @@ def _around(text: str, match: re.Match[str], between: str) -> str:
     first, last = max(0, match.start() - _WIDEST), match.end() + _WIDEST
     start, end = text.rfind(between, first, match.start()), text.find(between, match.end(), last)
     return text[start + 1 if start >= 0 else first : end if end >= 0 else last]
+
+
+def _heading(text: str, at: int) -> str:
+    """The heading of the section that a place stands in."""
+    start = text.rfind("\n#", 0, at)
+    return text[start + 1 : text.find("\n", start + 1)] if start >= 0 else ""
 
 
 def _commented(text: str, at: int) -> str:
