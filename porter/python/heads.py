@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines
 from porter.finding import Change
-from porter.python.index import Link, ancestors
+from porter.python.index import FUNCTIONS, Link, ancestors
 from porter.regex import lazy
+from porter.rulebook.table import hints
 from porter.spans import Span
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _HEAD = lazy(
 )
 _MAGIC = lazy(rb"(?m)^[ \t]*0#\.{9}")  # `!pip install`, as text/notebooks/magics.py shows it to Python
 _SPEAKS = lazy(rb"[\"'](?:cuda|nccl)\b|(?<!\bversion)\.cuda\b|is_cuda")
+_READ_AS_DATA = lazy(rb"\b_base_\b|\bread_base\b")  # settings of OpenMMLab
+_FRAMEWORKS = hints("another-framework")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
@@ -59,6 +62,8 @@ def _head(file: File) -> Head | None:
     if not links and called == "torch" and all(_is_star(link) for _, link in names.imports[called]):
         # a star import brings it, and nothing shows which
         links, is_imported = [link for link in own if _is_star(link)], False
+    if not links and called is None and _may_load(file, own):
+        links = [link for link in own if getattr(link[0], "module", "") != "__future__"][:1]
     if not links:
         return None
     first, torch = _run_by_all(file, links)[0], called or "torch"
@@ -69,6 +74,16 @@ def _head(file: File) -> Head | None:
     if any(not any(_binds(file, name, lines[name]) for lines in written) for name in bound):
         return None
     return Head(torch, is_imported, first, bound)
+
+
+def _may_load(file: File, own: list[Link]) -> bool:
+    """Whether a module without torch may import it for the names: a part of a program, with code or with imports from beside it,
+    and no page of settings that something reads by its path."""
+    if file.path.endswith(".ipynb") or file.source.says(_READ_AS_DATA):
+        return False
+    roots = {target.partition(".")[0] for bound in file.names.imports.values() for target, _ in bound}
+    is_module = any(isinstance(node, (*FUNCTIONS[:2], ast.ClassDef)) for node in file.tree.body)
+    return roots.isdisjoint(_FRAMEWORKS) and (is_module or any(getattr(link[0], "level", 0) for link in own))
 
 
 def _run_by_all(file: File, links: list[Link]) -> Link:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.files.paths import is_test
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -44,6 +45,7 @@ def is_scripted(file: File, statement: Node) -> bool:
         decorators = set(_decorators(file, around))
         known[function] = not decorators.isdisjoint(_MARKS) or not (
             _says(file, function, _MAKERS)
+            or _only_tests(file, around)
             or not decorators.isdisjoint(_KEPT_OUT)
             or not _says(file, function, _WITHIN)
             and (_is_refused(function) or _calls_unknown(file, around))
@@ -61,6 +63,18 @@ def _function(file: File, statement: Node) -> Link | None:
 
 def _says(file: File, function: Node, names: frozenset[str]) -> bool:
     return any(function.lineno < m[0].lineno <= function.end_lineno for m in file.meaning.mentions.of(names))
+
+
+def _only_tests(file: File, around: Link) -> bool:
+    """Whether a function of a test file is no script of it: none is made of its name, and it belongs to no module."""
+    if not is_test(file.path) or _says(file, around[0], _WITHIN):
+        return False
+    owner = next((above for above, _ in ancestors(around) if above.__class__ is ast.ClassDef), None)
+    if owner is not None:
+        return not any(ast.unparse(base).endswith("Module") for base in owner.bases)
+    makers = (mention[1] for mention in file.meaning.mentions.of(_MAKERS) if mention[1] is not None)
+    given = {getattr(arg, "id", "") for maker in makers for arg in getattr(maker[0], "args", ())}
+    return around[0].name not in given
 
 
 def _is_refused(function: Node) -> bool:

@@ -110,3 +110,36 @@ def test_aliases_of_the_cuda_module_stay_a_persons_job() -> None:
 
 def test_every_style_has_a_class() -> None:
     assert tuple(STYLES) == NAMES
+
+
+TESTS = b"""import unittest
+
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.to("cuda")
+
+
+def doubled(x):
+    return torch.zeros(2, device="cuda") + x
+
+
+def measured():
+    return [torch.device("cpu"), torch.device("cuda")]
+
+
+class TestNet(unittest.TestCase):
+    def test_on_a_device(self):
+        self.compared(device="cuda")
+
+    def compared(self, device):
+        return torch.jit.script(Net())(torch.zeros(2, device=device)), torch.jit.script(doubled)
+"""
+
+
+def test_tests_beside_scripts_are_no_scripts() -> None:
+    ported = {f.line for f in analyse("tests/test_net.py", TESTS, session("portable")).findings if f.status == "auto"}
+    assert ported == {16, 21}
+    assert not analyse("net.py", TESTS, session("portable")).auto
