@@ -78,7 +78,7 @@ def _findings(world: World, code: str, why: str) -> list[str]:
     return [
         f"{f.path}:{f.line} {f.code}"
         for file in world.files
-        for f in file.findings
+        for f in (*file.findings, *(file.inventory if why else ()))  # a reason that names its message means that alone
         if f.code == code and why in ("", f.why) and f.suppressed is None
     ]
 

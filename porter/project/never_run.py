@@ -32,7 +32,8 @@ _BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "ABC"})
 # methods that such bases may call
 _CALLED = frozenset(
     """forward extra_repr train eval state_dict load_state_dict parameters named_parameters reset_parameters _apply
-    _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state""".split()
+    _load_from_state_dict _save_to_state_dict _get_name get_extra_state set_extra_state
+    set_use_memory_efficient_attention_xformers set_attention_slice""".split()  # the last two by models of diffusers
 )
 # `getattr(self, name)` of an object that may belong to a class of the file
 _LOOKED_UP = lazy(

@@ -15,6 +15,9 @@ _PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*={2,3}\d[\w.+!-]*(?!\S)")
 _SPEC = lazy(r"(?:[=!~]=|[<>]=?)[ \t]*\d[^\"']*$")
 _OPTION = lazy(r"[ \t]-")
 _EDITABLE = lazy(r"(?:(?:-e|--editable)[ \t=]+)?")  # what may stand before a folder that is installed
+_OF_CONDA = frozenset(
+    {"cudatoolkit", "pytorch-cuda", "cudnn", "pyg"}
+)  # packages that conda alone has, beside its pytorch
 _LOCKED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # pinned by a hash, or a line of conda with one =
 
 
@@ -63,7 +66,11 @@ class RequiredPackages(TextRule):
             # where a line for torch-npu can be put, and the text before and behind its version
             more = (line.last, head, tail) if not line.text.endswith("\\") else None
             found.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
-        yield from packages.hits(document, [w for w in found if w is not None])
+        several = [want for want in found if want is not None]
+        names = {want.name for want in several}
+        if "pytorch" in names and not names.isdisjoint(_OF_CONDA):  # `conda install --file`: it has no torch-npu
+            several = [replace(want, kind="conda", more=None) for want in several]
+        yield from packages.hits(document, several)
 
 
 def _malformed(requirement: packages.Wanted, rest: str) -> packages.Wanted:
