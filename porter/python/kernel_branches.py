@@ -41,12 +41,28 @@ _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such a
     r"^_cuda$|(?:^|_)(?:(?:to|try|move|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
+FAST_PATHS = frozenset({"_native_multi_head_attention", "_transformer_encoder_layer_fwd"})
+_FAST = lazy(rb"\b_native_multi_head_attention\b|\b_transformer_encoder_layer_fwd\b")
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
 
 
 def kernel(file: File, link: Link | None) -> str | None:
     """The CUDA kernel that a question about a tensor's device decides about. It is called, or the code prepares its call."""
-    return (_chosen(file, link) or kernel_of_twin(file, link, _kernel)) if link is not None else None
+    return (
+        (_chosen(file, link) or _fast_path(file, link) or kernel_of_twin(file, link, _kernel))
+        if link is not None
+        else None
+    )
+
+
+def _fast_path(file: File, link: Link) -> str | None:
+    """The operator of torch's own fast path that a function comes to, with kernels for GPUs and CPUs alone: beside it, it has the
+    way that every device takes. Copies of `nn.MultiheadAttention` ask each tensor first."""
+    if not file.source.says(_FAST):
+        return None
+    around = next((up[0] for up in ancestors(link) if up[0].__class__ in FUNCTIONS[:2]), None)
+    calls = (node.func for node in walk(around) if node.__class__ is ast.Call) if around is not None else ()
+    return next((name for func in calls if (name := call_name(func)) in FAST_PATHS), None)
 
 
 def _chosen(file: File, link: Link) -> str | None:

@@ -645,7 +645,7 @@ def test_a_group_whose_callers_choose_the_device(tmp_path: Path, monkeypatch, af
 )
 def test_scripts_that_build_apex(tmp_path: Path, monkeypatch, path: str, stays: bool) -> None:
     """A port has none."""
-    write(tmp_path, {"porter.toml": "", path: "nvcc --version\npython setup.py install --cuda_ext\n"})
+    write(tmp_path, {"porter.toml": "", path: "nvcc -c a.cu -o a.o\npython setup.py install --cuda_ext\n"})
     told, alone = both(Porter(monkeypatch, tmp_path), ".")
     assert (("PRT820", path) in told) is not stays
     assert (("PRT820", path) in [place for place, _ in alone]) is stays

@@ -8,6 +8,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.python.evidence import OPTION_HOLDERS
+from porter.python.kernel_branches import FAST_PATHS
 from porter.python.parallel_choices import one_device
 from porter.regex import lazy
 
@@ -40,7 +41,7 @@ class IsCuda(Rule):
             return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
         link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
-            why = "taken" if file.path in file.facts.native.taken else "kernel"
+            why = "taken" if kernel in FAST_PATHS or file.path in file.facts.native.taken else "kernel"
             return Hit(original, why, values=(("kernel", kernel), (TOGETHER, kernel)))
         if parallel := one_device(file, link):
             return Hit(original, "one-device", values=(("what", parallel),))
