@@ -157,6 +157,7 @@ def setting(
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
     keys = {"value": pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
+    keys["inventory"] = lambda value: None if value is True else "is not true"
     return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **weight})}
 
 

@@ -83,7 +83,13 @@ ASKING = {  # what more than the import has to be said
     **{name: f"{name}()\n" for name in SPOKEN if name.startswith("mmcv.parallel.")},
     "torchpack.distributed.init": "torchpack.distributed.init()\n",
 }
-NO_PORTS = ("vllm", "mmseg", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`
+NO_PORTS = (
+    "vllm",
+    "mmseg",
+    "timm",
+    "torch_geometric",
+    "nvtx",
+)  # without torch they are no port's business: `gate = false`
 
 
 @pytest.mark.slow

@@ -30,12 +30,12 @@ class GpuTools(TextRule):
                     why = TOOLS[word.name]
                     asks = why == "compiler" and any(w.text in _ASKING for w in command.words[index + 1 : index + 2])
                     if asks:
-                        why = "printed" if _only_prints(document, command) else "version"
+                        why = "printed" if only_prints(document, command) else "version"
                     yield Hit((word.start, word.end), why, values=named(tool=word.name))
         yield from _paths(script)
 
 
-def _only_prints(document: Document, command: Command) -> bool:
+def only_prints(document: Document, command: Command) -> bool:
     """Whether a command of a shell script only tells a person something, and the script goes on where there is no such command."""
     used = command.condition or not _USES.isdisjoint(command.around)
     return kind_of(document.path) == SHELL and not used and _STOPS.search(document.text) is None

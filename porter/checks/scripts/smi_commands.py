@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from porter.checks.scripts.gpu_tools import only_prints
 from porter.engine.rule import Hit, TextRule, named
 from porter.files.kinds import SHELL
 from porter.regex import lazy
@@ -85,6 +86,8 @@ def _hit(command: Command, index: int, counts: bool, script: Script, document: D
     if word.text != _SMI:
         return Hit((word.start, word.end), "parsed")
     plain = not command.condition and all(kind in _PLAIN for kind in command.around)
+    if document.session.target.style == "portable" and only_prints(document, command):
+        return Hit((word.start, word.end), "printed")
     return _edited(command, index, "plain" if plain else "deciding", "npu-smi info", safe and plain)
 
 
