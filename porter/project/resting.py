@@ -25,6 +25,7 @@ from porter.engine.together import ALSO, is_only_told, lines_of
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
+from porter.project import flash_only
 from porter.project.apple_code import AppleCode
 from porter.project.built_once import CODES, BuiltOnce
 from porter.project.chosen_by_callers import chooser
@@ -179,6 +180,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
         if not all(name for _, name in reasons[f]):
             asked = partial(finders.untaken.off, tree, text, path, keyword="volatile", is_open=is_open)
             reasons[f] = [("never", asked(line)) for line in told[f]]
+    for f in (f for f in told if f.code in flash_only.CODES and not all(name for _, name in reasons[f])):
+        reasons[f] = [("never", flash_only.at(tree, text, line)) for line in told[f]]
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
