@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once_for_file, place
-from porter.python.index import Link, Node
+from porter.python.index import FUNCTIONS, Link, Node
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -50,10 +51,16 @@ def imports_own(file: File, statement: ast.Import | ast.ImportFrom) -> str | Non
     return None
 
 
+# a function that looks for libraries of the CUDA toolkit, by its name
+_LOADERS = lazy(r"(?i)(?:load|find|add|set_?up|preload|register)_(?:\w*_)?(?:cudnn|nvrtc|cublas|cudart|nvjitlink)")
+
+
 def imported_below(file: File, branch: Link) -> str | None:
     """The extension of the project that is imported below `if not torch.cuda.is_available(): return`, or a branch that raises;
-    tried or not, if it is built with CUDA alone."""
+    tried or not, if it is built with CUDA alone. Or the function itself, if it loads libraries of NVIDIA: `def load_cudnn():`."""
     native, node, owner = file.facts.native, branch[0], branch[1][0]
+    if isinstance(owner, FUNCTIONS[:2]) and isinstance(node.body[-1], ast.Return) and _LOADERS.search(owner.name):
+        return str(owner.name)
     modules = {*native.modules_near(file.path)} - {*native.plain} if native.modules else set[str]()
     field, index = place(owner, node)
     if not modules or node.orelse or field not in BODIES or not isinstance(node.body[-1], (ast.Return, ast.Raise)):
