@@ -21,7 +21,6 @@ LIMITS = {
 _SWITCHES = ("sorted", "log_target")
 _OF_TENSORS = {"topk": "torch.topk"}
 _ARGUMENTS = frozenset(argument for argument, _ in LIMITS.values())
-_WHOLE = lazy(r"[1-9]\d*(?:\.0*)?")
 _WORKERS = lazy(r"(?i)collate(?!d)")  # what makes batches lies on the CPU
 
 
@@ -48,21 +47,13 @@ class ArgumentUnsupported(Rule):
         text = file.text(given.value)
         if argument == "scale_factor" and (_becomes_a_size(original) or _either(original, given, file)):
             return None
-        if argument == "scale_factor" and (_repeats(original, text) or _is_of_host(original, file)):
+        if argument == "scale_factor" and _is_of_host(original, file):
             return None
         if argument in _SWITCHES and text not in ("True", "False"):
             return None  # computed: nobody knows
         spelled = argument if argument == "scale_factor" else f"{argument}={text}"
         values = (("argument", spelled), ("name", name.rpartition(".")[2]))
         return Hit(given, argument.replace("_", "-"), values=values)
-
-
-def _repeats(call: cst.Call, factor: str) -> bool:
-    """Whether each element is repeated a whole number of times: `interpolate(x, scale_factor=2, mode="nearest")`. The size alone
-    says the same, and nothing is computed."""
-    mode = next((a.value for a in call.args if a.keyword is not None and a.keyword.value == "mode"), None)
-    nearest = mode is None or isinstance(mode, cst.SimpleString) and mode.evaluated_value == "nearest"
-    return nearest and _WHOLE.fullmatch(factor) is not None
 
 
 def _is_of_host(call: cst.Call, file: RuleFile) -> bool:
