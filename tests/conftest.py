@@ -43,6 +43,22 @@ def pytest_configure(config: pytest.Config) -> None:
         _draw_nothing_of_the_sources()
 
 
+def _is_quick(config: pytest.Config) -> bool:
+    return bool(config.option.markexpr == "not slow")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What `make quick` leaves out is not imported at first, and thousands of its tests are not made."""
+    if _is_quick(config) and collection_path.suffix == ".py":
+        return True if b"\npytestmark = pytest.mark.slow" in collection_path.read_bytes() else None
+    return None
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    marks = getattr(obj, "pytestmark", ()) if _is_quick(collector.config) else ()
+    return [] if any(mark.name == "slow" for mark in marks) else None
+
+
 def _draw_nothing_of_the_sources() -> None:
     """hypothesis reads all modules of porter for the constants in them, which every process of the tests waits for: half a
     second, and more than two where it does so for the first time. In a few draws of ten hardly one is such a constant."""
