@@ -9,6 +9,7 @@ from porter.rulebook.table import Variable
 
 MB = 1 << 20
 _NUMBERS = lazy(r"(?:\d{1,9}(?:,\d{1,9})*)?")
+_NONE = "-1"
 _SETS = lazy(r"([\w.]+)\[([\"']\w+[\"'])\] = (.+)")
 
 
@@ -18,7 +19,10 @@ def is_list(row: Variable) -> bool:
 
 
 def is_ordered(value: str) -> bool:
-    """CANN reads digits and commas, and wants the numbers to rise."""
+    """CANN reads digits and commas, and wants the numbers to rise. It reads what stands before the first number that is no
+    device's: nothing of "-1", which hides all devices there as with CUDA."""
+    if value == _NONE:
+        return True
     if not _NUMBERS.fullmatch(value):
         return False
     numbers = [int(n) for n in value.split(",") if n]
