@@ -208,8 +208,10 @@ class Walk:
         folder = path.rpartition("/")[0]
         if not folder or self._has(folder, "__init__.py"):
             return self._is_of_package(path)
-        others = (f"{folder}/{name}" for name in os.listdir(self.absolute(folder)))
-        return self._has_programs(path) and any(self._has_programs(other) for other in others if other != path)
+        if not self._has_programs(path):
+            return False
+        others = (f"{folder}/{name}" for name in os.listdir(self.absolute(folder)))  # where the walk is: it can be read
+        return any(self._has_programs(other) for other in others if other != path)
 
     def _has_programs(self, path: str) -> bool:
         try:
