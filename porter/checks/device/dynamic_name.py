@@ -56,7 +56,9 @@ class DynamicName(Rule):
         if name is None:
             return self._edit(original, updated, file, module, why="computed") if module else None
         move = self.moves.get(f"torch.cuda.{name}")
-        if move and move.stays or self._has_any(original, f"torch.cuda.{name}") and not file.style.one_world:
+        # a style for both asks what every build of torch answers as one for GPUs does
+        asks = getattr(original.func, "value", "") == "hasattr" and not file.style.one_world
+        if move and move.stays or asks and any(f"{other}.".startswith(f"torch.cuda.{name}.") for other in self.moves):
             return None
         tail = move.tail if move else name
         if not tail or "." in tail or not file.session.has(f"{file.target.namespace}.{tail}"):
@@ -64,14 +66,8 @@ class DynamicName(Rule):
             put = isinstance(original.func, cst.Name) and original.func.value in ("setattr", "delattr")
             return None if own or put else Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
         renamed = {} if tail == name else {1: tail}
-        if not module and not renamed:
-            return None
-        return self._edit(original, updated, file, module | renamed, safe=safe and (not move or move.fix == "safe"))
-
-    def _has_any(self, original: cst.Call, name: str) -> bool:
-        """Whether it asks for what the torch.cuda of every build has: the answer is the one that a GPU gets."""
-        asks = isinstance(original.func, cst.Name) and original.func.value == "hasattr"
-        return asks and (name in self.moves or any(other.startswith(f"{name}.") for other in self.moves))
+        safe = safe and (not move or move.fix == "safe")
+        return self._edit(original, updated, file, module | renamed, safe=safe) if module or renamed else None
 
     def _module(self, original: cst.Call, updated: cst.Call, name: str | None, file: RuleFile) -> Hit | None:
         if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):
