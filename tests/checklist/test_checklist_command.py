@@ -21,6 +21,8 @@ from porter.checklist.side import side
 from porter.errors import UserError
 from porter.files.errors import FilesError
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 SCHEMA = Path(__file__).parents[2] / "porter" / "checklist" / "schema.json"
 HAN = re.compile(r"[\u4e00-\u9fff]")
 LINES = [next(n for n, row in enumerate(text.splitlines(), 1) if "--seed" in row) for text in (MEGATRON, MINDSPEED)]

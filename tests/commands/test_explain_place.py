@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 TRAIN = """\
 import os
 

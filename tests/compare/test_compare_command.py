@@ -23,6 +23,8 @@ from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.rulebook.words import words
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 SCHEMA = Path(__file__).parents[2] / "porter" / "compare" / "schema.json"
 HAN = re.compile(r"[\u4e00-\u9fff]")
 

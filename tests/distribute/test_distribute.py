@@ -14,6 +14,8 @@ from distribute_world import HEAD, PLAIN, Project
 from porter.distribute.own_files import launcher, launcher_of
 from porter.finding import Change
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 NAMES = ["porter_distributed.py", "train_distributed.sh"]
 
 

@@ -12,6 +12,8 @@ from dumps_world import net
 from porter.dumps.verdict import REASONS
 from porter.rulebook.words import words
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 HAN = re.compile(r"[\u4e00-\u9fff]")
 CODE = "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.fc(x).cuda()\n"
 

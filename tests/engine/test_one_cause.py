@@ -12,6 +12,8 @@ from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
 from porter.engine.together import lines_of
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 TABLE = """\
 import torch
 

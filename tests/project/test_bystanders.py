@@ -12,6 +12,8 @@ from command_line import Porter, write
 from porter.python.host_uses import only_on_host
 from porter.rulebook.table import load
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 CALLS = "from fairseq.modules import LayerNorm\nimport torch\n\nnorm = LayerNorm(torch.Size([2]))\n"
 NAMES = "from fairseq.criterions import register_criterion\n\n\n@register_criterion('x')\nclass X:\n    pass\n"
 BASE = "from fairseq.data import FairseqDataset\n\n\nclass Data(FairseqDataset):\n    pass\n"

@@ -9,6 +9,8 @@ from command_line import Porter, write
 
 from porter.checks.device.cuda_method import CudaMethod
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 PROGRAM = """import torch
 
 

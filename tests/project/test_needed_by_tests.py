@@ -9,6 +9,8 @@ from porter.analysis.session import open_session
 from porter.finding import apply
 from porter.run.gather import gather
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 PROJECT = {
     "csrc/hull.cu": """
 #include <torch/extension.h>

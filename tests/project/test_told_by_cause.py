@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 KERNEL = """#include <torch/extension.h>
 
 __global__ void scale_kernel(float* x, int n) {

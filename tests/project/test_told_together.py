@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 WRAPS = "import torch\n\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda())\nprint(model)\n"
 WRAPPED = "import torch\nfrom torch.nn.parallel import DataParallel\n\n\ndef test_wrapped():\n    DataParallel(torch.nn.Linear(1, 1).cuda())\n"
 COPIED = "from sync_batchnorm import DataParallelWithCallback\n\n\ndef test_sync(net):\n    DataParallelWithCallback(net.cuda())\n"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 KERNEL = "#include <cuda_runtime.h>\n#include <helper.cuh>\n__global__ void scale(float* x) { x[threadIdx.x] = 1; }\nvoid run(float* x) { scale<<<1, 32>>>(x); }\n"
 OLD = KERNEL.replace("scale", "older")
 HELPER = "#pragma once\n__global__ void clear(float* x) { x[threadIdx.x] = 0; }\n"

@@ -19,6 +19,8 @@ from porter.report.work import sentence
 from porter.rulebook.effort import NAMES, amount
 from porter.rulebook.texts import Texts
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 PROJECT = "[project]\nname = 'r'\n"
 FLASH = (
     "import torch\nfrom flash_attn import flash_attn_func\n\n\ndef attend(q):\n    return flash_attn_func(q, q, q)\n"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 CODE = """import torch
 from apex import amp
 

@@ -12,6 +12,8 @@ from report_samples import made
 
 from porter.rulebook.texts import Texts
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 GUARD = "\nif __name__ == '__main__':\n    main()\n"
 TORCH = "import torch\n"
 

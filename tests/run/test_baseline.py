@@ -7,6 +7,8 @@ import json
 import pytest
 from command_line import Porter, write
 
+pytestmark = pytest.mark.slow  # each runs the command on a project
+
 TRAIN = """\
 import torch
 
