@@ -37,6 +37,7 @@ from porter.project.off_options import OffOptions
 from porter.project.other_classes import OtherClasses
 from porter.project.set_aside import RESTS, SPEAKS
 from porter.project.told_by_cause import callers_of
+from porter.project.uncalled import ADVICE, Uncalled
 from porter.project.unloaded import Unloaded
 from porter.project.untaken import Untaken
 from porter.project.unused import Uses
@@ -78,6 +79,7 @@ class _Finders(NamedTuple):
     parts: UnusedParts
     classes: OtherClasses
     built: BuiltOnce
+    uncalled: Uncalled
 
 
 def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
@@ -98,6 +100,7 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
         UnusedParts(uses, DeadLines(uses, options, untaken)),
         OtherClasses(uses.saying),
         BuiltOnce(uses.saying, uses.tree),
+        Uncalled(uses.saying, uses.around),
     )
     return [
         _rested(result, told, uses, finders, once) if told else _as_notes(result, _of_idle_callers(result, uses))
@@ -182,6 +185,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
             reasons[f] = [("never", asked(line)) for line in told[f]]
     for f in (f for f in told if f.code in flash_only.CODES and not all(name for _, name in reasons[f])):
         reasons[f] = [("never", flash_only.at(tree, text, line)) for line in told[f]]
+    for f in (f for f in told if f.code.startswith(ADVICE) and not all(name for _, name in reasons[f])):
+        reasons[f] = [("unused", finders.uncalled.at(uses.tree(path), path, line, is_open)) for line in told[f]]
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})

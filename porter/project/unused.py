@@ -18,6 +18,7 @@ from porter.project.looked_up_names import LookedUpNames
 from porter.project.meant_names import MeantNames, is_comment, whole_word
 from porter.project.near_first import NearFirst
 from porter.project.said_words import SaidWords
+from porter.python.graphs import reached
 from porter.python.kept import Remember, Rows, anew, rows_of
 from porter.python.trees import parse
 from porter.regex import lazy, rare
@@ -273,6 +274,21 @@ class Uses:
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         return any(pattern.search(self.text(path)) for path in self._files)
+
+    def around(self, home: str, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a pattern matches a file that may have to do with `home`: in the same folder of the root, in the root itself,
+        or one that names that folder or comes to it by imports."""
+        top, inside, _ = home.partition("/")
+        if not inside or len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+            return self.somewhere(pattern)
+        return any(
+            "/" not in path
+            or path.startswith(f"{top}/")
+            or _bytes(top) in self.text(path)
+            or any(file.startswith(f"{top}/") for file in reached([path], self._project.files))
+            for path in self._files
+            if pattern.search(self.text(path))
+        )
 
 
 def _folder(path: str) -> str:

@@ -1,0 +1,157 @@
+"""Finds code that only a trainer leads to, in a project that trains nothing: the steps that Lightning calls, and the `forward`
+of a module that is held and that nobody calls elsewhere, as a copy of the weights that moves with each step.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from porter.files.kinds import PYTHON, kind_of
+from porter.files.paths import is_test
+from porter.project.meant_names import is_comment, whole_word
+from porter.python.blocks import once
+from porter.python.evidence import call_name
+from porter.python.index import Link, collect
+from porter.python.trees import parse
+from porter.regex import lazy
+from porter.spans import span_of
+
+ADVICE = ("PRT3", "PRT6", "PRT7")  # families about what costs time or precision where it runs
+_STEPS = frozenset(
+    """training_step training_step_end training_epoch_end on_train_batch_start on_train_batch_end on_train_epoch_start
+    on_train_epoch_end on_train_start on_train_end on_before_zero_grad on_after_backward on_before_optimizer_step
+    optimizer_step configure_optimizers""".split()
+)
+# what trains: a step of a project's own, or a trainer from a library
+_TRAINS = lazy(
+    rb"\.backward\(|\bbackward\(loss|Trainer\b|trainer\.(?:fit|train|run)\(|\.fit\(|LightningCLI|\bFabric\b"
+    rb"|\.(?:training_step|configure_optimizers)\("
+)
+_LISTS = lazy(
+    rb"\.(?:named_)?(?:children|modules)\(\)|\._modules\b|__getattr__"
+)  # parts that are called without their names
+_CALLS = frozenset({"forward", "__call__"})
+_NODES = frozenset[type]({ast.Attribute, ast.ClassDef, ast.Import, ast.ImportFrom})
+_ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
+
+
+class Uncalled:
+    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file."""
+
+    def __init__(
+        self,
+        saying: Callable[[bytes, str], Iterable[tuple[str, bytes]] | None],
+        around: Callable[[str, re.Pattern[bytes]], bool],
+    ) -> None:
+        self._saying, self._trains = saying, cache(lambda path: around(path, _TRAINS))
+        self._forwards: dict[tuple[str, str], bool] = {}
+
+    def at(self, tree: ast.Module | None, path: str, line: int, is_open: bool) -> str:
+        """The method around a line that nobody calls: `LitEma.forward`; "" for none. `is_open`: others may hold its class, and
+        would train it as little as the project does."""
+        spans = _methods(tree) if tree is not None and not is_test(path) else {}
+        span = span_of(line, sorted(spans))
+        owner, method = spans[span] if span else ("", "")
+        if method in _STEPS and not self._trains(path):
+            return f"{owner}.{method}"
+        if method != "forward" or is_open and self._trains(path):
+            return ""
+        if (path, owner) not in self._forwards:
+            self._forwards[path, owner] = self._is_never_called(owner, path)
+        return f"{owner}.forward" if self._forwards[path, owner] else ""
+
+    def _is_never_called(self, owner: str, home: str) -> bool:
+        held: set[str] = set()
+        for path, text in self._saying(owner.encode(), home) or [("", b"")]:
+            names = _held(owner, text) if kind_of(path) == PYTHON else None
+            if names is None:
+                return False
+            held |= names
+        return bool(held) and all(self._is_only_held(name, home) for name in sorted(held))
+
+    def _is_only_held(self, name: str, home: str) -> bool:
+        """Whether nobody calls an attribute of this name, or hands it on."""
+        files = self._saying(name.encode(), home)
+        return files is not None and all(
+            self._leaves(name, path, text) for path, text in files if kind_of(path) == PYTHON
+        )
+
+    def _leaves(self, name: str, path: str, text: bytes) -> bool:
+        if re.search(rb"[\"'](?:[\w.]*\.)?%s[\"'.]" % name.encode(), text):
+            return False
+        tree = parse(text)
+        if tree is None:
+            return False
+        steps = (
+            []
+            if self._trains(path)
+            else sorted(span for span, (_, method) in _methods(tree).items() if method in _STEPS)
+        )
+        uses = (link for link in collect(tree, _NODES)[0][ast.Attribute] if link[0].attr == name)
+        return all(_is_kept(link) or span_of(link[0].lineno, steps) is not None for link in uses)
+
+
+def _is_kept(use: Link) -> bool:
+    """`self.ema = ...`, `self.ema.store(...)`, `if self.ema:`; not what calls it, or hands it on."""
+    node, above = use[0], use[1] and use[1][0]
+    if not isinstance(node.ctx, ast.Load):
+        return True
+    if isinstance(above, ast.Attribute):
+        return above.attr not in _CALLS
+    return isinstance(above, _ASKS) and not (isinstance(above, ast.IfExp) and above.test is not node)
+
+
+def _held(owner: str, text: bytes) -> set[str] | None:
+    """The attributes that are set to instances of a class, which a file makes no other use of; None where it makes some."""
+    places = [match for match in whole_word(owner.encode()).finditer(text) if not is_comment(text, match.start())]
+    tree = parse(text) if places else None
+    if not places:
+        return set()
+    if tree is None or _LISTS.search(text):
+        return None
+    found, names = collect(tree, _NODES)
+    imports = (alias for kind in (ast.Import, ast.ImportFrom) for link in found[kind] for alias in link[0].names)
+    known = sum(alias.name.rpartition(".")[2] == owner and alias.asname is None for alias in imports)
+    known += sum(link[0].name == owner for link in found[ast.ClassDef])
+    held = set[str]()
+    for use in (link for link in (*names, *found[ast.Attribute]) if call_name(link[0]) == owner):
+        attribute = "" if _is_super(use) else _holder(use)
+        if attribute is None:
+            return None
+        known += 1
+        held |= {attribute} - {""}
+    return held if known == len(places) else None
+
+
+def _is_super(use: Link) -> bool:
+    """`super(LitEma, self)`"""
+    above = use[1] and use[1][0]
+    return isinstance(above, ast.Call) and getattr(above.func, "id", "") == "super"
+
+
+def _holder(use: Link) -> str | None:
+    """`ema` of `self.ema = LitEma(model) if decay else None`."""
+    call = use[1]
+    if call is None or not isinstance(call[0], ast.Call) or call[0].func is not use[0]:
+        return None
+    above, value = call[1], call[0]
+    if above is not None and isinstance(above[0], ast.IfExp) and above[0].test is not value:
+        above, value = above[1], above[0]
+    if above is None or not isinstance(above[0], ast.Assign) or above[0].value is not value:
+        return None
+    targets = above[0].targets
+    return targets[0].attr if len(targets) == 1 and isinstance(targets[0], ast.Attribute) else None
+
+
+@once
+def _methods(tree: ast.Module) -> dict[tuple[int, int], tuple[str, str]]:
+    owners = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    return {
+        (method.lineno, method.end_lineno or method.lineno): (owner.name, method.name)
+        for owner in owners
+        for method in owner.body
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
