@@ -23,7 +23,13 @@ _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3
 _FROZEN = lazy(r"=([\d.]+)=")
 _ANY = ((0, 0), (99, 0))
 # packages that ask for one torch: from which version on, and before which
-_OF_ONE_TORCH = {"vllm": _ANY, "xformers": _ANY, "torchtext": ((0, 8), (0, 18)), "torchdata": ((0, 3), (0, 7))}
+_OF_ONE_TORCH = {
+    "vllm": _ANY,
+    "xformers": _ANY,
+    "functorch": _ANY,
+    "torchtext": ((0, 8), (0, 18)),
+    "torchdata": ((0, 3), (0, 7)),
+}
 _NEWEST = 15  # Python 3.x
 
 

@@ -111,7 +111,15 @@ def meets_the_device(value: Link, file: RuleFile) -> bool:
         uses = [link for link in links if link[0] is not target and ast.unparse(link[0]) == written]
         if any(getattr(use[1][0], "attr", "") in _MOVES for use in uses):
             return False
-    return any(_is_called_with_moved(use) for use in uses)
+    handed = [taken for use in uses if (taken := loaded_uses.taken_as(use, file)) is not None]
+    return any(map(_is_called_with_moved, [*uses, *(use for taken in handed for use in _uses_in(file, *taken))]))
+
+
+def _uses_in(file: RuleFile, function: str, name: str) -> list[Link]:
+    """Where a function of the file uses its parameter."""
+    taker = loaded_uses.functions(file)[function]
+    links = (link for link in file.buckets.get(ast.Name, ()) if link[0].id == name)
+    return [link for link in links if any(above[0] is taker for above in ancestors(link))]
 
 
 def is_given_to_moved(value: Link, file: RuleFile) -> bool:

@@ -56,6 +56,8 @@ class RayGpuResource(Rule):
         if isinstance(value, cst.Integer) and not value.evaluated_value:
             return None
         values = (("old", file.text(value)),)
+        if called == "ray.init" and imports_of(file, "ray.rllib"):  # the other half is in RLlib's own settings
+            return Hit(original.args[index], "rllib", values=values)
         if any(a.keyword and a.keyword.value == "resources" or a.star for a in original.args):
             return Hit(original.args[index], "by-hand", values=values)
         entry = cst.DictElement(cst.SimpleString('"NPU"'), updated.args[index].value)
