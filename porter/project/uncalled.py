@@ -46,8 +46,12 @@ class Uncalled:
         saying: Callable[[bytes, str], Iterable[tuple[str, bytes]] | None],
         around: Callable[[str, re.Pattern[bytes]], bool],
     ) -> None:
-        self._saying, self._trains = saying, cache(lambda path: around(path, _TRAINS))
+        self._saying = saying
+        self._trained = cache(lambda top: around(top, _TRAINS))
         self._forwards: dict[tuple[str, str], bool] = {}
+
+    def _trains(self, path: str) -> bool:
+        return self._trained(path[: path.find("/") + 1])
 
     def at(self, tree: ast.Module | None, path: str, line: int, is_open: bool) -> str:
         """The method around a line that nobody calls: `LitEma.forward`; "" for none. `is_open`: others may hold its class, and

@@ -275,17 +275,16 @@ class Uses:
             return True
         return any(pattern.search(self.text(path)) for path in self._files)
 
-    def around(self, home: str, pattern: re.Pattern[bytes]) -> bool:
-        """Whether a pattern matches a file that may have to do with `home`: in the same folder of the root, in the root itself,
-        or one that names that folder or comes to it by imports."""
-        top, inside, _ = home.partition("/")
-        if not inside or len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
+    def around(self, top: str, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a pattern matches a file that may have to do with those of `top`, a folder of the root, "models/": one in it or
+        in the root itself, or one that names it or comes to it by imports. "" is all of them."""
+        if not top or len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return self.somewhere(pattern)
         return any(
             "/" not in path
-            or path.startswith(f"{top}/")
-            or _bytes(top) in self.text(path)
-            or any(file.startswith(f"{top}/") for file in reached([path], self._project.files))
+            or path.startswith(top)
+            or _bytes(top[:-1]) in self.text(path)
+            or any(file.startswith(top) for file in reached([path], self._project.files))
             for path in self._files
             if pattern.search(self.text(path))
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         if kind is ast.Call and child is not above.func:
             truth = False
             library = library_on_cuda(file.names.resolve(above.func, up))
-            if library or (library := library_given(file, child)):
+            library = library or library_given(file, child) or (_asked_by_taker(file, up, child) if depth < 2 else None)
+            if library:
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
@@ -64,9 +66,9 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
     return None
 
 
-def _first_asked_for(file: File, uses: list[Link]) -> str | None:
+def _first_asked_for(file: File, uses: list[Link], depth: int = 1) -> str | None:
     ordered = sorted(uses, key=lambda use: (use[0].lineno, use[0].col_offset))
-    return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
+    return next((library for use in ordered if (library := asked_for(file, use, depth))), None)
 
 
 def served(file: RuleFile, literal: Link) -> str | None:
@@ -102,7 +104,7 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
             for inner in fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
-                    package = library_on_cuda(file.names.resolve(inner.func, link))
+                    package = library_on_cuda(file.names.resolve(inner.func, link)) or _library_of(file, inner)
                 elif kind is ast.Import:
                     package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
                 elif kind is ast.ImportFrom and not inner.level:
@@ -114,6 +116,41 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
                 if package:
                     return package
     return None
+
+
+def _asked_by_taker(file: File, call: Link, given: Node) -> str | None:
+    """The library for which a function of the file asks the parameter that gets an answer: `knn(x, y, use_gpu)`."""
+    taker = _functions(file).get(getattr(call[0].func, "id", "")) if _libraries(file) else None
+    if taker is None or given not in call[0].args[: len(taker.args.args)]:
+        return None
+    name = taker.args.args[call[0].args.index(given)].arg
+    uses = [use for use in file.names.spelled(name) if any(up[0] is taker for up in ancestors(use))]
+    return _first_asked_for(file, uses, 2)
+
+
+def _library_of(file: File, call: ast.Call) -> str | None:
+    """The library that a function of the file uses, if it does nothing with torch: `knn_gpu(x, y)`."""
+    name = getattr(call.func, "id", "")
+    return _used_by(file, name) if name in _functions(file) and _libraries(file) else None
+
+
+@once_for_file
+def _used_by(file: File, name: str) -> str | None:
+    links = (
+        link for link in file.buckets.get(ast.Call, ()) if any(u[0] is _functions(file)[name] for u in ancestors(link))
+    )
+    calls = [(file.names.resolve(link[0].func, link) or "", call_name(link[0].func)) for link in links]
+    if any(full.startswith("torch.") or method in _MOVES for full, method in calls):
+        return None
+    return next((library for full, _ in calls if (library := library_on_cuda(full))), None)
+
+
+@once_for_file
+def _functions(file: File) -> dict[str, Node]:
+    """Those of a file that are the only ones of their name."""
+    links = file.buckets.get(ast.FunctionDef, ())
+    names = Counter(link[0].name for link in links)
+    return {link[0].name: link[0] for link in links if names[link[0].name] == 1}
 
 
 @once_for_file

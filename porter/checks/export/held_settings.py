@@ -12,6 +12,7 @@ _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FL
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]"  # what stands under a key
 _PLAIN = lazy(rb"[\[{]|(?:vars|dict|list|json|yaml)\b")
 _IN_CODE = rb"^[^#\n]*?"  # a dictionary may have rows that somebody took out
+_SAVES = lazy(rb"(?i)save|checkpoint")  # else a dictionary goes elsewhere
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 
 
@@ -22,7 +23,8 @@ def held_settings(file: RuleFile) -> str | None:
     plain = {name for name in used if _is_plain(name, file)}
     held = _OBJECT % b"|".join(sorted(_NAMES - plain))
     for name in used:
-        pattern = _IN_CODE + name + rb"['\"]\s*(?::\s*" + held + rb"|\]\.(?!" + _METHODS + rb")\w)"
+        written = rb":\s*" + held + b"|" if file.source.says(_SAVES) else b""
+        pattern = _IN_CODE + name + rb"['\"]\s*(?:" + written + rb"\]\.(?!" + _METHODS + rb")\w)"
         if file.source.says(re.compile(pattern, re.MULTILINE)) or _put(name, held, file):
             return name.decode()
     return None
