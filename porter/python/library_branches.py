@@ -41,6 +41,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             truth = False
             library = library_on_cuda(file.names.resolve(above.func, up))
             library = library or library_given(file, child) or (_asked_by_taker(file, up, child) if depth < 2 else None)
+            if child.__class__ is ast.keyword:
+                library = library or chosen_by(file, up, child.arg)
             if library:
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
@@ -116,6 +118,17 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
                 if package:
                     return package
     return None
+
+
+def chosen_by(file: File | RuleFile, call: Link, name: str | None) -> str | None:
+    """The library that a function of the project chooses by the keyword `name` of this call, and nothing else."""
+    known = file.facts.own.array_switches if call[0].__class__ is ast.Call else ()
+    if not known:
+        return None
+    full = file.names.resolve(call[0].func, call)
+    module, _, function = full.rpartition(".") if full else ("", "", call_name(call[0].func))
+    ending = f"/{module.lstrip('.').replace('.', '/')}.py" if module else f"/{file.path}"
+    return next((row[3] for row in known if row[1:3] == (function, name) and f"/{row[0]}".endswith(ending)), None)
 
 
 def _asked_by_taker(file: File, call: Link, given: Node) -> str | None:
