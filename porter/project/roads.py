@@ -37,6 +37,7 @@ from porter.files.paths import is_test
 from porter.files.read import beginning
 from porter.files.witness import is_file
 from porter.project.imports import Import, Projects, imports, lines_of_cells
+from porter.project.loaded_names import LoadedNames
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.project.named_files import NAMES, NamedFiles
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, calls_it_torch, computes_otherwise
@@ -209,7 +210,11 @@ class Survey:
         """The files that get a road from others, and those of them that get it by imports alone."""
         for _ in self.notebooks():
             pass
-        below = {path: self.project.files(path) | self._named.by(path) for path in {**self.texts, **self._read}}
+        loaded = LoadedNames(self.texts, lambda path: self.texts.get(path, b""))
+        below = {
+            path: self.project.files(path) | self._named.by(path) | loaded.by(path)
+            for path in {**self.texts, **self._read}
+        }
         above: dict[str, set[str]] = {}
         for path, files in below.items():
             for file in files | self._handed_out(path):

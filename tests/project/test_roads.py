@@ -381,6 +381,13 @@ def test_what_a_registry_imports_beside_what_it_loads(tmp_path, load, told):
     assert near(tmp_path, files) == ({"pkg/options.py"} if told else set())
 
 
+def test_settings_that_a_program_loads_by_a_name_made_at_run_time(tmp_path):
+    """`configs.` says where they lie: a file beside those that it may name is not loaded."""
+    program = "import importlib\n\nfrom net import make\n\nsettings = importlib.import_module('configs.' + make())\n"
+    files = {"net.py": TORCH, "tools/train.py": program, "configs/pre.py": USES, "other/pre.py": USES}
+    assert near(tmp_path, files) == {"configs/pre.py"}
+
+
 @pytest.mark.parametrize("command", ['["python", "-m", "pkg.train"]', '"nohup python3 -m pkg.{0}".format(name)'])
 def test_a_program_that_starts_a_module(tmp_path, command):
     start = f"import subprocess\n\nsubprocess.run({command})\n" + USES
