@@ -83,7 +83,7 @@ def _in_command(file: File, link: Link) -> tuple[str, str]:
 def _is_word(link: Link) -> bool:
     """Whether a string is part of a text for people or of a path, or names an attribute or a flag."""
     above = link[1][0]
-    if above.__class__ is ast.keyword and above.arg == "dest":  # of `add_argument`
+    if above.__class__ is ast.keyword and above.arg in ("dest", "help"):  # of `add_argument`
         return True
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS or _is_flag(link)
 

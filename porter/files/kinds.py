@@ -34,6 +34,7 @@ _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 LARGEST = dict.fromkeys((JSON, REQUIREMENTS, PAGE), 1_000_000) | dict.fromkeys(
     (YAML, SHELL, MAKEFILE, DOCKERFILE), 2_000_000
 )
+LARGEST[NOTEBOOK] = 12_000_000  # most of it pictures that its cells have drawn
 LARGEST_OF_OTHERS = 4_000_000  # a Python file is analysed up to files.read.LIMIT
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import pickletools
 import re
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from posixpath import normpath
@@ -72,6 +70,8 @@ def _held(path: Path, modules: frozenset[str]) -> str:
 
 def _pickled(data: bytes) -> bytes:
     """The pickle of an archive of torch; the whole file where it is none."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             rows = [row for row in archive.infolist() if row.filename.endswith("/data.pkl")]
@@ -83,6 +83,8 @@ def _pickled(data: bytes) -> bytes:
 
 def _globals(data: bytes) -> Iterator[str]:
     """`module name` of what the pickles at the beginning would import."""
+    import pickletools
+
     stream = io.BytesIO(data)
     try:
         for _ in range(_PICKLES):

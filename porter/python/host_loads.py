@@ -11,7 +11,7 @@ import ast
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import BODIES, place
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, is_log_call
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 PLACE = "map_location"
@@ -29,7 +29,7 @@ def loads_on_host(file: RuleFile, choice: Link) -> bool:
     ways = _ways(file, choice) if file.source.says(PLACE.encode()) else None
     if ways is None:
         return False
-    with_gpu, without = ways
+    with_gpu, without = ([way for way in several if not is_log_call(getattr(way, "value", None))] for several in ways)
     if choice[0].__class__ is ast.IfExp:
         place_alone = _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
         return place_alone or _same_load(file, with_gpu[0], without[0], choice)
