@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.device.author_names import Mention
+from porter.checks.native.lightning_parts import mixed, started_on_gloo
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.assigned import values_of
@@ -13,22 +14,25 @@ from porter.python.index import heir
 from porter.regex import lazy
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
+_TRAINERS = frozenset(
+    f"{package}{part}.Trainer" for package in PACKAGES for part in ("", ".trainer", ".trainer.trainer")
+)
+# settings of a trainer that a program fills itself: `trainer_config["accelerator"] = "gpu"`
+_SET = lazy(
+    rb"[\"']accelerator[\"']\][ \t]*=[ \t]*[\"'](?:gpu|cuda|ddp)|[\"']gpus[\"'](?:\][ \t]*=(?!=)|[ \t]+(?:not[ \t]+)?in\b)"
+)
 _OURS = lazy(r"(?i)npu|ascend")
 _NPU = lazy(rb"(?i)npu|ascend")
 _MADE = lazy(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
 GPU = frozenset({"gpu", "cuda"})
-STRATEGIES = {"ddp": "DDPStrategy", "fsdp": "FSDPStrategy"}
-MIXED = frozenset({"16", "bf16", "16-mixed", "bf16-mixed"})
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
 class LightningTrainer(Rule):
     code = "PRT408"
     edits = False
-    calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
-        "pytorch_lightning.Trainer.from_argparse_args"
-    }
-    references = frozenset(f"{package}.Trainer" for package in PACKAGES)
+    calls = _TRAINERS | {f"{package}.Fabric" for package in PACKAGES} | {f"{t}.from_argparse_args" for t in _TRAINERS}
+    references = _TRAINERS
     nodes = ("AnnAssign",)
     text = "_target_"
 
@@ -50,16 +54,17 @@ class LightningTrainer(Rule):
             text = _set_to(accelerator, file)
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
-        if text in GPU or "gpus" in given:
-            values = (("name", (file.name(original.func) or "").rpartition(".")[2]),)
+        stars = [a for a in original.args if a.star]
+        if text in GPU or "gpus" in given or accelerator is None and stars and file.source.says(_SET):
+            made = (file.name(original.func) or "").removesuffix(".from_argparse_args")
+            values = (("name", made.rpartition(".")[2]),)
             return [
                 Hit(original.func, "gpu", values=values),
-                *(() if file.tested else _started_on_gloo(given.get("strategy"))),
-                *(() if file.tested else _mixed(given.get("precision"), file)),
+                *(() if file.tested else started_on_gloo(given.get("strategy"))),
+                *(() if file.tested else mixed(given.get("precision"), file)),
             ]
         if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
-        stars = [a for a in original.args if a.star]
         if accelerator is None and stars:
             return Hit(original.func, "given", values=(("old", file.text(stars[0])),))
         if accelerator is not None and text is None:
@@ -74,26 +79,6 @@ def _derived(base: Mention, file: RuleFile) -> Hit | None:
     if owner is None or file.source.says(_NPU, owner):
         return None
     return Hit(base, "derived", values=(("name", owner.name),))
-
-
-def _started_on_gloo(strategy: cst.BaseExpression | None) -> list[Hit]:
-    """`strategy="ddp"`: its process group is of the kind that Lightning knows for the device."""
-    name = strategy.raw_value if isinstance(strategy, cst.SimpleString) else ""
-    kind = next((new for old, new in STRATEGIES.items() if name.startswith(old)), None)
-    return [Hit(strategy, "strategy", values=(("new", kind), ("old", name)))] if kind and strategy else []
-
-
-def _mixed(precision: cst.BaseExpression | None, file: RuleFile) -> list[Hit]:
-    """`precision=16`, and `precision=args.precision`, which may be that."""
-    if precision is None or file.text(precision) == "None":
-        return []
-    written = [precision.body, precision.orelse] if isinstance(precision, cst.IfExp) else [precision]
-    is_written = all(isinstance(one, (cst.Integer, cst.SimpleString)) for one in written)
-    if is_written and MIXED.isdisjoint(file.text(one).strip("'\"") for one in written):
-        return []
-    old = file.text(precision)
-    values = ("new", "bf16-mixed" if "bf16" in old else "16-mixed"), ("old", old)
-    return [Hit(precision, "mixed", values=values, severity=None if is_written else "note")]
 
 
 def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:
