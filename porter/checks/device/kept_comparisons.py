@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.array_switches import decides_for
 from porter.python.cuda_versions import asked_beside
+from porter.python.index import ancestors
 from porter.python.lightning_choices import of_comparison
 from porter.python.other_systems import other_system
 from porter.python.parallel_choices import one_device
@@ -26,7 +27,16 @@ _KEPT = (
 def kept_as_it_is(file: RuleFile, link: Link) -> tuple[str, str, str] | None:
     """What to say of a comparison that stays, and the name and the value of what it says."""
     found = ((why, name, ask(file, link)) for why, name, ask in _KEPT)
-    return next(((why, name, value) for why, name, value in found if value), None)
+    kept = next(((why, name, value) for why, name, value in found if value), None)
+    return ("refused", *kept[1:]) if kept and kept[0] == "for-arrays" and _refuses_others(link) else kept
+
+
+def _refuses_others(link: Link) -> bool:
+    """`if device == "cuda": ... elif device == "cpu": ... else: raise ValueError(device)`"""
+    branch: Node = next((above[0] for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    while isinstance(branch, ast.If) and len(branch.orelse) == 1 and isinstance(branch.orelse[0], ast.If):
+        branch = branch.orelse[0]
+    return isinstance(branch, ast.If) and bool(branch.orelse) and isinstance(branch.orelse[-1], ast.Raise)
 
 
 def is_compared_device(link: Link) -> bool:
