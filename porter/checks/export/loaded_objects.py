@@ -24,7 +24,7 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     link = file.scene.link(call)
     if link is None:
         return None
-    loads = [link[1], *_loads_of(ast.unparse(link[1][0].args[0]), file)] if link[1][0].args else [link[1]]
+    loads = [link[1], *_loads_of(link[1], file)] if link[1][0].args else [link[1]]
     loads += _calls_of_loader(link[1], file)
     return next((name for load in loads for place in _places(load, file) if (name := _foreign(place, file))), None)
 
@@ -73,13 +73,21 @@ def shipped(original: cst.Call, file: RuleFile) -> str:
     return next((held for name, held in file.facts.checkpoints.shipped if name == written), "")
 
 
-def _loads_of(path: str, file: RuleFile) -> Iterator[Link]:
-    """All loads of a path that has the name of a file in it."""
-    for link in file.meaning.mentions.of(_LOAD) if _WRITTEN.search(path) else ():
-        call = link[1]
-        if call[0].__class__ is ast.Call and call[0].func is link[0] and call[0].args:
-            if ast.unparse(call[0].args[0]) == path:
-                yield call
+def _loads_of(call: Link, file: RuleFile) -> Iterator[Link]:
+    """All loads of a path that has the name of a file in it; of another, those in the same function."""
+    path, around = ast.unparse(call[0].args[0]), _function(call)
+    is_written = _WRITTEN.search(path) is not None
+    for link in file.meaning.mentions.of(_LOAD):
+        other = link[1]
+        if other[0].__class__ is ast.Call and other[0].func is link[0] and other[0].args:
+            if ast.unparse(other[0].args[0]) == path and (
+                is_written or around is not None and _function(other) is around
+            ):
+                yield other
+
+
+def _function(link: Link) -> Node | None:
+    return next((above for above in parents(link) if isinstance(above, FUNCTIONS)), None)
 
 
 def is_foreign(name: str, file: RuleFile) -> bool:
