@@ -7,12 +7,16 @@ import ast
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.array_switches import decides_for
 from porter.python.cuda_versions import asked_beside
+from porter.python.evidence import call_name
 from porter.python.index import ancestors
 from porter.python.lightning_choices import of_comparison
 from porter.python.other_systems import other_system
 from porter.python.parallel_choices import one_device
 from porter.python.provider_choices import provider
+from porter.regex import lazy
 
+_TYPE = lazy(r"torch\.(?:float16|bfloat16|half|float32|float)")
+_ASKS_GENERATION = frozenset({"get_device_properties", "get_device_capability"})
 # what to say, the name of a value for it, and what finds the value
 _KEPT = (
     ("for-arrays", "library", decides_for),
@@ -21,6 +25,7 @@ _KEPT = (
     ("together", "what", of_comparison),
     ("on-another-system", "what", other_system),
     ("versioned", "what", asked_beside),
+    ("of-a-generation", "what", lambda file, link: _type_for_others(link)),
 )
 
 
@@ -29,6 +34,20 @@ def kept_as_it_is(file: RuleFile, link: Link) -> tuple[str, str, str] | None:
     found = ((why, name, ask(file, link)) for why, name, ask in _KEPT)
     kept = next(((why, name, value) for why, name, value in found if value), None)
     return ("refused", *kept[1:]) if kept and kept[0] == "for-arrays" and _refuses_others(link) else kept
+
+
+def _type_for_others(link: Link) -> str:
+    """`torch.float32` of `torch.float16 if "cuda" in device and torch.cuda.get_device_properties(device).major >= 6 else torch.float32`."""
+    asked, choice = link[0], link[1]
+    while choice is not None and isinstance(choice[0], (ast.Compare, ast.BoolOp)):
+        asked, choice = choice[0], choice[1]
+    if choice is None or not isinstance(choice[0], ast.IfExp) or choice[0].test is not asked:
+        return ""
+    sides = [ast.unparse(side) for side in (choice[0].body, choice[0].orelse)]
+    of_types = all(map(_TYPE.fullmatch, sides)) and not _ASKS_GENERATION.isdisjoint(
+        call_name(node.func) for node in ast.walk(asked) if isinstance(node, ast.Call)
+    )
+    return sides[1] if of_types else ""
 
 
 def _refuses_others(link: Link) -> bool:
