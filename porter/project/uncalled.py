@@ -1,5 +1,6 @@
 """Finds code that only a trainer leads to, in a project that trains nothing: the steps that Lightning calls, and the `forward`
-of a module that is held and that nobody calls elsewhere, as a copy of the weights that moves with each step.
+of a module that is held and that nobody calls elsewhere, as a copy of the weights that moves with each step. And classes that a
+project which names its classes in settings names nowhere.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
 
 
 class Uncalled:
-    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file."""
+    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file, or, where
+    that is "", with any."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Uncalled:
     ) -> None:
         self._saying = saying
         self._trained = cache(lambda top: around(top, _TRAINS))
+        self._has_settings = cache(lambda top: bool(top) and around("", _settings_of(top)))
         self._forwards: dict[tuple[str, str], bool] = {}
 
     def _trains(self, path: str) -> bool:
@@ -61,11 +64,20 @@ class Uncalled:
         owner, method = spans[span] if span else ("", "")
         if method in _STEPS and not self._trains(path):
             return f"{owner}.{method}"
+        if owner and not is_open and self._is_in_no_settings(owner, path):
+            return owner
         if method != "forward" or is_open and self._trains(path):
             return ""
         if (path, owner) not in self._forwards:
             self._forwards[path, owner] = self._is_never_called(owner, path)
         return f"{owner}.forward" if self._forwards[path, owner] else ""
+
+    def _is_in_no_settings(self, owner: str, home: str) -> bool:
+        """Whether settings name classes beside this one by their paths, and no file has its name."""
+        if not self._has_settings(home[: home.find("/") + 1]):
+            return False
+        files = self._saying(owner.encode(), home)
+        return files is not None and all(_only_defines(owner, text) for _, text in files)
 
     def _is_never_called(self, owner: str, home: str) -> bool:
         held: set[str] = set()
@@ -96,6 +108,19 @@ class Uncalled:
         )
         uses = (link for link in collect(tree, _NODES)[0][ast.Attribute] if link[0].attr == name)
         return all(_is_kept(link) or span_of(link[0].lineno, steps) is not None for link in uses)
+
+
+def _settings_of(top: str) -> re.Pattern[bytes]:
+    """`target: ldm.models.autoencoder.AutoencoderKL`"""
+    return re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s\." % re.escape(top[:-1].encode()))
+
+
+def _only_defines(name: str, text: bytes) -> bool:
+    """Whether all places of a name are its class, without a decorator, and `super(Name, self)`."""
+    places = (match.start() for match in whole_word(name.encode()).finditer(text))
+    lines = [text[text.rfind(b"\n", 0, at) + 1 : at].strip() for at in places if not is_comment(text, at)]
+    decorated = re.search(rb"(?m)^@.*\n(?:^@.*\n)*^class[ \t]+%s\b" % name.encode(), text)
+    return not decorated and all(line == b"class" or line.endswith(b"super(") for line in lines)
 
 
 def _is_kept(use: Link) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from command_line import Porter, write
 from test_never_run import looked
 
 pytestmark = pytest.mark.slow  # each analyses a project by the command
@@ -102,3 +104,28 @@ def test_the_steps_of_a_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert line not in found and aside.get(line) == "Average.training_step"
     found, aside = told(tmp_path, monkeypatch, lib=text, run="from model import Model\n\nTrainer().fit(Model(1, 2))\n")
     assert line in found
+
+
+SETTINGS = "model:\n  target: pkg.lib.{}\n  params: {{}}\n"
+LOADED = "import importlib\n\n\ndef build(path):\n    module, name = path.rsplit('.', 1)\n    return getattr(importlib.import_module(module), name)\n"
+
+
+@pytest.mark.parametrize(
+    ("named", "more", "is_told"),
+    [
+        ("Other", "", False),
+        ("Average", "", True),
+        ("Other", "print('Average')\n", True),
+        ("Other", "# Average\n", False),
+    ],
+)
+def test_a_class_that_no_settings_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named, more, is_told) -> None:
+    """In a project that builds its classes by the paths in settings."""
+    program = (
+        "import torch\n\nfrom pkg.load import build\n\nbuild('pkg.lib.Other')(2).cuda().loss().backward()\n" + more
+    )
+    files = {"pkg/__init__.py": "", "pkg/lib.py": AVERAGE, "pkg/load.py": LOADED, "run.py": program}
+    write(tmp_path, {"porter.toml": "", **files, "settings/a.yaml": SETTINGS.format(named)})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
+    lines = {f["line"] for f in found["findings"] if (f["path"], f["code"]) == ("pkg/lib.py", "PRT630")}
+    assert (11 in lines) == is_told
