@@ -13,7 +13,7 @@ from porter.regex import lazy
 
 _GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
 _DEVICE = lazy(rb"\.cuda\(|[\"']cuda|\bcuda\.set_device\(")
-_OTHERS = lazy(rb"(?i)nccl|hccl|new_group\(|\bmpi\b")
+_OTHERS = lazy(rb"(?im)^[^#\n]*(?:nccl|hccl|new_group\(|\bmpi\b)")  # what a comment says chooses nothing
 # what sends parameters or gradients from where they lie
 _SENDS = lazy(
     rb"\bDistributedDataParallel\(|\b(?:DDP|FSDP)\w*\(|\bfully_shard\(|\bFullyShardedDataParallel\(|\boptim\.Distributed\("
