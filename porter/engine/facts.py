@@ -54,6 +54,8 @@ class Simulated(NamedTuple):
     key: str  # the parameter that gets the device
     keys: tuple[str, ...]  # all its parameters
     expanded: tuple[str, ...]  # the last words of what calls in the project expand: `env` of `make(**cfg.env)`
+    name: str = ""  # of the function or class
+    alias: str = ""  # under which its file imports the simulator
 
 
 class OwnAttention(NamedTuple):

@@ -31,6 +31,8 @@ class _Wrapper(NamedTuple):
     library: str
     key: str  # the parameter or key with the device
     keys: tuple[str, ...]  # all parameters and keys that it takes; none where the name says enough
+    name: str
+    alias: str  # of the simulator, in this file
 
 
 def is_named(text: bytes) -> bool:
@@ -53,7 +55,8 @@ def simulated(
             expanded.add((match[2] or match[1]).decode())
     words = tuple(sorted(expanded))
     return tuple(
-        Simulated(path, wrapper.library, wrapper.key, wrapper.keys, words) for path, wrapper in sorted(wrappers)
+        Simulated(path, wrapper.library, wrapper.key, wrapper.keys, words, wrapper.name, wrapper.alias)
+        for path, wrapper in sorted(wrappers)
     )
 
 
@@ -80,9 +83,17 @@ def _wrappers(tree: ast.Module) -> Iterator[_Wrapper]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             roots.update((alias.asname or alias.name, (node.module or "").partition(".")[0]) for alias in node.names)
     simulators = {name: root for name, root in roots.items() if root in SIMULATORS}
-    for scope in tree.body if simulators else ():
+    for scope in _outermost(tree.body) if simulators else ():
         if isinstance(scope, (ast.ClassDef, *FUNCTIONS[:2])):
             yield from _of_scope(scope, simulators)
+
+
+def _outermost(statements: Iterable[Node]) -> Iterator[Node]:
+    """The statements of a module, and those of a top-level `try` or `if`: the simulator may not be installed."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, (ast.Try, ast.If)):
+            yield from _outermost([*statement.body, *statement.orelse])
 
 
 def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
@@ -92,7 +103,7 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
     keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
     holders = {name: name for n in made for name in parameters(n) if name != "self" and name not in keywords}
     for name in sorted(_NAMED.intersection(holders)):
-        yield _Wrapper(min(simulators.values()), name, ())
+        yield _Wrapper(min(simulators.values()), name, (), scope.name, min(simulators))
     keys = {*holders}
     for node in nodes:
         for value in (node.value, *getattr(node.value, "values", ())) if isinstance(node, ast.Assign) else ():
@@ -105,7 +116,7 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
         for value in (*node.args, *(k.value for k in node.keywords)) if library else ():
             key = _key(value, keywords) or (holders.get(ast.unparse(value)) if _is_name(value) else None)
             if key and like(key, "device"):
-                yield _Wrapper(library or "", key, taken)
+                yield _Wrapper(library or "", key, taken, scope.name, _root(node.func))
 
 
 def _key(node: Node, keywords: set[str]) -> str | None:

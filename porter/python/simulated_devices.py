@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file, place
-from porter.python.evidence import call_name, constant, looked_up
+from porter.python.evidence import call_name, constant, like, looked_up
 from porter.python.index import ancestors, walk
 from porter.python.parameters import defaulted, dotted
 
@@ -23,6 +23,8 @@ _READ = (ast.Subscript, ast.Attribute)
 
 def simulator_of(file: RuleFile, value: Link) -> str | None:
     """The simulator whose device a value is, is compared with, or is chosen by."""
+    if library := _taken_by(file, value):
+        return library
     library = min((one.library for one in file.facts.own.simulated if not one.keys), default=None)
     if library is None:
         return None
@@ -33,6 +35,24 @@ def simulator_of(file: RuleFile, value: Link) -> str | None:
         if above.__class__ is ast.If and place(above, child)[0] == "body" and _is_chosen_by(file, above.test):
             return library
         child = above
+    return None
+
+
+def _taken_by(file: RuleFile, value: Link) -> str | None:
+    """The simulator that a function of another file hands its device to: `erode(depth, device="cuda")`; and one that a star import
+    brings, `wp.force_load(device="cuda")`."""
+    keyword, call = value[1], value[1] and value[1][1]
+    if not file.facts.own.simulated or keyword is None or keyword[0].__class__ is not ast.keyword or call is None:
+        return None
+    if call[0].__class__ is not ast.Call:
+        return None
+    root, _, method = ast.unparse(call[0].func).partition(".")
+    by_star = "*" in file.names.imports and not file.names.bindings(root, call)
+    for one in file.facts.own.simulated:
+        if one.name == (method.rpartition(".")[2] or root) and one.key == keyword[0].arg and one.path != file.path:
+            return one.library
+        if method and by_star and one.alias == root and like(keyword[0].arg, "device"):
+            return one.library
     return None
 
 
