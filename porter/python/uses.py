@@ -57,8 +57,10 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
 
 def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
     """Whether a file uses none of the names that it imports from a package. False where an import may be there for its effects:
-    `import x` without `as`, one with `# noqa`, one in an `if`, a `try` or a `with`, and all in an `__init__.py`."""
-    if file.path.endswith("__init__.py"):
+    `import x` without `as`, one with `# noqa`, one in an `if`, a `try` or a `with`, and all in an `__init__.py` or in a file whose names
+    another one imports all."""
+    stem = file.path.rpartition("/")[2].removesuffix(".py")
+    if stem == "__init__" or stem in file.facts.own.starred:
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
 
