@@ -44,8 +44,16 @@ def _runs(file: File, block: list[Node], link: Link, calls: Calls) -> bool:
         elif kind in (ast.With, ast.For):
             found = _runs(file, statement.body, link, calls)
         else:
-            called = (node.func for node in walk(statement) if node.__class__ is ast.Call) if kind in _PLAIN else ()
-            found = any(calls(file, func, link) or leads(file, func, calls) for func in called)
+            made = [node for node in walk(statement) if node.__class__ is ast.Call] if kind in _PLAIN else []
+            found = any(calls(file, call.func, link) or leads(file, call.func, calls) for call in made)
+            found = found or any(
+                calls(file, given, link) for call in made for given in call.args if _is_imported(file, given, link)
+            )
         if found:
             return True
     return False
+
+
+def _is_imported(file: File, given: Node, link: Link) -> bool:
+    """Whether what a call gets is a part of an imported module: `applier(amp_C.multi_tensor_scale, buffer, lists)`."""
+    return given.__class__ is ast.Attribute and bool(file.names.resolve(given, link))

@@ -81,6 +81,9 @@ class CudaImports(Rule):
         return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
+        if import_parts.asks_for_a_build(original, file):
+            yield Hit(original, "builds")
+            return
         package = package_of(module, file) or ""
         moved: dict[int, Alias] = {}
         missing, elsewhere, safe = [], [], True

@@ -18,6 +18,7 @@ Alias: TypeAlias = Any  # one of these names
 
 _MODULES = (("", "torch.cuda"), ("torch", "cuda"))
 _COMMENT = lazy(r"#[^\r\n]*")
+_SETUP = lazy(rb"(?m)^[ \t]*setup\(")
 
 
 def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:
@@ -122,3 +123,9 @@ def _is_handed_on(names: Iterable[str], file: RuleFile) -> bool:
     listed = [constant(element) for n in lists for element in getattr(n.value, "elts", (None,))]
     is_plain = file.source.utf8.count(b"__all__") == len(lists) and all(isinstance(name, str) for name in listed)
     return not is_plain or not set(names).isdisjoint(listed)
+
+
+def asks_for_a_build(original: From, file: RuleFile) -> bool:
+    """`from torch.cuda import is_available` of a setup.py that builds extensions of CUDA by the answer."""
+    asks = all(alias.name.value in ("is_available", "device_count") for alias in original.names)
+    return asks and file.source.says(b"CUDAExtension") and file.source.says(_SETUP)
