@@ -38,6 +38,8 @@ class CudaImports(Rule):
             return at_head(original, file)
         if module == "torch":
             return self._from_torch(original, updated, file)
+        if below and import_parts.asks_for_a_build(original, file):
+            return Hit(original, "builds")
         return self._from_cuda(original, updated, module, file) if below else None
 
     def _import(self, original: cst.Import, updated: cst.Import, file: RuleFile) -> Hit | None:
@@ -53,7 +55,7 @@ class CudaImports(Rule):
             if target is not None:
                 names[index] = names[index].with_changes(name=dotted(target) if alias.asname else cst.Name("torch"))
             elif (
-                (new := counterpart(full, self.moves, file)) and alias.asname and len(names) == 1
+                alias.asname and len(names) == 1 and (new := counterpart(full, self.moves, file))
             ):  # a class there: mstx
                 package, _, name = new.rpartition(".")
                 bound = names[index].with_changes(name=cst.Name(name))
@@ -81,9 +83,6 @@ class CudaImports(Rule):
         return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
-        if import_parts.asks_for_a_build(original, file):
-            yield Hit(original, "builds")
-            return
         package = package_of(module, file) or ""
         moved: dict[int, Alias] = {}
         missing, elsewhere, safe = [], [], True
