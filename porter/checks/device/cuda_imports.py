@@ -37,7 +37,7 @@ class CudaImports(Rule):
         if not file.style.one_world:
             return at_head(original, file)
         if module == "torch":
-            return self._from_torch(original, updated, file)
+            return import_parts.from_torch(original, updated, file)
         if below and import_parts.asks_for_a_build(original, file):
             return Hit(original, "builds")
         return self._from_cuda(original, updated, module, file) if below else None
@@ -67,20 +67,6 @@ class CudaImports(Rule):
         if all(a is b for a, b in zip(names, updated.names)):
             return None
         return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
-
-    @staticmethod
-    def _from_torch(original: From, updated: From, file: RuleFile) -> Hit | None:
-        """`from torch import cuda, nn`: the other names stay where they are."""
-        index = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
-        if index is None:
-            return None
-        module, _, name = file.target.package.rpartition(".")
-        alias = renamed(updated.names[index], name)
-        if len(updated.names) == 1:
-            new = updated.with_changes(module=dotted(module), names=[alias])
-            return Hit(original, "from-torch", new=new, safe=True)
-        kept, after = split(updated, {index: alias}, module)
-        return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
         package = package_of(module, file) or ""

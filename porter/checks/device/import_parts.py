@@ -125,6 +125,20 @@ def _is_handed_on(names: Iterable[str], file: RuleFile) -> bool:
     return not is_plain or not set(names).isdisjoint(listed)
 
 
+def from_torch(original: From, updated: From, file: RuleFile) -> Hit | None:
+    """`from torch import cuda, nn`: the other names stay where they are."""
+    index = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
+    if index is None:
+        return None
+    module, _, name = file.target.package.rpartition(".")
+    alias = renamed(updated.names[index], name)
+    if len(updated.names) == 1:
+        new = updated.with_changes(module=dotted(module), names=[alias])
+        return Hit(original, "from-torch", new=new, safe=True)
+    kept, after = split(updated, {index: alias}, module)
+    return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
+
+
 def asks_for_a_build(original: From, file: RuleFile) -> bool:
     """`from torch.cuda import is_available` of a setup.py that builds extensions of CUDA by the answer."""
     asks = all(alias.name.value in ("is_available", "device_count") for alias in original.names)
