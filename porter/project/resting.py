@@ -9,7 +9,7 @@ installed only for programs of its own project does not count as one that others
 Also marked are findings about methods that nothing names, about branches that are never taken, that no caller takes or that no
 setting leads to, about a file that nothing runs or that cannot be imported, about a copy of a library that its users leave,
 advice about code for Apple's MLX, advice about the `__main__` part of a module that other files import, and what is said of the
-workers of loaders in data sets that no loader gets.
+workers of loaders in data sets that no loader gets. So is advice about code that uncalled.py finds.
 """
 
 from __future__ import annotations
