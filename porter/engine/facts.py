@@ -81,7 +81,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    starred: tuple[str, ...] = ()  # the last words of modules of which a file imports all names
 
     def attends(self, option: str, path: str) -> str:
         """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What
@@ -251,6 +250,7 @@ class Roads:
     installed: tuple[str, ...] = ()  # folders of packages that a setup.py or the like beside them installs
     host: tuple[str, ...] = ()  # its programs that use none, where others may, and files of another framework
     borrowed: tuple[str, ...] = ()  # names with an underscore that a file imports: `from ops import _blur`
+    starred: tuple[str, ...] = ()  # the last words of modules of which a file imports all names
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,12 @@ def _statements(data: bytes) -> tuple[Import, ...]:
     return tuple(imports(data))
 
 
+def starred(files: Iterable[Iterable[Import]]) -> tuple[str, ...]:
+    """The last words of the modules of which some file imports all names."""
+    statements = (statement for file in files for statement in file if any(name == "*" for name, _ in statement.names))
+    return tuple(sorted({statement.module.rpartition(".")[2] for statement in statements}))
+
+
 def borrowed(files: Iterable[Iterable[Import]]) -> tuple[str, ...]:
     """Names with an underscore that files import: such a name is not the matter of its own file alone."""
     names = {name for file in files for statement in file for name, _ in statement.names}

@@ -60,7 +60,7 @@ def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
     `import x` without `as`, one with `# noqa`, one in an `if`, a `try` or a `with`, and all in an `__init__.py` or in a file whose names
     another one imports all."""
     stem = file.path.rpartition("/")[2].removesuffix(".py")
-    if stem == "__init__" or stem in file.facts.own.starred:
+    if stem == "__init__" or stem in file.facts.roads.starred:
         return False
     return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
 

@@ -24,7 +24,7 @@ from porter.project.given_indexes import given_indexes
 from porter.project.gloo_groups import gloo_groups
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
-from porter.project.imports import Projects, borrowed
+from porter.project.imports import Projects, borrowed, starred
 from porter.project.left_accelerators import left
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
@@ -64,7 +64,6 @@ _OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
 _SET = rare(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
 _CONSTANT = lazy(rb"\n([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']")
 _VALUES = (b'"cuda', b"'cuda", b'"nccl', b"'nccl")  # one of which the value of a constant begins with
-_STARRED = lazy(rb"(?m)^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import \*")
 _MEMBER = rare(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = lazy(  # this module of torch_npu replaces torch.cuda by torch.npu while a program runs
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
@@ -153,7 +152,6 @@ def _gather(
         attentions=own_attentions(gathered.texts, survey.project.files),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
-        starred=tuple(sorted(gathered.starred)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
@@ -212,7 +210,12 @@ def _gather(
             keys_on_host(gathered.texts, parse, files),
             shipped_objects(root, gathered.texts, files),
         ),
-        roads=replace(roads, installed=tuple(sorted(beside)), borrowed=borrowed(map(survey.read, survey.texts))),
+        roads=replace(
+            roads,
+            installed=tuple(sorted(beside)),
+            borrowed=borrowed(map(survey.read, survey.texts)),
+            starred=starred(map(survey.read, survey.texts)),
+        ),
     )
     return facts, survey
 
@@ -228,7 +231,6 @@ class _Gathered:
         self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
         self.shim: set[str] = set()
         self.enums: set[str] = set()
-        self.starred: set[str] = set()
         self.array_switches: set[tuple[str, str, str, str]] = set()
         self.simulating: set[str] = set()  # files that name a simulator that does not support NPUs
         self.asks: dict[str, bool] = {}  # files that ask for an NPU, and whether they define the question
@@ -262,8 +264,6 @@ class _Gathered:
             self.array_switches.update((path, *switch) for switch in switches(tree))
         if b"faiss" in data and b"gpu" in data and (tree := self.parse(data)) is not None:
             self.array_switches.update((path, *switch) for switch in of_gpu_indexes(tree))
-        if b"import *" in data:
-            self.starred.update(name.decode() for name in _STARRED.findall(data))
         if b"cuda" in data or b"nccl" in data:
             self.with_cuda.add(path)
             if b"import" in data and simulators.is_named(data):
