@@ -17,7 +17,7 @@ from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, collect
 from porter.python.trees import parse
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.spans import span_of
 
 ADVICE = ("PRT3", "PRT6", "PRT7")  # families about what costs time or precision where it runs
@@ -27,21 +27,22 @@ _STEPS = frozenset(
     optimizer_step configure_optimizers""".split()
 )
 # what trains: a step of a project's own, or a trainer from a library
-_TRAINS = lazy(
+_TRAINS = rare(
     rb"\.backward\(|\bbackward\(loss|Trainer\b|trainer\.(?:fit|train|run)\(|\.fit\(|LightningCLI|\bFabric\b"
     rb"|\.(?:training_step|configure_optimizers)\("
 )
 _LISTS = lazy(
     rb"\.(?:named_)?(?:children|modules)\(\)|\._modules\b|__getattr__"
 )  # parts that are called without their names
+# what may stand before the name of a class that is only held: imports, its definition, `self.ema = `, `super(`
+_MAY_HOLD = lazy(rb"[ \t]*(?:(?:from|import|class)\b.*|self\.\w+[ \t]*(?::[^=\n]*)?=.*|.*\bsuper\(|(?:\w+,[ \t]*)*)$")
 _CALLS = frozenset({"forward", "__call__"})
 _NODES = frozenset[type]({ast.Attribute, ast.ClassDef, ast.Import, ast.ImportFrom})
 _ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
 
 
 class Uncalled:
-    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file, or, where
-    that is "", with any."""
+    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Uncalled:
     ) -> None:
         self._saying = saying
         self._trained = cache(lambda top: around(top, _TRAINS))
-        self._has_settings = cache(lambda top: bool(top) and around("", _settings_of(top)))
+        self._has_settings = cache(self._are_in_settings)
         self._forwards: dict[tuple[str, str], bool] = {}
 
     def _trains(self, path: str) -> bool:
@@ -71,6 +72,12 @@ class Uncalled:
         if (path, owner) not in self._forwards:
             self._forwards[path, owner] = self._is_never_called(owner, path)
         return f"{owner}.forward" if self._forwards[path, owner] else ""
+
+    def _are_in_settings(self, top: str) -> bool:
+        """Whether settings name a class below a folder by its path: `target: ldm.models.autoencoder.AutoencoderKL`."""
+        files = self._saying(top[:-1].encode(), "") if top else ()
+        named = re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s\." % re.escape(top[:-1].encode()))
+        return any(kind_of(path) != PYTHON and named.search(text) for path, text in files or ())
 
     def _is_in_no_settings(self, owner: str, home: str) -> bool:
         """Whether settings name classes beside this one by their paths, and no file has its name."""
@@ -110,11 +117,6 @@ class Uncalled:
         return all(_is_kept(link) or span_of(link[0].lineno, steps) is not None for link in uses)
 
 
-def _settings_of(top: str) -> re.Pattern[bytes]:
-    """`target: ldm.models.autoencoder.AutoencoderKL`"""
-    return re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s\." % re.escape(top[:-1].encode()))
-
-
 def _only_defines(name: str, text: bytes) -> bool:
     """Whether all places of a name are its class, without a decorator, and `super(Name, self)`."""
     places = (match.start() for match in whole_word(name.encode()).finditer(text))
@@ -135,10 +137,13 @@ def _is_kept(use: Link) -> bool:
 
 def _held(owner: str, text: bytes) -> set[str] | None:
     """The attributes that are set to instances of a class, which a file makes no other use of; None where it makes some."""
-    places = [match for match in whole_word(owner.encode()).finditer(text) if not is_comment(text, match.start())]
-    tree = parse(text) if places else None
+    places = [match.start() for match in whole_word(owner.encode()).finditer(text)]
+    places = [place for place in places if not is_comment(text, place)]
     if not places:
         return set()
+    if not all(_MAY_HOLD.match(text, text.rfind(b"\n", 0, place) + 1, place) for place in places):
+        return None  # without a look at the tree
+    tree = parse(text)
     if tree is None or _LISTS.search(text):
         return None
     found, names = collect(tree, _NODES)
