@@ -12,7 +12,7 @@ _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FL
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]"  # what stands under a key
 _PLAIN = lazy(rb"[\[{]|(?:vars|dict|list|json|yaml)\b")
 _IN_CODE = rb"^[^#\n]*?"  # a dictionary may have rows that somebody took out
-_SAVES = lazy(rb"(?i)save|checkpoint")  # else a dictionary goes elsewhere
+_SAVES = lazy(rb"(?i)save")  # else a dictionary goes elsewhere
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 
 

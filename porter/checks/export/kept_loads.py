@@ -118,8 +118,7 @@ def meets_the_device(value: Link, file: RuleFile) -> bool:
 def _uses_in(file: RuleFile, function: str, name: str) -> list[Link]:
     """Where a function of the file uses its parameter."""
     taker = loaded_uses.functions(file)[function]
-    links = (link for link in file.buckets.get(ast.Name, ()) if link[0].id == name)
-    return [link for link in links if any(above[0] is taker for above in ancestors(link))]
+    return [link for link in file.names.spelled(name) if any(above[0] is taker for above in ancestors(link))]
 
 
 def is_given_to_moved(value: Link, file: RuleFile) -> bool:

@@ -59,7 +59,7 @@ def promised(call: cst.Call, file: RuleFile) -> str:
     link = file.scene.link(call)
     if link is None or link[1][1] is None or link[1][1][0].__class__ is not ast.Return:
         return ""
-    owner = next((above for above in parents(link) if isinstance(above, FUNCTIONS)), None)
+    owner = _function(link)
     kind = getattr(owner, "returns", None)
     return str(getattr(owner, "name", "")) if kind is not None and ast.unparse(kind).split(".")[-1] == "Module" else ""
 
