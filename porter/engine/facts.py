@@ -77,7 +77,8 @@ class OwnCode(NamedTuple):
     attentions: tuple[OwnAttention, ...] = ()
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
     notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
-    array_switches: tuple[tuple[str, str, str, str], ...] = ()  # (path, function, parameter, library): it chooses CuPy
+    # (path, function, parameter, its place, library): the parameter only chooses CuPy, or faiss on GPUs
+    array_switches: tuple[tuple[str, str, str, int, str], ...] = ()
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"

@@ -21,8 +21,7 @@ _LIBRARIES = hints("arrays-on-cuda")
 _NAMES = tuple(name.encode() for name in sorted(_LIBRARIES))
 # a name with one of these words says that the library is not there
 _NOT = frozenset({"no", "not", "non", "without", "missing", "disable", "disabled"})
-_FAISS = "faiss"
-_Switch = tuple[str, str, str]  # (function, parameter, library)
+Switch = tuple[str, str, int, str]  # (function, parameter, its place among the arguments, library)
 
 
 def is_named(text: bytes) -> bool:
@@ -30,7 +29,7 @@ def is_named(text: bytes) -> bool:
     return any(name in text for name in _NAMES)
 
 
-def switches(tree: ast.Module) -> Iterator[_Switch]:
+def switches(tree: ast.Module) -> Iterator[Switch]:
     """The parameters of functions that only choose a library of arrays: `if use_gpu and HAS_CUPY`."""
     for function in statements(tree):
         if function.__class__ in FUNCTIONS[:2]:
@@ -39,67 +38,9 @@ def switches(tree: ast.Module) -> Iterator[_Switch]:
             for node in around:
                 if node.__class__ is ast.Name or node.__class__ is ast.arg:
                     named.setdefault(getattr(node, "id", "") or getattr(node, "arg", ""), []).append(node)
-            for argument in (*function.args.args, *function.args.kwonlyargs):
+            for place, argument in enumerate((*function.args.args, *function.args.kwonlyargs)):
                 if library := _only_for(named[argument.arg], around):
-                    yield function.name, argument.arg, library
-
-
-def of_gpu_indexes(tree: ast.Module) -> Iterator[_Switch]:
-    """The parameters that only choose between faiss on GPUs and on the CPU: `knn_gpu(x) if use_gpu else knn_cpu(x)`, and those of
-    functions that hand theirs on to these."""
-    functions = {node.name: node for node in statements(tree) if isinstance(node, ast.FunctionDef)}
-    on_gpus = {name for name, node in functions.items() if _uses_gpu_indexes(node)}
-    chosen: dict[str, str] = {}
-    for _ in functions if on_gpus else ():
-        fresh = {
-            n: p for n, node in functions.items() if n not in chosen if (p := _choice(node, on_gpus, chosen, functions))
-        }
-        chosen |= fresh
-        if not fresh:
-            break
-    yield from ((name, parameter, _FAISS) for name, parameter in chosen.items())
-
-
-def _uses_gpu_indexes(function: ast.FunctionDef) -> bool:
-    """Whether a function makes an index of faiss on GPUs, and does nothing with torch."""
-    calls = [ast.unparse(node.func) for node in walk(function) if isinstance(node, ast.Call)]
-    is_of_torch = any(name.startswith("torch.") or name.endswith((".cuda", ".to")) for name in calls)
-    return not is_of_torch and any(name.startswith("faiss.") and "gpu" in name.lower() for name in calls)
-
-
-def _choice(
-    function: ast.FunctionDef, on_gpus: set[str], chosen: dict[str, str], functions: dict[str, ast.FunctionDef]
-) -> str:
-    """The parameter of a function that decides about nothing but faiss on GPUs; "" where none does."""
-    around = {below: above for above in walk(function) for below in children(above)}
-    for argument in (*function.args.args, *function.args.kwonlyargs):
-        uses = [node for node in around if isinstance(node, ast.Name) and node.id == argument.arg]
-        if uses and all(_chooses(use, around, on_gpus, chosen, functions) for use in uses):
-            return argument.arg
-    return ""
-
-
-def _chooses(
-    use: Node,
-    around: dict[Node, Node],
-    on_gpus: set[str],
-    chosen: dict[str, str],
-    functions: dict[str, ast.FunctionDef],
-) -> bool:
-    above = around[use]
-    if isinstance(above, (ast.If, ast.IfExp)) and above.test is use:
-        bodies: list[Node] = [*above.body] if isinstance(above, ast.If) else [above.body]
-        calls = [node for body in bodies for node in walk(body) if isinstance(node, ast.Call)]
-        return any(call_name(call.func) in on_gpus for call in calls)
-    keyword: str | None = above.arg if isinstance(above, ast.keyword) else None
-    call: Node = around.get(above) if keyword else above
-    taker = functions.get(call_name(call.func)) if isinstance(call, ast.Call) and call.func is not use else None
-    if taker is None or taker.name not in chosen:
-        return False
-    if keyword:
-        return keyword == chosen[taker.name]
-    index: int = call.args.index(use)
-    return index < len(taker.args.args) and taker.args.args[index].arg == chosen[taker.name]
+                    yield function.name, argument.arg, place, library
 
 
 def _only_for(places: list[Node], around: dict[Node, Node]) -> str | None:
@@ -135,7 +76,7 @@ def _decided(file: RuleFile, answer: Link, depth: int) -> str | None:
     link = next((up for up in (answer, *ancestors(answer)) if up[0] is last), answer)
     above = link[1]
     if above[0].__class__ is ast.keyword:
-        return chosen_by(file, above[1], above[0].arg)
+        return chosen_by(file, above[1], above[0])
     if above[0].__class__ is not ast.Assign or len(above[0].targets) != 1:
         return None
     target = above[0].targets[0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -40,10 +39,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         if kind is ast.Call and child is not above.func:
             truth = False
             library = library_on_cuda(file.names.resolve(above.func, up))
-            library = library or library_given(file, child) or (_asked_by_taker(file, up, child) if depth < 2 else None)
-            if child.__class__ is ast.keyword:
-                library = library or chosen_by(file, up, child.arg)
-            if library:
+            if library := library or library_given(file, child) or chosen_by(file, up, child):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
@@ -68,9 +64,9 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
     return None
 
 
-def _first_asked_for(file: File, uses: list[Link], depth: int = 1) -> str | None:
+def _first_asked_for(file: File, uses: list[Link]) -> str | None:
     ordered = sorted(uses, key=lambda use: (use[0].lineno, use[0].col_offset))
-    return next((library for use in ordered if (library := asked_for(file, use, depth))), None)
+    return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
 
 
 def served(file: RuleFile, literal: Link) -> str | None:
@@ -106,7 +102,7 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
             for inner in fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
-                    package = library_on_cuda(file.names.resolve(inner.func, link)) or _library_of(file, inner)
+                    package = library_on_cuda(file.names.resolve(inner.func, link))
                 elif kind is ast.Import:
                     package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
                 elif kind is ast.ImportFrom and not inner.level:
@@ -120,50 +116,26 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
     return None
 
 
-def chosen_by(file: File | RuleFile, call: Link, name: str | None) -> str | None:
-    """The library that a function of the project chooses by the keyword `name` of this call, and nothing else."""
-    known = file.facts.own.array_switches if call[0].__class__ is ast.Call else ()
-    if not known:
-        return None
-    full = file.names.resolve(call[0].func, call)
-    module, _, function = full.rpartition(".") if full else ("", "", call_name(call[0].func))
-    ending = f"/{module.lstrip('.').replace('.', '/')}.py" if module else f"/{file.path}"
-    return next((row[3] for row in known if row[1:3] == (function, name) and f"/{row[0]}".endswith(ending)), None)
+def chosen_by(file: File | RuleFile, call: Link, given: Node) -> str | None:
+    """The library that a function of the project chooses by what this call gives it, and by nothing else."""
+    for path, function, parameter, place, library in (
+        file.facts.own.array_switches if call[0].__class__ is ast.Call else ()
+    ):
+        asked = given.arg == parameter if given.__class__ is ast.keyword else given in call[0].args[place : place + 1]
+        if asked and is_function_of(file, call, path, function):
+            return library
+    return None
 
 
-def _asked_by_taker(file: File, call: Link, given: Node) -> str | None:
-    """The library for which a function of the file asks the parameter that gets an answer: `knn(x, y, use_gpu)`."""
-    taker = _functions(file).get(getattr(call[0].func, "id", "")) if _libraries(file) else None
-    if taker is None or given not in call[0].args[: len(taker.args.args)]:
-        return None
-    name = taker.args.args[call[0].args.index(given)].arg
-    uses = [use for use in file.names.spelled(name) if any(up[0] is taker for up in ancestors(use))]
-    return _first_asked_for(file, uses, 2)
-
-
-def _library_of(file: File, call: ast.Call) -> str | None:
-    """The library that a function of the file uses, if it does nothing with torch: `knn_gpu(x, y)`."""
-    name = getattr(call.func, "id", "")
-    return _used_by(file, name) if name in _functions(file) and _libraries(file) else None
-
-
-@once_for_file
-def _used_by(file: File, name: str) -> str | None:
-    links = (
-        link for link in file.buckets.get(ast.Call, ()) if any(u[0] is _functions(file)[name] for u in ancestors(link))
-    )
-    calls = [(file.names.resolve(link[0].func, link) or "", call_name(link[0].func)) for link in links]
-    if any(full.startswith("torch.") or method in _MOVES for full, method in calls):
-        return None
-    return next((library for full, _ in calls if (library := library_on_cuda(full))), None)
-
-
-@once_for_file
-def _functions(file: File) -> dict[str, Node]:
-    """Those of a file that are the only ones of their name."""
-    links = file.buckets.get(ast.FunctionDef, ())
-    names = Counter(link[0].name for link in links)
-    return {link[0].name: link[0] for link in links if names[link[0].name] == 1}
+def is_function_of(file: File | RuleFile, call: Link, path: str, name: str) -> bool:
+    """Whether a call means a function that a file of the project defines: this one, or one that it is imported from."""
+    func: Node = call[0].func
+    if call_name(func) != name:
+        return False
+    module = (file.names.resolve(func, call) or "").rpartition(".")[0].lstrip(".")
+    if not module:
+        return path == file.path or func.__class__ is ast.Name and "*" in file.names.imports
+    return f"/{path}".endswith(f"/{module.replace('.', '/')}.py")
 
 
 @once_for_file

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import once_for_file, place
 from porter.python.evidence import call_name, constant, like, looked_up
 from porter.python.index import ancestors, walk
+from porter.python.library_branches import is_function_of
 from porter.python.parameters import defaulted, dotted
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def _taken_by(file: RuleFile, value: Link) -> str | None:
     if call[0].__class__ is not ast.Call:
         return None
     root, _, method = ast.unparse(call[0].func).partition(".")
-    by_star = "*" in file.names.imports and not file.names.bindings(root, call)
+    by_star = method and "*" in file.names.imports and not file.names.bindings(root, call)
     for one in file.facts.own.simulated:
-        if one.name == (method.rpartition(".")[2] or root) and one.key == keyword[0].arg and one.path != file.path:
+        if one.key == keyword[0].arg and one.path != file.path and is_function_of(file, call, one.path, one.name):
             return one.library
-        if method and by_star and one.alias == root and like(keyword[0].arg, "device"):
+        if by_star and one.alias == root and like(keyword[0].arg, "device"):
             return one.library
     return None
 

@@ -50,7 +50,8 @@ from porter.project.single_rows import single_rows
 from porter.project.unmoved import unmoved_places
 from porter.project.unset_options import unset_options
 from porter.project.used_constants import used_constants
-from porter.python.array_switches import is_named, of_gpu_indexes, switches
+from porter.python import gpu_indexes
+from porter.python.array_switches import is_named, switches
 from porter.python.kept import Remember, anew
 from porter.python.trees import Parse, parse, shallow
 from porter.regex import lazy, rare
@@ -231,7 +232,7 @@ class _Gathered:
         self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
         self.shim: set[str] = set()
         self.enums: set[str] = set()
-        self.array_switches: set[tuple[str, str, str, str]] = set()
+        self.array_switches: set[tuple[str, str, str, int, str]] = set()
         self.simulating: set[str] = set()  # files that name a simulator that does not support NPUs
         self.asks: dict[str, bool] = {}  # files that ask for an NPU, and whether they define the question
         self.defined: dict[str, list[tuple[str, str]]] = {}  # by constant: (file, "device" or "backend")
@@ -262,8 +263,8 @@ class _Gathered:
                 self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if is_named(data) and b" and " in data and (tree := self.parse(data)) is not None:
             self.array_switches.update((path, *switch) for switch in switches(tree))
-        if b"faiss" in data and b"gpu" in data and (tree := self.parse(data)) is not None:
-            self.array_switches.update((path, *switch) for switch in of_gpu_indexes(tree))
+        if gpu_indexes.is_named(data) and (tree := self.parse(data)) is not None:
+            self.array_switches.update((path, *switch) for switch in gpu_indexes.choices(tree))
         if b"cuda" in data or b"nccl" in data:
             self.with_cuda.add(path)
             if b"import" in data and simulators.is_named(data):

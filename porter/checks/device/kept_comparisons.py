@@ -17,26 +17,9 @@ from porter.regex import lazy
 
 _TYPE = lazy(r"torch\.(?:float16|bfloat16|half|float32|float)")
 _ASKS_GENERATION = frozenset({"get_device_properties", "get_device_capability"})
-# what to say, the name of a value for it, and what finds the value
-_KEPT = (
-    ("for-arrays", "library", decides_for),
-    ("for-a-provider", "library", provider),
-    ("one-device", "what", one_device),
-    ("together", "what", of_comparison),
-    ("on-another-system", "what", other_system),
-    ("versioned", "what", asked_beside),
-    ("of-a-generation", "what", lambda file, link: _type_for_others(link)),
-)
 
 
-def kept_as_it_is(file: RuleFile, link: Link) -> tuple[str, str, str] | None:
-    """What to say of a comparison that stays, and the name and the value of what it says."""
-    found = ((why, name, ask(file, link)) for why, name, ask in _KEPT)
-    kept = next(((why, name, value) for why, name, value in found if value), None)
-    return ("refused", *kept[1:]) if kept and kept[0] == "for-arrays" and _refuses_others(link) else kept
-
-
-def _type_for_others(link: Link) -> str:
+def _type_for_others(file: RuleFile, link: Link) -> str:
     """`torch.float32` of `torch.float16 if "cuda" in device and torch.cuda.get_device_properties(device).major >= 6 else torch.float32`."""
     asked, choice = link[0], link[1]
     while choice is not None and isinstance(choice[0], (ast.Compare, ast.BoolOp)):
@@ -48,6 +31,25 @@ def _type_for_others(link: Link) -> str:
         call_name(node.func) for node in ast.walk(asked) if isinstance(node, ast.Call)
     )
     return sides[1] if of_types else ""
+
+
+# what to say, the name of a value for it, and what finds the value
+_KEPT = (
+    ("for-arrays", "library", decides_for),
+    ("for-a-provider", "library", provider),
+    ("one-device", "what", one_device),
+    ("together", "what", of_comparison),
+    ("on-another-system", "what", other_system),
+    ("versioned", "what", asked_beside),
+    ("of-a-generation", "what", _type_for_others),
+)
+
+
+def kept_as_it_is(file: RuleFile, link: Link) -> tuple[str, str, str] | None:
+    """What to say of a comparison that stays, and the name and the value of what it says."""
+    found = ((why, name, ask(file, link)) for why, name, ask in _KEPT)
+    kept = next(((why, name, value) for why, name, value in found if value), None)
+    return ("refused", *kept[1:]) if kept and kept[0] == "for-arrays" and _refuses_others(link) else kept
 
 
 def _refuses_others(link: Link) -> bool:
