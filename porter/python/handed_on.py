@@ -13,6 +13,7 @@ from porter.python.blocks import place
 from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, constant, library_on_cuda, looked_up
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
+from porter.python.provider_choices import chooses
 from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _KERNELS_ALONE = hints("installs-without-a-gpu")
 _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _MOVES = frozenset({"to", "cuda"})  # methods that move what torch made
+_OF_PROVIDERS = "onnxruntime"
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 
@@ -142,7 +144,8 @@ def _has_library(names: Names) -> bool:
 def _of_holder(names: Names, holder: Node, link: Link) -> str | None:
     """The library that a local name goes to, or `self.x` in the methods of its class."""
     if holder.__class__ is ast.Name:
-        return _of_uses(names, names.readers(holder.id, (holder, link)))
+        uses = names.readers(holder.id, (holder, link))
+        return _of_uses(names, uses) or (_OF_PROVIDERS if uses and all(map(chooses, uses)) else None)
     if holder.__class__ is not ast.Attribute or getattr(holder.value, "id", "") != "self":
         return None
     owner = _class_of(link)

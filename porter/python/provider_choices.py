@@ -35,6 +35,17 @@ def provider(file: RuleFile, literal: Link) -> str | None:
     return None
 
 
+def chooses(use: Link) -> bool:
+    """Whether a device is only compared, for a provider: `["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider"]`."""
+    comparison = use[1]
+    choice = comparison and comparison[1]
+    if comparison is None or not isinstance(comparison[0], ast.Compare) or choice is None:
+        return False
+    if not isinstance(choice[0], ast.IfExp) or choice[0].test is not comparison[0]:
+        return False
+    return any(_named(side) for side in (choice[0].body, choice[0].orelse))
+
+
 def _named(part: Node) -> str | None:
     """The first of these providers that a statement or an expression names."""
     return next((str(value) for node in walk(part) if (value := constant(node)) in _PROVIDERS), None)
