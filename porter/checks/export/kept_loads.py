@@ -111,8 +111,20 @@ def meets_the_device(value: Link, file: RuleFile) -> bool:
         uses = [link for link in links if link[0] is not target and ast.unparse(link[0]) == written]
         if any(getattr(use[1][0], "attr", "") in _MOVES for use in uses):
             return False
+    if _is_moved_later(whole, file):
+        return False
     handed = [taken for use in uses if (taken := loaded_uses.taken_as(use, file)) is not None]
     return any(map(_is_called_with_moved, [*uses, *(use for taken in handed for use in _uses_in(file, *taken))]))
+
+
+def _is_moved_later(value: Link, file: RuleFile) -> bool:
+    """`model = load(path)`, and further down `model = model.eval()`, `model = model.to(device)`."""
+    above: Node = value[1] and value[1][0]
+    names = {getattr(target, "id", "") for target in above.targets} if isinstance(above, ast.Assign) else set()
+    around = next((up[0] for up in ancestors(value) if up[0].__class__ in FUNCTIONS[:2]), None)
+    if around is None or loaded_uses.functions(file).get(around.name) is not around:
+        return False
+    return not names.isdisjoint(loaded_uses.moved_in(file, around.name))
 
 
 def _uses_in(file: RuleFile, function: str, name: str) -> list[Link]:
