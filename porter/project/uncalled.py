@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from porter.files.kinds import PYTHON, kind_of
+from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.project.meant_names import is_comment, whole_word
 from porter.python.blocks import once
@@ -76,8 +76,12 @@ class Uncalled:
     def _are_in_settings(self, top: str) -> bool:
         """Whether settings name a class below a folder by its path: `target: ldm.models.autoencoder.AutoencoderKL`."""
         files = self._saying(top[:-1].encode(), "") if top else ()
-        named = re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s\." % re.escape(top[:-1].encode()))
-        return any(kind_of(path) != PYTHON and named.search(text) for path, text in files or ())
+        path_of_class = top[:-1].encode() + b"."
+        named = re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s" % re.escape(path_of_class))
+        return any(
+            kind_of(path) not in (PYTHON, NOTEBOOK) and path_of_class in text and named.search(text)
+            for path, text in files or ()
+        )
 
     def _is_in_no_settings(self, owner: str, home: str) -> bool:
         """Whether settings name classes beside this one by their paths, and no file has its name."""
