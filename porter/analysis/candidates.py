@@ -91,7 +91,7 @@ def _statements(file: File, text: Lines, here: Here) -> Iterator[Link]:
     """Nodes of the types that rules ask for, if the text contains what the rules look for."""
     among: dict[type, list[Link]] = {}
     for rule, kinds, patterns in file.rules.keys.node_filters:
-        present, lines = matched(text, patterns) if patterns and patterns.may_match(text) else ([], [])
+        present, lines = matched(text, patterns) if patterns else ([], [])
         if patterns and not present:
             if rule.spelled:
                 file.silent.add(rule)

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from porter.project.imports import Project
-from porter.regex import lazy, rare
+from porter.regex import lazy
 
-NAMES = rare(rb"[\w-]{1,80}\.py\b")  # names of Python files
+_ENDS = lazy(rb"\.py\b")  # of the name of a Python file: fewer than letters, of which any may begin one
+_STEM = lazy(rb"[\w-]+\Z")
+_LONGEST = 80
 _RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")  # the module of `python -m module`
 _DOTTED = lazy(rb"[\"']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)[\"':]")  # "pkg.models.whisper", "pkg.cli:main"
 # a file with one of these words may start another; it may load one
@@ -38,7 +40,17 @@ class NamedFiles:
     def mentioned(self, text: bytes) -> set[str]:
         """The files whose names a text says."""
         paths: set[str] = set()
-        for name in set(NAMES.findall(text)):
-            files = self._project.called(name.decode())
+        for name in names_in(text):
+            files = self._project.called(name)
             paths.update(files if len(files) <= _NAMESAKES else ())
         return paths
+
+
+def names_in(text: bytes) -> set[str]:
+    """The names of Python files that a text says: "train.py"."""
+    found, last = set[str](), 0  # the end of the last name
+    for match in _ENDS.finditer(text):
+        if stem := _STEM.search(text, max(match.start() - _LONGEST, last), match.start()):
+            last = match.end()
+            found.add(text[stem.start() : last].decode())
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.project.meant_names import is_comment
@@ -75,11 +75,11 @@ class OffOptions:
     def _search(self, name: str, path: str) -> frozenset[bytes] | None:
         texts = self._texts(name.encode(), path)
         values: set[bytes] = set()
-        sets, offered = _sets(name), _offered(name)
+        sets, offered, word = _sets(name), _offered(name), name.lower().encode()
         for path, text in texts if texts is not None else ():
-            if offered.search(text):
+            if b"--" in text and offered.search(text):
                 return None
-            for match in sets.finditer(text):
+            for match in _in_lines_with(word, sets, text):
                 if is_comment(text, match.start()):
                     continue
                 value = _value(match, kind_of(path) == PYTHON)
@@ -122,6 +122,15 @@ def _sets(name: str) -> re.Pattern[bytes]:
         rb"(?im)(?<![\w-])%s[\"']?\]?[ \t]*(?P<how>:[ \t]*\w+(?:\[\w+\])?[ \t]*=(?!=)|:(?!=)|[-+*/|&^@]?=(?!=)|(?<=[\"'])[ \t]*,(?=[^\n]*\)))"
         rb"[ \t]*(?P<value>[^\n,;#)}]*)|^[ \t]*[\w.]*\b%s[ \t]*,[^\n=()]*=(?!=)" % (word, word)
     )
+
+
+def _in_lines_with(word: bytes, pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Match[bytes]]:
+    """The matches on the lines with a word, which is in small letters: without regard to them, a pattern looks at each letter."""
+    lowered, end = text.lower(), 0
+    while (found := lowered.find(word, end)) >= 0:
+        start, end = text.rfind(b"\n", 0, found) + 1, text.find(b"\n", found)
+        end = end if end >= 0 else len(text)
+        yield from pattern.finditer(text, start, end)
 
 
 def _offered(name: str) -> re.Pattern[bytes]:

@@ -39,7 +39,7 @@ from porter.files.witness import is_file
 from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loaded_names import LoadedNames
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
-from porter.project.named_files import NAMES, NamedFiles
+from porter.project.named_files import NamedFiles, names_in
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, calls_it_torch, computes_otherwise
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
@@ -265,8 +265,8 @@ class Survey:
         for path in self.files:
             if not path.endswith(".py") and kind_of(path) != NATIVE:
                 folder = path.rpartition("/")[0]
-                names = {name.decode() for name in NAMES.findall(self._bytes(path, _SCRIPT))}
-                todo += self._load(f"{folder}/{name}".lstrip("/") for name in sorted(names))
+                names = sorted(names_in(self._bytes(path, _SCRIPT)))
+                todo += self._load(f"{folder}/{name}".lstrip("/") for name in names)
         for path in todo:  # the list grows during the loop
             if len(self.texts) > _FOLLOWED:
                 return

@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from string import ascii_lowercase, ascii_uppercase
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
 from porter.project.copies import is_of_another
+from porter.project.gists import Gists, folded
 from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, Projects, imports
 from porter.project.loaded_names import LoadedNames
@@ -35,7 +35,6 @@ _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is
 _REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
 _NAMED = lazy(rb"\n(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)")  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
-_FOLDED = bytes.maketrans(b"-" + ascii_uppercase.encode(), b"_" + ascii_lowercase.encode())
 _SHORT = 32_768  # bytes; shorter texts are kept in memory
 _TEXTS_AT_MOST = 2_000  # files that are not Python; of more, most are data, and it would take too long to read them
 
@@ -60,11 +59,11 @@ class Uses:
     ) -> None:
         """`kept`: what single files said in an earlier run. `projects`: shared with other questions of the run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
-        self._folds: dict[str, bytes] = {}
+        self._gists = Gists(self.text, self._known)
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._near = NearFirst()
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
-        self._said = SaidWords(self.text)
+        self._said = SaidWords(self._gists.of)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
 
     def will_ask(self, homes: Iterable[str]) -> None:
@@ -248,7 +247,7 @@ class Uses:
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
         near = (path for path in self._near.of(self._files, _folder(home)) if path != home)
-        texts = (text for path in near if word in (text := self.text(path)))
+        texts = (text for path in near if word in self._gists.of(path) and word in (text := self.text(path)))
         places = ((text, match.start()) for text in texts for match in whole.finditer(text))
         return any(not is_comment(*place) and not is_of_others(*place) for place in places)
 
@@ -257,17 +256,10 @@ class Uses:
         `home` come first, and each is searched when it is asked for. None if the project has too many files besides its sources."""
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
-        spellings, folded = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}, word.translate(_FOLDED)
-        texts = ((path, self.text(path)) for path in self._near.of(self._files, _folder(home)))
-        near = ((path, text) for path, text in texts if path not in self._known or folded in self._folded(path))
-        return ((path, text) for path, text in near if any(word in text for word in spellings))
-
-    def _folded(self, path: str) -> bytes:
-        """A text that is kept in memory, in which all spellings of a word are one, so that it is searched once."""
-        folded = self._folds.get(path)
-        if folded is None:
-            folded = self._folds[path] = self._known[path].translate(_FOLDED)
-        return folded
+        spellings, known = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}, folded(word)
+        near = (path for path in self._near.of(self._files, _folder(home)) if known in self._gists.folded(path))
+        texts = ((path, self.text(path)) for path in near)
+        return ((path, text) for path, text in texts if any(word in text for word in spellings))
 
     def somewhere(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether any file matches a pattern, or may."""
@@ -280,10 +272,9 @@ class Uses:
         in the root itself, or one that names it or comes to it by imports. "" is all of them."""
         if not top or len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return self.somewhere(pattern)
-        return any(
-            "/" not in path
-            or path.startswith(top)
-            or _bytes(top[:-1]) in self.text(path)
+        near = [path for path in self._files if "/" not in path or path.startswith(top)]  # mostly one of them matches
+        return any(pattern.search(self.text(path)) for path in near) or any(
+            _bytes(top[:-1]) in self.text(path)
             or any(file.startswith(top) for file in reached([path], self._project.files))
             for path in self._files
             if pattern.search(self.text(path))

@@ -35,7 +35,7 @@ class Placed(Searched, Protocol):
 
 
 # a pattern that begins with a whole word
-_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
+_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\\\.(?![?*])|\[ \\t\]\+|\(\?:\[|$)")
 _WHOLE_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[b.(\[](?![?*{]))")  # an alternative that surely begins with one
 
 
@@ -59,13 +59,18 @@ class Several(tuple[Sought, ...]):
     """Patterns one of which is wanted, with the words that are asked first: most files have none of them."""
 
     def __init__(self, _: Iterable[Sought] = ()) -> None:
-        self._words = frozenset(item.word for item in self if item.word is not None)
-        self._runs = [item.letters for item in self if item.word is None]
+        self._by_word: dict[bytes, list[Sought]] = {}
+        for item in self:
+            if item.word is not None:
+                self._by_word.setdefault(item.word, []).append(item)
+        self._words = frozenset(self._by_word)
+        self._others = [item for item in self if item.word is None]
 
-    def may_match(self, source: Searched) -> bool:
-        """Whether the words of a text leave open that one of them matches."""
-        among = source.vocabulary
-        return not self._words.isdisjoint(source.words) or any([run in among for run in self._runs])
+    def left_open(self, source: Searched) -> list[Sought]:
+        """Those that may match a text, by its words."""
+        words, among = self._words & source.words, source.vocabulary
+        found = [item for word in words for item in self._by_word[word]] if words else []
+        return found + [item for item in self._others if item.letters in among] if self._others else found
 
 
 def letters(pattern: str) -> list[bytes]:
@@ -116,10 +121,13 @@ def matched(
     source: Searched, sought: Iterable[Sought], lowered: bool = False
 ) -> tuple[list[re.Pattern[bytes]], list[int]]:
     """The patterns that match, and the lines of the matches, from 1, sorted, each once. `lowered`: search in lower case."""
-    words, among = source.words, source.lowered if lowered else source.vocabulary
-    if lowered:
+    among = source.lowered if lowered else source.vocabulary
+    if isinstance(sought, Several):
+        sought = sought.left_open(source)
+    elif lowered:
         sought = [item for item in sought if item.letters in among]
     else:
+        words = source.words
         sought = [item for item in sought if (item.word in words if item.word is not None else item.letters in among)]
     text = source.utf8.lower() if lowered and sought else source.utf8  # bytes keep their length
     patterns, lines = [], set()

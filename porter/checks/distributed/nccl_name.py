@@ -27,7 +27,7 @@ class NcclName(Rule):
     )
     calls = frozenset(f"{m}.is_nccl_available" for m in MODULES[:2])
     nodes = ("ImportFrom",)
-    text = (r"is_nccl_available\b", rf"{GROUP}\b")
+    text = (r"\bis_nccl_available\b", rf"\b{GROUP}\b")
 
     def visit(self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ImportFrom):

@@ -20,7 +20,7 @@ class EnvironmentVariableUnit(Rule):
 
     def __init__(self, tables: Tables) -> None:
         self.rows = {name: row for name, row in tables.variables.items() if row.value == "bytes-to-mb"}
-        self.text = tuple(rf"{name}\b" for name in sorted(self.rows))
+        self.text = tuple(rf"\b{name}\b" for name in sorted(self.rows))
 
     def visit(
         self, original: cst.BaseString | cst.Assign | cst.Call | cst.Arg | cst.Dict, updated: Any, file: RuleFile

@@ -23,6 +23,8 @@ def held_settings(file: RuleFile) -> str | None:
     plain = {name for name in used if _is_plain(name, file)}
     held = _OBJECT % b"|".join(sorted(_NAMES - plain))
     for name in used:
+        if not any(file.source.says(name + end) for end in (b"'", b'"')):
+            continue  # it is no key
         written = rb":\s*" + held + b"|" if file.source.says(_SAVES) else b""
         pattern = _IN_CODE + name + rb"['\"]\s*(?:" + written + rb"\]\.(?!" + _METHODS + rb")\w)"
         if file.source.says(re.compile(pattern, re.MULTILINE)) or _put(name, held, file):

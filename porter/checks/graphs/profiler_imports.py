@@ -12,7 +12,7 @@ from porter.engine.rule_file import RuleFile
 class ProfilerImports(Rule):
     code = "PRT506"
     nodes = ("ImportFrom",)
-    text = r"torch\.profiler\b"
+    text = r"\btorch\.profiler\b"
 
     def visit(self, original: From, updated: From, file: RuleFile) -> Answer:
         module = ".".join(chain(original.module)) if original.module is not None and not original.relative else ""

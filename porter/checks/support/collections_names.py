@@ -18,7 +18,7 @@ class CollectionsNames(Rule):
     code = "PRT713"
     references = frozenset(f"collections.{name}" for name in _NAMES)
     nodes = ("ImportFrom",)
-    text = r"collections[ \t]+import\b"
+    text = r"\bcollections[ \t]+import\b"
 
     def visit(self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ImportFrom):

@@ -20,6 +20,7 @@ _MODULES = {  # gone with torchvision 0.11, and with 0.17, which belongs to torc
     "torchvision.models.utils": ("torch.hub", {"load_state_dict_from_url"}, "0.11"),
     "torchvision.transforms.functional_tensor": ("torchvision.transforms.functional", {"rgb_to_grayscale"}, "0.17"),
 }
+_OLD = ("Scale", "RandomSizedCrop", "ANTIALIAS", "model_urls")
 _URLS = frozenset(
     f"torchvision.models.{name}.model_urls"
     for name in "alexnet densenet googlenet inception mnasnet mobilenet resnet shufflenetv2 squeezenet vgg".split()
@@ -37,7 +38,7 @@ class ImageNames(Rule):
     references = frozenset({*_NEW, *_URLS})
     calls = frozenset({JITTER})
     nodes = ("Import", "ImportFrom")
-    text = (r"Scale\b", r"RandomSizedCrop\b", r"ANTIALIAS\b", r"model_urls\b", *map(re.escape, _MODULES))
+    text = tuple(rf"\b{name}\b" for name in (*_OLD, *map(re.escape, _MODULES)))
 
     def visit(
         self, original: cst.Attribute | cst.Name | cst.Call | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile

@@ -29,7 +29,7 @@ class NamesGone(Rule):
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
         whole = (rf"{n}(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))\b" for n in modules)
-        self.text = (*(rf"{owner}[ \t]+import\b" for owner in owners), *whole)
+        self.text = (*(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 

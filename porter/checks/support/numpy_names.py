@@ -53,7 +53,7 @@ class NumpyNames(Rule):
     code = "PRT708"
     references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED, *_WRITTEN, *_FLAT))
     nodes = ("Import", "ImportFrom")
-    text = r"numpy\.(?:lib|dual)\b"
+    text = r"\bnumpy\.(?:lib|dual)\b"
 
     def visit(
         self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile

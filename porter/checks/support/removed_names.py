@@ -49,7 +49,7 @@ class RemovedNames(Rule):
     code = "PRT719"
     references = frozenset({*_MOVED, *_INSTEAD})
     nodes = ("ImportFrom",)
-    text = r"torch\.(?:_utils|_overrides|nn\.functional|nn\.modules\.\w+|distributed\.\w+|utils\.data\.[\w.]+)[ \t]+import\b"
+    text = r"\btorch\.(?:_utils|_overrides|nn\.functional|nn\.modules\.\w+|distributed\.\w+|utils\.data\.[\w.]+)[ \t]+import\b"
 
     def visit(self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ImportFrom):

@@ -20,7 +20,7 @@ class TorchSix(Rule):
     code = "PRT704"
     nodes = ("Import", "ImportFrom")
     prefixes = {_MODULE}
-    text = r"torch\._six\b"
+    text = r"\btorch\._six\b"
 
     def visit(
         self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile

@@ -15,7 +15,7 @@ class TransformersNames(Rule):
     edits = False
     references = _GONE
     nodes = ("ImportFrom",)
-    text = r"AdamW\b"
+    text = r"\bAdamW\b"
     # most files import torch's
     only = staticmethod(lambda _, link: (link[0].module or "").startswith("transformers"))
 
