@@ -19,6 +19,7 @@ class Target:
     soc: str = DEFAULT_SOC
     style: str = "rename"
     origin: str = "default"  # command-line | configuration | requirements.txt:3 | default
+    on_gpus: tuple[int, ...] = ()  # the torch that a page or an image, which no port edits, installs on GPUs
 
     device = "npu"
     namespace = "torch.npu"  # how attribute chains are spelled
@@ -29,6 +30,11 @@ class Target:
     @property
     def torch(self) -> tuple[int, ...]:
         return release(self.torch_npu)
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """The older torch of the NPU's and the GPU's: code that runs on both uses names that it has."""
+        return min(self.torch, self.on_gpus or self.torch)
 
     @property
     def shims(self) -> bool:

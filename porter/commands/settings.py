@@ -51,15 +51,17 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
         place = place if "soc" in chosen else _place(table, "soc")
         names = ", ".join(SOCS)
         raise UserError(f"{place}soc {soc!r} is none of {names}", f"{place}soc {soc!r} 不在可选值之内：{names}")
-    origin = settings.origin
+    origin, beside = settings.origin, ()
     if not version:
-        from porter.project.pins import choose
+        from porter.project.pins import choose, on_gpus
 
         version, pin_origin = DEFAULT_TORCH_NPU, "default"
+        if settings.style == "portable":
+            beside = on_gpus(root, version)
         if known:
             version, pin_origin = choose(root, version, runs_on_gpus=settings.style == "portable")
         origin = pin_origin if pin_origin != "default" or not soc else origin
-    return Target(version, soc or DEFAULT_SOC, settings.style, origin)
+    return Target(version, soc or DEFAULT_SOC, settings.style, origin, beside)
 
 
 def known_version(version: str, place: str = "") -> str:

@@ -88,7 +88,7 @@ class Portable(Rename):
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
         new, since = _NAMES.get(old, ("", (99,)))
-        if self.target.torch >= since and not (file and self._asks_module(old, file)):
+        if self.target.shared >= since and not (file and self._asks_module(old, file)):
             return None if file and old in _ASKED and _is_split(file) else f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
@@ -106,7 +106,7 @@ class Portable(Rename):
 
     def _leaves_some(self, file: RuleFile) -> bool:
         """Whether not every accelerator of torch is one of this port. Before torch 2.7, the head knows the NPU alone."""
-        return (self.target.torch < SINCE or bool(file.facts.accelerators.left)) and self.reaches(file)
+        return (self.target.shared < SINCE or bool(file.facts.accelerators.left)) and self.reaches(file)
 
     def reaches(self, file: RuleFile) -> bool:
         """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot, nor can a `case`,

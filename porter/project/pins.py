@@ -37,6 +37,12 @@ _INSTALLED = lazy(
     r"/torch-(?P<wheel>\d+\.\d[\d.]*)(?:%2B|\+|-cp)|pytorch/pytorch:(?P<image>\d+\.\d[\d.]*)-"
     r"|^ARG (?:PY)?TORCH(?:_VERSION)?=[\"']?(?P<argument>\d+\.\d[\d.]*)"
 )
+# without a version: the last torch of an index that is asked alone, and of the channel of conda, which ended with 2.5
+_BARE = lazy(r"(?<![\w.\-/#])(?:py)?torch(?![\w.\-=~<>!\[/])")
+_INDEX = lazy(r"(?:--index-url|-i)[ =]https://download\.pytorch\.org/whl/(cu\d+)\b")
+_CHANNEL = lazy(r"\b(?:conda|mamba)\b.* (?:-c|--channel)[ =]pytorch(?: |$)")
+_LAST = {"cu113": "1.12.1", "cu116": "1.13.1", "cu117": "2.0.1", "cu118": "2.7.1", "cu121": "2.5.1", "cu124": "2.6.0"}
+_LAST_OF_CHANNEL = "2.5.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +100,27 @@ def installed(root: Path, default: str) -> list[Pin]:
             found = [match[match.lastgroup or 0] for match in _INSTALLED.finditer(line)]
             if _INSTALL.search(line):
                 found += [match["spec"] for match in REQUIREMENT.finditer(line) if match["npu"] is None]
+                found += _last(line) if not found else []
             wanted = [Pin(place, spec if spec[0] in "=~<>!" else f"=={spec}") for spec in found]
             for pin in wanted:
                 if pin.exact and pin.exact < versions.release(default)[: len(pin.exact)]:
                     return [pin]
     return []
+
+
+def on_gpus(root: Path, default: str) -> tuple[int, ...]:
+    """The torch that GPUs have, where no list says which one that is; () where nothing older than the default's is installed."""
+    found = installed(root, default) if not pins(root) else []
+    return found[0].exact if found else ()
+
+
+def _last(command: str) -> list[str]:
+    """The torch that a command installs which names no version of it, where that is not the newest there is."""
+    if not _BARE.search(command):
+        return []
+    index = _INDEX.search(command)
+    last = _LAST.get(index[1], "") if index else _LAST_OF_CHANNEL if _CHANNEL.search(command) else ""
+    return [last] if last else []
 
 
 def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str, str]:

@@ -69,7 +69,7 @@ def _head(file: File) -> Head | None:
     first, torch = _run_by_all(file, links)[0], called or "torch"
     bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
     written = [
-        head_lines(torch, file.target.torch, left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
+        head_lines(torch, file.target.shared, left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
     ]
     if any(not any(_binds(file, name, lines[name]) for lines in written) for name in bound):
         return None
@@ -150,7 +150,7 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
     if found is None:
         return []
     used |= {TYPE} if used else set()
-    lines_of = head_lines(found.torch, file.target.torch, file.facts.accelerators.left)
+    lines_of = head_lines(found.torch, file.target.shared, file.facts.accelerators.left)
     texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
     texts += wanted
     if not texts:

@@ -58,8 +58,8 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
 def first_of_portable(document: Document) -> tuple[int, ...]:
     """The first torch that a portable port runs with, which asks torch.accelerator; () where no port asks it."""
     target = document.session.target
-    asks = target.style == "portable" and has_accelerator(target.torch)
-    return min(target.torch, PORTABLE_SINCE)[:2] if asks else ()
+    asks = target.style == "portable" and has_accelerator(target.shared)
+    return min(target.shared, PORTABLE_SINCE)[:2] if asks else ()
 
 
 def older_torch(document: Document, want: Asked) -> str:

@@ -119,7 +119,7 @@ def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool
         yield from _backports(path, requirements, target.torch)
         yield from numpys(requirements, target.torch)
         if target.style == "portable":
-            yield from held_torch(requirements, min(target.torch, PORTABLE_SINCE))
+            yield from held_torch(requirements, min(target.shared, PORTABLE_SINCE))
 
 
 def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:

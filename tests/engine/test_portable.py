@@ -365,3 +365,12 @@ def test_a_mac_is_no_accelerator_before_torch_2_7() -> None:
     asked = "accelerator_module.is_available() and accelerator_module.device_count() > 1\n"
     assert ported(code, torch_npu="2.6.0").endswith(asked)
     assert ported(code).endswith("torch.accelerator.is_available() and torch.accelerator.device_count() > 1\n")
+
+
+def test_a_port_asks_nothing_that_the_torch_of_the_gpus_lacks() -> None:
+    """A page has people install torch 2.5 on GPUs, which has no torch.accelerator; the torch_npu that comes next to it has."""
+    code = "import torch\n\ntorch.cuda.synchronize()\n"
+    target = Target(torch_npu="2.6.0.post5", style="portable", on_gpus=(2, 5, 1))
+    port = apply(code.encode(), analyse("a.py", code.encode(), open_session(target=target)).auto).decode()
+    assert port.endswith("accelerator_module = getattr(torch, accelerator_type)\n\naccelerator_module.synchronize()\n")
+    assert "torch.accelerator" not in port

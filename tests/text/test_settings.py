@@ -22,7 +22,7 @@ from porter.engine.facts import Accelerators, Facts, Lists, OwnCode, Roads
 from porter.engine.session import Session
 from porter.files.kinds import kind_of
 from porter.finding import FileResult, apply
-from porter.project.pins import choose
+from porter.project.pins import choose, on_gpus
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
@@ -626,6 +626,7 @@ INSTALLING = {
     "dockerfile": "FROM x\nRUN pip install https://download.pytorch.org/whl/cu100/torch-1.1.0-cp36-cp36m-linux_x86_64.whl\n",
     "install.sh": "conda install -y pytorch=1.7 torchvision cudatoolkit=10.2 -c pytorch\n",
     "README.md": "# Setup\n```\n$ pip install torch==1.7.1+cu110 -f https://download.pytorch.org/whl/torch_stable.html\n```\n",
+    "Readme.md": "\n\n> pip install torch torchvision --index-url https://download.pytorch.org/whl/cu117\n",
 }
 
 
@@ -634,7 +635,7 @@ def test_a_port_for_gpus_is_written_for_the_torch_that_is_installed_there(name, 
     (tmp_path / "requirements.txt").write_text("numpy\n")
     (tmp_path / name).write_text(INSTALLING[name])
     version, place = choose(tmp_path, "2.7.1.post11", runs_on_gpus=True)
-    line = {"Dockerfile": 4, "dockerfile": 2, "README.md": 3}.get(name, 1)
+    line = {"Dockerfile": 4, "dockerfile": 2, "README.md": 3, "Readme.md": 3}.get(name, 1)
     assert (version.startswith("2.1.0"), place) == (True, f"{name}:{line}")
     assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default"), "other styles run with torch_npu"
     (tmp_path / "requirements.txt").write_text("torch>=1.7\n")
@@ -647,12 +648,32 @@ def test_a_port_for_gpus_is_written_for_the_torch_that_is_installed_there(name, 
         "pip install torch", "pip install torch==2.8.0", "pip install torch>=1.7", "tested with torch==1.7.1",
         "# pip install torch==1.7.1", "pip install pytorch-lightning==1.2.0 torchvision==0.8.0",
         "pip install torch-npu==2.1.0", "docker pull pytorch/pytorch:latest",
+        "pip install torch --extra-index-url https://download.pytorch.org/whl/cu117",  # PyPI has a newer one
+        "pip install torch --index-url https://download.pytorch.org/whl/cu128",
+        "pip install torch-scatter --index-url https://download.pytorch.org/whl/cu117",
+        "pip install torchvision --index-url https://download.pytorch.org/whl/cu117", "conda install pytorch",
     ],
 )  # fmt: skip
 def test_what_installs_no_older_torch_chooses_nothing(text, tmp_path):
     (tmp_path / "README.md").write_text(f"{text}\n")
     (tmp_path / "notes.txt").write_text("pip install torch==1.7.1\n")
     assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True) == ("2.7.1.post11", "default")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu121",
+        "pip3 install -i https://download.pytorch.org/whl/cu121 torch",
+        "conda install pytorch torchvision torchaudio pytorch-cuda=12.1 -c pytorch -c nvidia",
+    ],
+)
+def test_the_last_torch_of_an_index(text, tmp_path):
+    (tmp_path / "README.md").write_text(f"{text}\n")
+    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True) == ("2.6.0.post5", "README.md:1"), (
+        "the next newer torch_npu"
+    )
+    assert on_gpus(tmp_path, "2.7.1.post11") == (2, 5, 1)
 
 
 def test_what_builds_the_documents_needs_no_plug_in():
