@@ -51,7 +51,8 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
         place = place if "soc" in chosen else _place(table, "soc")
         names = ", ".join(SOCS)
         raise UserError(f"{place}soc {soc!r} is none of {names}", f"{place}soc {soc!r} 不在可选值之内：{names}")
-    origin, beside = settings.origin, ()
+    origin = settings.origin
+    beside: tuple[int, ...] = ()
     if not version:
         from porter.project.pins import choose, on_gpus
 

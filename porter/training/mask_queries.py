@@ -28,7 +28,9 @@ def asks(scene: Scene, link: Link) -> str | None:
     if name in SIZES:
         if call.args or call.keywords or not scene.matters(link) or not value_uses.is_size(scene.names, link):
             return None
-        return None if value_uses.is_on_host(scene, getattr(link[0], "value", None), link) else "size"
+        asked = getattr(link[0], "value", None)
+        on_host = value_uses.is_on_host(scene, asked, link) or host_masks.is_searched_there(asked, scene, link)
+        return None if on_host else "size"
     selection: Node = call.args[0] if name == "len" and call.args else getattr(link[0], "value", None)
     if selection.__class__ is ast.Subscript:
         node = selection.slice
