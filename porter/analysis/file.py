@@ -46,8 +46,8 @@ class File(Nodes):
         """Whether `look`, the `only` of a rule, accepts a place. The answer is kept, because rules ask several times."""
         known = self._glances.get((look, link[0]))
         if known is None:
-            rules, line = (rule for rule in self.rules.all if rule.only is look), getattr(link[0], "lineno", 1)
-            known = self.failures.guard(rules, line, lambda: look(self.scene, link)) or False
+            rules, line = self.rules.keys.glancing[look], getattr(link[0], "lineno", 1)
+            known = self.failures.guard(rules, line, look, self.scene, link) or False
             self._glances[look, link[0]] = known
         return known
 

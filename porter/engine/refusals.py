@@ -97,10 +97,12 @@ class Failures:
         entry = (line, failure(error))
         self.first[codes] = min(entry, self.first.get(codes, entry))
 
-    def guard(self, blamed: str | Iterable[AnyRule], line: int, make: Callable[[], _Made]) -> _Made | None:
-        """The result of `make()`; None where it fails. `blamed`: the rules, or the name of the part, that then failed."""
+    def guard(
+        self, blamed: str | Iterable[AnyRule], line: int, make: Callable[..., _Made], *given: object
+    ) -> _Made | None:
+        """The result of `make(*given)`; None where it fails. `blamed`: the rules, or the name of the part, that then failed."""
         try:
-            return make()
+            return make(*given)
         except (RecursionError, MemoryError, Unreadable):
             raise
         except Exception as error:
