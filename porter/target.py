@@ -32,11 +32,6 @@ class Target:
         return release(self.torch_npu)
 
     @property
-    def shared(self) -> tuple[int, ...]:
-        """The older torch of the NPU's and the GPU's: code that runs on both uses names that it has."""
-        return min(self.torch, self.on_gpus or self.torch)
-
-    @property
     def shims(self) -> bool:
         """Whether the programs import transfer_to_npu, which takes most places over as they run."""
         return self.style == "shim"

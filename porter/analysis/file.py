@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from porter.analysis.nodes import Nodes
 from porter.engine.rule import Rule
 from porter.engine.rule_file import Glance
-from porter.engine.session import Session
+from porter.engine.session import RuleSet, Session
 from porter.engine.suppress import Suppressions
 from porter.python.around import Around
 from porter.python.around_imports import AroundImports
@@ -23,6 +23,11 @@ from porter.training.tensors import Tensors
 
 if TYPE_CHECKING:
     from porter.python.aware import Awareness
+
+
+@cache
+def _with(rules: RuleSet, look: Glance) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules.all if rule.only is look)
 
 
 class File(Nodes):
@@ -46,7 +51,7 @@ class File(Nodes):
         """Whether `look`, the `only` of a rule, accepts a place. The answer is kept, because rules ask several times."""
         known = self._glances.get((look, link[0]))
         if known is None:
-            rules, line = self.rules.keys.glancing[look], getattr(link[0], "lineno", 1)
+            rules, line = _with(self.rules, look), getattr(link[0], "lineno", 1)
             known = self.failures.guard(rules, line, look, self.scene, link) or False
             self._glances[look, link[0]] = known
         return known

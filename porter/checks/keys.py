@@ -38,9 +38,6 @@ class Keys:
             kinds = tuple({node_type: None for kind in rule.nodes for node_type in TYPES[kind]})
             filters.append((rule, kinds, Several(map(Sought, texts))))
         self.node_filters = [row for row in filters if row[0].nodes]
-        self.glancing: dict[object, list[Rule]] = defaultdict(list)  # by their quick look at a place
-        for rule in rules:
-            self.glancing[rule.only].append(rule)
         asking: dict[str, list[Rule]] = {}  # a method, a builtin and a package may share a name
         for named in (self.calls, self.methods, self.builtins, self.imports):
             for name, several in named.items():

@@ -23,22 +23,24 @@ from porter.engine.nodes import chain, dotted, moved_to
 from porter.engine.rule import cst
 from porter.engine.styles import Rename
 from porter.regex import lazy
+from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 TYPE, MODULE, BACKEND = "accelerator_type", "accelerator_module", "accelerator_backend"
 KINDS = ("mps", "xpu")  # types of accelerators that may be left to the code, in the order in which a head names them
-# torch 2.6 raises where there is no accelerator, and asks the driver; before 2.7, the head of a module tries to import torch_npu
+# that of torch 2.6 raises where there is no accelerator, and asks the driver: before 2.7, the head of a module tries to import
+# torch_npu, and no port asks torch.accelerator
 SINCE = (2, 7)
-# names of torch.cuda: the name in torch.accelerator, and the torch that brought it. Streams are asked of the module: that of
-# torch.accelerator is a torch.Stream, which has no `cuda_stream` and does not wait for an event of torch.cuda
+# names of torch.cuda, and those of torch.accelerator. Streams are asked of the module: that of torch.accelerator is a torch.Stream,
+# which has no `cuda_stream` and does not wait for an event of torch.cuda
 _NAMES = {
-    "is_available": ("is_available", (2, 6)),
-    "device_count": ("device_count", (2, 6)),
-    "synchronize": ("synchronize", (2, 6)),
-    "set_device": ("set_device_index", (2, 7)),
-    "current_device": ("current_device_index", (2, 7)),
+    "is_available": "is_available",
+    "device_count": "device_count",
+    "synchronize": "synchronize",
+    "set_device": "set_device_index",
+    "current_device": "current_device_index",
 }
 _ASKED = frozenset({"is_available", "device_count"})  # whether there is a device
 _TAKING = frozenset({"synchronize", "set_device"})  # a device
@@ -50,9 +52,14 @@ _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
 _OF_ONE_KIND = frozenset("PRT305 PRT318 PRT405 PRT407 PRT502 PRT503 PRT603 PRT831 PRT840 PRT841 PRT843".split())
 
 
+def shared(target: Target) -> tuple[int, ...]:
+    """The older torch of the NPU's and the GPU's: code that runs on both uses names that it has."""
+    return min(target.torch, target.on_gpus or target.torch)
+
+
 def has_accelerator(torch: tuple[int, ...]) -> bool:
-    """Whether a torch has torch.accelerator, which ports for it ask."""
-    return torch >= min(since for _, since in _NAMES.values())
+    """Whether ports for a torch ask torch.accelerator."""
+    return torch >= SINCE
 
 
 def head_lines(torch: str, version: tuple[int, ...], left: Iterable[str]) -> dict[str, str]:
@@ -87,8 +94,8 @@ class Portable(Rename):
         return code in _BOTH or len(_OF_NPU.findall(" ".join(texts))) <= len(_OF_NPU.findall(old))
 
     def name(self, tail: str, old: str = "", file: RuleFile | None = None) -> str | None:
-        new, since = _NAMES.get(old, ("", (99,)))
-        if self.target.shared >= since and not (file and self._asks_module(old, file)):
+        new = _NAMES.get(old)
+        if new and has_accelerator(shared(self.target)) and not (file and self._asks_module(old, file)):
             return None if file and old in _ASKED and _is_split(file) else f"torch.accelerator.{new}"
         if tail != old or file is None or not self.reaches(file):
             return None  # the NPU's name differs from the GPU's
@@ -105,8 +112,8 @@ class Portable(Rename):
         return old in _ASKED and self._leaves_some(file)
 
     def _leaves_some(self, file: RuleFile) -> bool:
-        """Whether not every accelerator of torch is one of this port. Before torch 2.7, the head knows the NPU alone."""
-        return (self.target.shared < SINCE or bool(file.facts.accelerators.left)) and self.reaches(file)
+        """Whether not every accelerator of torch is one of this port."""
+        return bool(file.facts.accelerators.left) and self.reaches(file)
 
     def reaches(self, file: RuleFile) -> bool:
         """Whether code of the file can use names that are bound at its head. Scripted code (torch.jit) cannot, nor can a `case`,

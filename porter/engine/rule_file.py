@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class RuleFile(Protocol):
     def tensors(self) -> Tensors: ...
     @property
     def awareness(self) -> Awareness: ...
+    @property
+    def literals(self) -> Mapping[int, Word | Variable]: ...  # by where they begin in the UTF-8 text
 
     def name(self, node: cst.CSTNode) -> str | None: ...  # "torch.cuda.synchronize", whatever it is called here
     def text(self, node: cst.CSTNode) -> str: ...  # as it is written

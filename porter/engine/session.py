@@ -38,7 +38,6 @@ class Keys(Protocol):
     patterns: dict[str, _Rules]
     nodes: dict[str, _Rules]
     only: dict[str, tuple[Any, ...]]  # glances, by name
-    glancing: dict[Any, _Rules]  # by the glance
     node_filters: list[tuple[Any, tuple[type, ...], Any]]  # (rule, types of nodes, patterns of the text)
     node_types: frozenset[type]
     origins: frozenset[str]  # packages with a name that some rule asks for

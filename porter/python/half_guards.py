@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python import float8, held_answers, kernel_guards
+from porter.python import asked_of_ray, float8, held_answers, kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.cuda_versions import ORDERS
@@ -44,6 +44,8 @@ _GRAPHS = lazy(rb"(?i)cuda_?graph|cuda\.graph|graphed")
 def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     """`target.cuda()` of `if torch.cuda.is_available(): target = target.cuda()`, where nobody can tell what `target` is and classes
     of the project have a `cuda()` of their own: ("half", what stays); None where all in the branch is ported with the question."""
+    if link is not None and (key := asked_of_ray.key_of(file, link)):
+        return "half", key
     call = link[1] if link is not None and _may_stay(file) else None
     if call is None or call[0].__class__ is not ast.Call:
         return None

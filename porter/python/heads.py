@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines
+from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines, shared
 from porter.finding import Change
 from porter.python.index import FUNCTIONS, Link, ancestors
 from porter.regex import lazy
@@ -29,6 +29,7 @@ _HEAD = lazy(
 )
 _MAGIC = lazy(rb"(?m)^[ \t]*0#\.{9}")  # `!pip install`, as text/notebooks/magics.py shows it to Python
 _SPEAKS = lazy(rb"[\"'](?:cuda|nccl)\b|(?<!\bversion)\.cuda\b|is_cuda")
+_SETS = lazy(r"^(?:\w+\.)?environ(?:\[.*\] = |\.(?:setdefault|update)\()|^(?:\w+\.)?putenv\(")
 _READ_AS_DATA = lazy(rb"\b_base_\b|\bread_base\b")  # settings of OpenMMLab
 _FRAMEWORKS = hints("another-framework")
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -63,13 +64,14 @@ def _head(file: File) -> Head | None:
         # a star import brings it, and nothing shows which
         links, is_imported = [link for link in own if _is_star(link)], False
     if not links and called is None and _may_load(file, own):
-        links = [link for link in own if getattr(link[0], "module", "") != "__future__"][:1]
+        allowed = [link for link in own if getattr(link[0], "module", "") != "__future__"]
+        links = [link for link in allowed if link[0].lineno > _prepared(file)][:1] or allowed[:1]
     if not links:
         return None
     first, torch = _run_by_all(file, links)[0], called or "torch"
     bound = frozenset(name for name in (TYPE, MODULE, BACKEND) if names.bound(name))
     written = [
-        head_lines(torch, file.target.shared, left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
+        head_lines(torch, shared(file.target), left) for n in range(len(KINDS) + 1) for left in combinations(KINDS, n)
     ]
     if any(not any(_binds(file, name, lines[name]) for lines in written) for name in bound):
         return None
@@ -84,6 +86,15 @@ def _may_load(file: File, own: list[Link]) -> bool:
     roots = {target.partition(".")[0] for bound in file.names.imports.values() for target, _ in bound}
     is_module = any(isinstance(node, (*FUNCTIONS[:2], ast.ClassDef)) for node in file.tree.body)
     return roots.isdisjoint(_FRAMEWORKS) and (is_module or any(getattr(link[0], "level", 0) for link in own))
+
+
+def _prepared(file: File) -> int:
+    """The line that sets an environment variable between the imports: what is imported below it, torch as well, reads it."""
+    if not file.source.says(b"environ"):
+        return 0
+    last = max(link[0].lineno for link in _own_imports(file))
+    above = (node for node in file.tree.body if node.lineno < last and isinstance(node, (ast.Assign, ast.Expr)))
+    return max((node.end_lineno or 0 for node in above if _SETS.search(ast.unparse(node))), default=0)
 
 
 def _run_by_all(file: File, links: list[Link]) -> Link:
@@ -150,7 +161,7 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
     if found is None:
         return []
     used |= {TYPE} if used else set()
-    lines_of = head_lines(found.torch, file.target.shared, file.facts.accelerators.left)
+    lines_of = head_lines(found.torch, shared(file.target), file.facts.accelerators.left)
     texts = [line for name, text in lines_of.items() if name in used - found.bound for line in text.split("\n")]
     texts += wanted
     if not texts:

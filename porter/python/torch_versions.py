@@ -39,7 +39,7 @@ def other_branch_says(link: Link, keyword: str) -> bool:
     """`if new: stft(x, 400, return_complex=True)`, `else: stft(x, 400)`: somebody asked already what this torch takes."""
     child = link
     for above in ancestors(link):
-        if isinstance(above[0], FUNCTIONS):
+        if isinstance(above[0], FUNCTIONS[:2]):
             return False
         if isinstance(above[0], ast.If):
             other = above[0].orelse if blocks.within(above[0], child[0], "body") else above[0].body

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from porter.engine.portable import SINCE as PORTABLE_SINCE
-from porter.engine.portable import has_accelerator
+from porter.engine.portable import has_accelerator, shared
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
@@ -58,8 +58,8 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
 def first_of_portable(document: Document) -> tuple[int, ...]:
     """The first torch that a portable port runs with, which asks torch.accelerator; () where no port asks it."""
     target = document.session.target
-    asks = target.style == "portable" and has_accelerator(target.shared)
-    return min(target.shared, PORTABLE_SINCE)[:2] if asks else ()
+    asks = target.style == "portable" and has_accelerator(shared(target))
+    return PORTABLE_SINCE if asks else ()
 
 
 def older_torch(document: Document, want: Asked) -> str:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import product
 
 from porter.engine.portable import SINCE as PORTABLE_SINCE
+from porter.engine.portable import shared
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
@@ -119,7 +120,7 @@ def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool
         yield from _backports(path, requirements, target.torch)
         yield from numpys(requirements, target.torch)
         if target.style == "portable":
-            yield from held_torch(requirements, min(target.shared, PORTABLE_SINCE))
+            yield from held_torch(requirements, min(shared(target), PORTABLE_SINCE))
 
 
 def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
 from porter.native.guarded import guarded
 from porter.python.evidence import OPTION_HOLDERS
 from porter.python.kernel_branches import FAST_PATHS
@@ -24,14 +25,22 @@ _AROUND = (
     ast.BoolOp,
     ast.Call,
     ast.keyword,
+    ast.Subscript,
 )
 
 
 class IsCuda(Rule):
     code = "PRT132"
     attributes = {"is_cuda"}
+    nodes = ("Subscript",)
+    text = r"is_cuda\s*\]"
 
-    def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Attribute | cst.Subscript, updated: cst.BaseExpression, file: RuleFile) -> Answer:
+        if isinstance(original, cst.Subscript):
+            return self._picked(original, updated, file)
+        link = file.link(original)
+        if _is_index(link, file) or not isinstance(updated, cst.Attribute):
+            return None
         receiver = file.receiver(original)
         if receiver in ("other", "own"):
             return None
@@ -39,7 +48,6 @@ class IsCuda(Rule):
             return Hit(original, "option", values=(("what", f"{holder}.is_cuda"),))
         if file.facts.own.is_cuda and isinstance(original.value, cst.Name) and original.value.value == "self":
             return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
-        link = file.link(original)
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             why = "taken" if kernel in FAST_PATHS or file.path in file.facts.native.taken else "kernel"
             return Hit(original, why, values=(("kernel", kernel), (TOGETHER, kernel)))
@@ -60,9 +68,35 @@ class IsCuda(Rule):
         return Hit(original, why if safe else "unknown", new=new, safe=safe, loads=True)
 
 
-def _stands_alone(link: Link) -> bool:
-    """Whether a comparison in the place of `x.is_cuda` means the same without parentheses. `link`: of something in it."""
+    @staticmethod
+    def _picked(original: cst.Subscript, updated: Any, file: RuleFile) -> Hit | None:
+        """`("cpu", "cuda")[x.is_cuda]`, the name of a method or of a device: one value, which `x.device.type` says as well."""
+        asked = getattr(original.slice[0].slice, "value", None)
+        if len(original.slice) != 1 or asked is None or not _is_index(file.link(asked), file):
+            return None
+        tensor = updated.slice[0].slice.value.value
+        new = cst.Attribute(cst.Attribute(tensor, cst.Name("device")), cst.Name("type"))
+        return Hit(original, "picks", new=new, safe=True, values=(("what", file.text(original)),))
+
+
+def _is_index(link: Link | None, file: RuleFile) -> bool:
+    """Whether a question picks one of the words for the CPU and the GPU, and these are no devices that porter knows."""
+    node, above = _question(link) if link is not None else (None, None)
+    if not isinstance(above, ast.Subscript) or above.slice is not node:
+        return False
+    words = getattr(above.value, "elts", [])
+    is_pair = [getattr(word, "value", None) for word in words] == ["cpu", "cuda"]
+    return is_pair and file.source.span(words[1])[0] not in file.literals
+
+
+def _question(link: Link) -> tuple[Node, Node]:
+    """`x.is_cuda`, and what is around it. `link`: of something in it."""
     while getattr(link[0], "attr", "") != "is_cuda" and link[1] is not None:
         link = link[1]
-    parent = link[1] and link[1][0]
-    return isinstance(parent, _AROUND) and link[0] is not getattr(parent, "func", None)
+    return link[0], link[1] and link[1][0]
+
+
+def _stands_alone(link: Link) -> bool:
+    """Whether a comparison in the place of `x.is_cuda` means the same without parentheses. `link`: of something in it."""
+    node, parent = _question(link)
+    return isinstance(parent, _AROUND) and node is not getattr(parent, "func", None)

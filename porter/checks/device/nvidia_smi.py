@@ -64,4 +64,6 @@ def _starts(command: cst.BaseExpression) -> bool:
         command = command.elements[0].value
     if isinstance(command, cst.ConcatenatedString):
         command = command.left
-    return isinstance(command, cst.SimpleString) and command.raw_value.split(" ")[0].rpartition("/")[2] == TOOL
+    if not isinstance(command, cst.SimpleString):
+        return False
+    return command.raw_value.split(" ")[0].strip("\"'").rpartition("/")[2] == TOOL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.distributed.by_value import by_value
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link, ancestors
@@ -50,4 +51,5 @@ class BackendLiteral(Rule):
             if new is None and _is_of_openmmlab(literal.link):
                 why = "of-openmmlab"
         safe = literal.certain and script is None
-        return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+        more = by_value(file, literal.link) if new is not None else ()
+        return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.device.import_parts import From
+from porter.checks.distributed.by_value import by_value
 from porter.engine.nodes import as_last, chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -64,7 +65,8 @@ class NcclName(Rule):
                 return None  # the call speaks
             new = file.style.backend(cst.SimpleString('"nccl"'), file) if name.endswith(".NCCL") else None
         word = RENAMED.get(name.rpartition(".")[2], IMPORTED[GROUP][1])
-        return Hit(original, "renamed", new=new, safe=True, values=(("name", name), ("new", word)))
+        more = by_value(file, file.link(original)) if new is not None else ()
+        return Hit(original, "renamed", new=new, safe=True, values=(("name", name), ("new", word)), more=more)
 
     def _import(self, original: From, updated: From, file: RuleFile) -> Hit | None:
         """`from torch.distributed import is_nccl_available, ReduceOp`: the other names stay where they are."""

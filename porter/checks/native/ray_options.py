@@ -85,6 +85,9 @@ def _is_of_a_trial(resources: cst.Dict, file: RuleFile) -> bool:
         return False
     if isinstance(above[0], ast.keyword):
         return above[0].arg == _OF_A_TRIAL or above[0].arg == "resources" and _gives_resources(above[1])
+    if isinstance(above[0], ast.Return):
+        function = next((up for up, _ in ancestors(link) if isinstance(up, ast.FunctionDef)), None)
+        return function is not None and function.name in _resources_of_functions(file)
     if isinstance(above[0], ast.Dict):
         of_keys = zip(above[0].keys, above[0].values)
         return any(link is not None and value is link[0] and constant(key) == _OF_A_TRIAL for key, value in of_keys)
@@ -93,3 +96,14 @@ def _is_of_a_trial(resources: cst.Dict, file: RuleFile) -> bool:
 
 def _gives_resources(node: Node) -> bool:
     return isinstance(node, ast.Call) and call_name(node.func) == "with_resources"
+
+
+@once_for_file
+def _resources_of_functions(file: RuleFile) -> frozenset[str]:
+    """The functions whose answer is the resources of a trial: `tune.with_resources(f, resources(spec))`."""
+    given = (arg for link in file.buckets[ast.Call] if _gives_resources(link[0]) for arg in _given(link[0]))
+    return frozenset(call_name(arg.func) for arg in given if isinstance(arg, ast.Call))
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args[1:], *(keyword.value for keyword in call.keywords if keyword.arg == "resources")]

@@ -144,6 +144,8 @@ class Flow(Sinks):
         role = self.role(up, kind, text, depth + 1)
         if role is None and kind == "device" and words.devices and not logged(up) and not self.enums.takes(up, text):
             typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]
+            if typed and up[1][0].value is parent:  # ("cpu", "cuda")[x.is_cuda] is one of them
+                return None
             return Role("choices", False) if typed else Role("assigned", True)
         return role
 
@@ -213,7 +215,9 @@ class Flow(Sinks):
     _asyncfunctiondef = _functiondef
 
     def _subscript(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        """A type that lists the allowed values: `backend: Literal["nccl", "gloo"]`."""
+        """A type that lists the allowed values: `backend: Literal["nccl", "gloo"]`; one of a list: `("cpu", "cuda")[use_gpu]`."""
+        if node is parent.value and node.__class__ in (ast.List, ast.Tuple):
+            return self.role(up, kind, text, depth + 1)
         if node is not parent.slice or call_name(parent.value) not in _TYPES:
             return None
         role = self.role(up, kind, text, depth + 1)
