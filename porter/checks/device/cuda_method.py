@@ -71,7 +71,7 @@ class CudaMethod(Rule):
         if certainty != "known" and file.style.one_world and not file.target.int_is_npu and is_tensor(original, file):
             return Hit(original, "call", new=new, safe=safe, values=_called(new), loads=True)  # it takes an index, too
         new = None if keeps_literal(original, updated) else moved_to(updated)
-        return Hit(original, "device", new=new, safe=safe, loads=True)
+        return Hit(original, "device" if safe else "device-or-index", new=new, safe=safe, loads=True)
 
     @staticmethod
     def _renamed(original: cst.BaseExpression, updated: Any, file: RuleFile) -> Any:
