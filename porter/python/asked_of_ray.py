@@ -23,7 +23,9 @@ def key_of(file: File, link: Link) -> str | None:
     if function is None or not file.source.says(_PLANS):
         return None
     for node in walk(function):
-        keys = {key for key in map(constant, node.keys) if isinstance(key, str)} if isinstance(node, ast.Dict) else set()
+        keys = (
+            {key for key in map(constant, node.keys) if isinstance(key, str)} if isinstance(node, ast.Dict) else set()
+        )
         if not keys.isdisjoint(_GPUS) and not keys.isdisjoint(_OTHERS):
             return repr(min(keys & _GPUS))
     return None

@@ -67,7 +67,6 @@ class IsCuda(Rule):
             return Hit(original, "opens", new=new, values=(("what", left[1]),), loads=True)
         return Hit(original, why if safe else "unknown", new=new, safe=safe, loads=True)
 
-
     @staticmethod
     def _picked(original: cst.Subscript, updated: Any, file: RuleFile) -> Hit | None:
         """`("cpu", "cuda")[x.is_cuda]`, the name of a method or of a device: one value, which `x.device.type` says as well."""
