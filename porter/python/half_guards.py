@@ -53,13 +53,24 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     left = left or next(
         filter(None, (_asked_beside(file, reader) for reader in held_answers.readers(file, call))), None
     )
-    if left is not None or file.style.one_world:
+    if left is None and file.style.one_world:
+        return _left_to_review(file, call)
+    if left is not None:
         return left
     held = (_left_by_question(file, choice(reader)) for reader in held_answers.readers(file, call))
     if found := next(filter(None, held), None):
         return found
     taker = held_answers.handed_on(call) if may_be_own(file.facts.own, ()) else ""  # what moves there may be left, too
     return ("half", taker) if taker else None
+
+
+def _left_to_review(file: File, call: Link) -> tuple[str, str] | None:
+    """What the branch of a question, or of a name that holds its answer, moves only after review: the two are one decision."""
+    if not file.facts.own.cuda:
+        return None
+    places = (call, *held_answers.readers(file, call))
+    found = next(filter(None, (_left(file, choice(place)) for place in places)), None)
+    return ("opens", found[1]) if found is not None else None
 
 
 def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
@@ -116,7 +127,9 @@ def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) 
 
 
 def _may_stay(file: File) -> bool:
-    return not file.style.one_world or file.source.says(_MENTIONED) or file.source.says(b"get_device_")
+    if not file.style.one_world or file.facts.own.cuda:
+        return True
+    return file.source.says(_MENTIONED) or file.source.says(b"get_device_")
 
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:

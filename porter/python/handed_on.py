@@ -26,6 +26,7 @@ _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _MOVES = frozenset({"to", "cuda"})  # methods that move what torch made
 _OF_PROVIDERS = "onnxruntime"
+_BINDINGS = frozenset({"bind_input", "bind_output"})  # methods of its IOBinding, which no other object has
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 
@@ -188,6 +189,8 @@ def _library(names: Names, use: Link) -> str | None:
         above: Node = up[0]
         if above.__class__ is ast.Call and child is not above.func:
             called = names.resolve(above.func, up) or ""
+            if getattr(above.func, "attr", "") in _BINDINGS:
+                return _OF_PROVIDERS
             return None if any(word in called for word in _OF_TORCH) else library_on_cuda(called)
         if above.__class__ not in _WRAPPED:
             return None

@@ -93,7 +93,7 @@ class CudaNames(Rule):
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
-        if decided and (decided[0] != "together" or is_left(decided[1], file)):
+        if decided and (decided[0] not in ("together", "opens") or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability in ("version", "capability"):
