@@ -47,9 +47,9 @@ def finding(
 
 
 OF_GRAMMAR = ("syntax", "python2")  # messages of PRT002 about the grammar
-TEMPLATE = lazy(
-    r"\{\{.*\}\}"
-)  # the path of a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`
+# a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`, `class {PROJECT}Dataset(Dataset):`
+TEMPLATE = lazy(r"\{\{.*\}\}")
+_TO_FILL = lazy(rb"(?m)^[ \t]*(?:class|def|from|import)[ \t]+[\w.]*\{\w+\}")
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
@@ -63,7 +63,8 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     try:
         return look(result)
     except Unreadable as error:
-        key = "template" if error.key in OF_GRAMMAR and TEMPLATE.search(path) else error.key
+        is_template = error.key in OF_GRAMMAR and (TEMPLATE.search(path) or _TO_FILL.search(data))
+        key = "template" if is_template else error.key
         fault = own(path, error.line, "PRT002", key, session, error=error.error)
     except RecursionError:
         fault = own(path, 1, "PRT002", "deep", session)

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+
 TEMPLATE = "{% if cookiecutter.torch %}\nimport torch\n{% endif %}\nfrom helpers import torch_device\n\nassert torch_device == 'cuda'\n"
 HELPERS = 'import torch\n\ntorch_device = "cuda" if torch.cuda.is_available() else "cpu"\n'
 
@@ -72,3 +75,16 @@ def test_copies_of_a_broken_setting_are_one_finding(tmp_path: Path, monkeypatch:
     write(tmp_path, {"porter.toml": "", "main.py": READER, "model.py": MODEL, **broken})
     found = json.loads(porter("analyze", ".", "--format", "json").text)["findings"]
     assert [f["path"] for f in found if f["code"] == "PRT002"] == ["c0.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("head", "key"),
+    [
+        ("class {PROJECT}Dataset(torch.utils.data.Dataset):", "template"),
+        ("from {PROJECT}.data import Dataset", "template"),
+        ("class Dataset(", "syntax"),
+    ],
+)
+def test_names_that_are_filled_in_later(head: str, key: str) -> None:
+    code = f"import torch\n\n\n{head}\n    device = 'cuda'\n"
+    assert [f.why for f in analyse("new.py", code.encode(), open_session()).findings] == [key]
