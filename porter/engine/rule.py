@@ -128,7 +128,8 @@ class Rule(AnyRule):
     literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
     nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
     # with `nodes`: regular expressions. The rule is asked only about statements whose text matches one of them. Every file is
-    # searched for each; that is cheap only if the expression begins with plain letters: r"cuda\b", not r"\bcuda\b"
+    # searched for each; that is cheap if the expression begins with plain letters, r"cuda\b", and cheapest if it begins with a whole
+    # word, r"\bcuda\b": then the words of the file answer
     text: str | tuple[str, ...] = ()
     # with `text`, True: every finding has a text that matches. So in a file without a match the rule is never asked, also not
     # about statements that other rules want
