@@ -38,11 +38,8 @@ class IsCuda(Rule):
     def visit(self, original: cst.Attribute | cst.Subscript, updated: cst.BaseExpression, file: RuleFile) -> Answer:
         if isinstance(original, cst.Subscript):
             return self._picked(original, updated, file)
-        link = file.link(original)
-        if _is_index(link, file) or not isinstance(updated, cst.Attribute):
-            return None
-        receiver = file.receiver(original)
-        if receiver in ("other", "own"):
+        link, receiver = file.link(original), file.receiver(original)
+        if receiver in ("other", "own") or not isinstance(updated, cst.Attribute):
             return None
         if _OPTIONS.search(holder := file.text(original.value)):
             return Hit(original, "option", values=(("what", f"{holder}.is_cuda"),))
@@ -54,6 +51,8 @@ class IsCuda(Rule):
         if parallel := one_device(file, link):
             return Hit(original, "one-device", values=(("what", parallel),))
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
+        if safe and _is_index(link, file):
+            return None  # the words and what picks one of them are one value
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
         left = file.meaning.decides(original)
@@ -71,8 +70,14 @@ class IsCuda(Rule):
     def _picked(original: cst.Subscript, updated: Any, file: RuleFile) -> Hit | None:
         """`("cpu", "cuda")[x.is_cuda]`, the name of a method or of a device: one value, which `x.device.type` says as well."""
         asked = getattr(original.slice[0].slice, "value", None)
-        if len(original.slice) != 1 or asked is None or not _is_index(file.link(asked), file):
+        if len(original.slice) != 1 or not isinstance(asked, cst.Attribute) or not _is_index(file.link(asked), file):
             return None
+        if (
+            file.receiver(asked) in ("other", "own")
+            or file.facts.own.is_cuda
+            or _OPTIONS.search(file.text(asked.value))
+        ):
+            return None  # `is_cuda` of something else says so itself
         tensor = updated.slice[0].slice.value.value
         new = cst.Attribute(cst.Attribute(tensor, cst.Name("device")), cst.Name("type"))
         return Hit(original, "picks", new=new, safe=True, values=(("what", file.text(original)),))
