@@ -66,7 +66,7 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
 
 def _left_to_review(file: File, call: Link) -> tuple[str, str] | None:
     """What the branch of a question, or of a name that holds its answer, moves only after review: the two are one decision."""
-    if not file.facts.own.cuda:
+    if not _reviews_moves(file):
         return None
     places = (call, *held_answers.readers(file, call))
     found = next(filter(None, (_left(file, choice(place)) for place in places)), None)
@@ -127,9 +127,14 @@ def _kept(file: File, link: Link | None, answer: Link | None, yes: bool = True) 
 
 
 def _may_stay(file: File) -> bool:
-    if not file.style.one_world or file.facts.own.cuda:
+    if not file.style.one_world or _reviews_moves(file):
         return True
     return file.source.says(_MENTIONED) or file.source.says(b"get_device_")
+
+
+def _reviews_moves(file: File) -> bool:
+    """Whether a style for NPUs alone edits some calls of `cuda()` after review; transfer_to_npu takes all of them."""
+    return file.style.one_world and not file.target.shims and bool(file.facts.own.cuda)
 
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
