@@ -54,13 +54,13 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
     origin = settings.origin
     beside: tuple[int, ...] = ()
     if not version:
-        from porter.project.pins import choose, on_gpus
+        from porter.project.pins import choose, installed
 
         version, pin_origin = DEFAULT_TORCH_NPU, "default"
-        if settings.style == "portable":
-            beside = on_gpus(root, version)
+        on_gpus = installed(root, version) if settings.style == "portable" else []
         if known:
-            version, pin_origin = choose(root, version, runs_on_gpus=settings.style == "portable")
+            version, pin_origin = choose(root, version, on_gpus)
+            beside = next((pin.exact for pin in on_gpus if pin.place == pin_origin), ())
         origin = pin_origin if pin_origin != "default" or not soc else origin
     return Target(version, soc or DEFAULT_SOC, settings.style, origin, beside)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ _INSTALLED = lazy(
     r"|^ARG (?:PY)?TORCH(?:_VERSION)?=[\"']?(?P<argument>\d+\.\d[\d.]*)"
 )
 # without a version: the last torch of an index that is asked alone, and of the channel of conda, which ended with 2.5
-_BARE = lazy(r"(?<![\w.\-/#])(?:py)?torch(?![\w.\-=~<>!\[/])")
+_BARE = lazy(r"(?<![\w.\-/#])(?<!-c )(?<!channel[ =])(?:py)?torch(?![\w.\-=~<>!\[/])")
 _INDEX = lazy(r"(?:--index-url|-i)[ =]https://download\.pytorch\.org/whl/(cu\d+)\b")
 _CHANNEL = lazy(r"\b(?:conda|mamba)\b.* (?:-c|--channel)[ =]pytorch(?: |$)")
 _LAST = {"cu113": "1.12.1", "cu116": "1.13.1", "cu117": "2.0.1", "cu118": "2.7.1", "cu121": "2.5.1", "cu124": "2.6.0"}
@@ -108,12 +108,6 @@ def installed(root: Path, default: str) -> list[Pin]:
     return []
 
 
-def on_gpus(root: Path, default: str) -> tuple[int, ...]:
-    """The torch that GPUs have, where no list says which one that is; () where nothing older than the default's is installed."""
-    found = installed(root, default) if not pins(root) else []
-    return found[0].exact if found else ()
-
-
 def _last(command: str) -> list[str]:
     """The torch that a command installs which names no version of it, where that is not the newest there is."""
     if not _BARE.search(command):
@@ -123,14 +117,12 @@ def _last(command: str) -> list[str]:
     return [last] if last else []
 
 
-def choose(root: Path, default: str, *, runs_on_gpus: bool = False) -> tuple[str, str]:
-    """The torch_npu version to port for, and where it comes from: `file:line`, or "default". `runs_on_gpus`: a port that has to
-    run with the torch that GPUs have. Where no list says which that is, what installs it does."""
+def choose(root: Path, default: str, on_gpus: Sequence[Pin] = ()) -> tuple[str, str]:
+    """The torch_npu version to port for, and where it comes from: `file:line`, or "default". `on_gpus`: what is installed there, for a
+    port that has to run there as well; it decides where no list does."""
     from porter.catalog.read import load
 
-    wanted, possible = pins(root), load.versions()
-    if runs_on_gpus and not wanted:
-        wanted = installed(root, default)
+    wanted, possible = pins(root) or list(on_gpus), load.versions()
     exact = next((pin for pin in wanted if pin.exact), None)
     # there may be no catalogue for the pinned version: then the next newer that the other requirements allow is taken
     bounds = [pin for pin in wanted if not pin.exact]

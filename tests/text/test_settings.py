@@ -22,7 +22,7 @@ from porter.engine.facts import Accelerators, Facts, Lists, OwnCode, Roads
 from porter.engine.session import Session
 from porter.files.kinds import kind_of
 from porter.finding import FileResult, apply
-from porter.project.pins import choose, on_gpus
+from porter.project.pins import choose, installed
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
@@ -619,6 +619,10 @@ def test_the_image_that_cog_builds_is_told_and_its_torch_chooses_where_nothing_e
         assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
 
 
+def choose_for_gpus(root):
+    return choose(root, "2.7.1.post11", installed(root, "2.7.1.post11"))
+
+
 INSTALLING = {
     "Dockerfile": "FROM x\nRUN apt-get update \\\n && true\nRUN pip3 install \\\n  torch==1.1.0 numpy\n",
     "train.Dockerfile": "FROM pytorch/pytorch:1.8.0-cuda11.1-cudnn8-devel\n",
@@ -634,12 +638,12 @@ INSTALLING = {
 def test_a_port_for_gpus_is_written_for_the_torch_that_is_installed_there(name, tmp_path):
     (tmp_path / "requirements.txt").write_text("numpy\n")
     (tmp_path / name).write_text(INSTALLING[name])
-    version, place = choose(tmp_path, "2.7.1.post11", runs_on_gpus=True)
+    version, place = choose_for_gpus(tmp_path)
     line = {"Dockerfile": 4, "dockerfile": 2, "README.md": 3, "Readme.md": 3}.get(name, 1)
     assert (version.startswith("2.1.0"), place) == (True, f"{name}:{line}")
     assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default"), "other styles run with torch_npu"
     (tmp_path / "requirements.txt").write_text("torch>=1.7\n")
-    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True)[1] == "default", "a list says it"
+    assert choose_for_gpus(tmp_path)[1] == "default", "a list says it"
 
 
 @pytest.mark.parametrize(
@@ -652,12 +656,13 @@ def test_a_port_for_gpus_is_written_for_the_torch_that_is_installed_there(name, 
         "pip install torch --index-url https://download.pytorch.org/whl/cu128",
         "pip install torch-scatter --index-url https://download.pytorch.org/whl/cu117",
         "pip install torchvision --index-url https://download.pytorch.org/whl/cu117", "conda install pytorch",
+        "conda install faiss-gpu -c pytorch", "conda install --channel pytorch faiss-gpu",
     ],
 )  # fmt: skip
 def test_what_installs_no_older_torch_chooses_nothing(text, tmp_path):
     (tmp_path / "README.md").write_text(f"{text}\n")
     (tmp_path / "notes.txt").write_text("pip install torch==1.7.1\n")
-    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True) == ("2.7.1.post11", "default")
+    assert choose_for_gpus(tmp_path) == ("2.7.1.post11", "default")
 
 
 @pytest.mark.parametrize(
@@ -670,10 +675,8 @@ def test_what_installs_no_older_torch_chooses_nothing(text, tmp_path):
 )
 def test_the_last_torch_of_an_index(text, tmp_path):
     (tmp_path / "README.md").write_text(f"{text}\n")
-    assert choose(tmp_path, "2.7.1.post11", runs_on_gpus=True) == ("2.6.0.post5", "README.md:1"), (
-        "the next newer torch_npu"
-    )
-    assert on_gpus(tmp_path, "2.7.1.post11") == (2, 5, 1)
+    assert choose_for_gpus(tmp_path) == ("2.6.0.post5", "README.md:1"), "the next newer torch_npu"
+    assert [pin.exact for pin in installed(tmp_path, "2.7.1.post11")] == [(2, 5, 1)]
 
 
 def test_what_builds_the_documents_needs_no_plug_in():
