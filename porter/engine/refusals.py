@@ -49,7 +49,7 @@ def finding(
 OF_GRAMMAR = ("syntax", "python2")  # messages of PRT002 about the grammar
 # a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`, `class {PROJECT}Dataset(Dataset):`
 TEMPLATE = lazy(r"\{\{.*\}\}")
-_TO_FILL = lazy(rb"(?m)^[ \t]*(?:class|def|from|import)[ \t]+[\w.]*\{\w+\}")
+_TO_FILL = lazy(rb"[ \t]*(?:class|def|from|import)[ \t]+[\w.]*\{\w+\}")
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
@@ -63,7 +63,7 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     try:
         return look(result)
     except Unreadable as error:
-        is_template = error.key in OF_GRAMMAR and (TEMPLATE.search(path) or _TO_FILL.search(data))
+        is_template = error.key in OF_GRAMMAR and (TEMPLATE.search(path) or _is_to_fill(data, error.line))
         key = "template" if is_template else error.key
         fault = own(path, error.line, "PRT002", key, session, error=error.error)
     except RecursionError:
@@ -73,6 +73,12 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     except Exception as error:
         fault = own(path, 1, "PRT003", "crashed", session, error=failure(error))
     return replace(result, findings=(fault,))
+
+
+def _is_to_fill(data: bytes, line: int) -> bool:
+    """Whether it is a name to be filled in at which a parser stopped."""
+    lines = data.splitlines()
+    return 0 < line <= len(lines) and _TO_FILL.match(lines[line - 1]) is not None
 
 
 def failure(error: Exception) -> str:

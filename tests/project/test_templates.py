@@ -83,6 +83,7 @@ def test_copies_of_a_broken_setting_are_one_finding(tmp_path: Path, monkeypatch:
         ("class {PROJECT}Dataset(torch.utils.data.Dataset):", "template"),
         ("from {PROJECT}.data import Dataset", "template"),
         ("class Dataset(", "syntax"),
+        ('TEXT = """\nclass {name}:\n"""\nprint "made"', "python2"),
     ],
 )
 def test_names_that_are_filled_in_later(head: str, key: str) -> None:
