@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def _with(rules: RuleSet, look: Glance) -> tuple[Rule, ...]:
+def _rules_with(rules: RuleSet, look: Glance) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules.all if rule.only is look)
 
 
@@ -51,7 +51,7 @@ class File(Nodes):
         """Whether `look`, the `only` of a rule, accepts a place. The answer is kept, because rules ask several times."""
         known = self._glances.get((look, link[0]))
         if known is None:
-            rules, line = _with(self.rules, look), getattr(link[0], "lineno", 1)
+            rules, line = _rules_with(self.rules, look), getattr(link[0], "lineno", 1)
             known = self.failures.guard(rules, line, look, self.scene, link) or False
             self._glances[look, link[0]] = known
         return known

@@ -13,8 +13,9 @@ _WORD = lazy(rb"\w+")
 
 
 class SaidWords:
-    def __init__(self, text: Callable[[str], bytes]) -> None:
-        self._text = text
+    def __init__(self, text: Callable[[str], bytes], whole: Callable[[str], bytes]) -> None:
+        """`text`: what stands between white space in a file. `whole`: the file; a name may have blanks."""
+        self._text, self._whole = text, whole
         self._names: frozenset[bytes] = frozenset()
         self._asked: dict[str, int] = {}
         self._said: dict[str, frozenset[bytes]] = {}  # by file: which of `_names` it contains
@@ -41,4 +42,4 @@ class SaidWords:
         if said is None and asked >= _OFTEN:
             self._said[path] = self._names.intersection(text.translate(_OTHERS).split())
         self._asked[path] = asked + 1
-        return name in text
+        return name in text or b" " in name and name in self._whole(path)

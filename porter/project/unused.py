@@ -63,7 +63,7 @@ class Uses:
         self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._near = NearFirst()
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
-        self._said = SaidWords(self._gists.of)
+        self._said = SaidWords(self._gists.of, self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
 
     def will_ask(self, homes: Iterable[str]) -> None:
@@ -272,12 +272,18 @@ class Uses:
         in the root itself, or one that names it or comes to it by imports. "" is all of them."""
         if not top or len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return self.somewhere(pattern)
-        near = [path for path in self._files if "/" not in path or path.startswith(top)]  # mostly one of them matches
-        return any(pattern.search(self.text(path)) for path in near) or any(
-            _bytes(top[:-1]) in self.text(path)
-            or any(file.startswith(top) for file in reached([path], self._project.files))
-            for path in self._files
-            if pattern.search(self.text(path))
+        near: list[str] = []
+        others: list[str] = []
+        for path in self._files:
+            (near if "/" not in path or path.startswith(top) else others).append(path)
+        return (
+            any(pattern.search(self.text(path)) for path in near)
+            or any(  # mostly one of the near ones matches
+                _bytes(top[:-1]) in self.text(path)
+                or any(file.startswith(top) for file in reached([path], self._project.files))
+                for path in others
+                if pattern.search(self.text(path))
+            )
         )
 
 

@@ -13,19 +13,17 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _PLANS = rare(rb"\b(?:with_resources|resources_per_trial|placement_group)\b")
-# NPU: once the plan is ported
-_GPUS, _OTHERS = frozenset({"gpu", "GPU", "NPU"}), frozenset({"cpu", "CPU", "memory"})
+GPUS, OTHERS = ("GPU", "gpu"), frozenset({"CPU", "cpu", "memory"})  # keys of what Ray is asked for
+_ASKED = frozenset({*GPUS, "NPU"})  # as the plan is, and as it is once it is ported
 
 
 def key_of(file: File, link: Link) -> str | None:
     """The key by which the function around a question asks for GPUs."""
-    function = next((up[0] for up in ancestors(link) if isinstance(up[0], FUNCTIONS[:2])), None)
-    if function is None or not file.source.says(_PLANS):
+    if not file.source.says(_PLANS):
         return None
-    for node in walk(function):
-        keys = (
-            {key for key in map(constant, node.keys) if isinstance(key, str)} if isinstance(node, ast.Dict) else set()
-        )
-        if not keys.isdisjoint(_GPUS) and not keys.isdisjoint(_OTHERS):
-            return repr(min(keys & _GPUS))
+    function = next((up[0] for up in ancestors(link) if isinstance(up[0], FUNCTIONS[:2])), None)
+    for node in walk(function) if function is not None else ():
+        keys = {str(constant(key)) for key in node.keys} if isinstance(node, ast.Dict) else frozenset[str]()
+        if not keys.isdisjoint(OTHERS) and not keys.isdisjoint(_ASKED):
+            return repr(min(keys & _ASKED))
     return None

@@ -26,7 +26,7 @@ _ADD_OPTION = "add_argument"
 _PARSED = ("args", "opt", "flags", "FLAGS")  # names that programs give their parsed options
 _MOVES = frozenset({"to", "cuda"})  # methods that move what torch made
 _OF_PROVIDERS = "onnxruntime"
-_BINDINGS = frozenset({"bind_input", "bind_output"})  # methods of its IOBinding, which no other object has
+_BINDINGS = frozenset({"bind_input", "bind_output"})  # methods of its IOBinding
 _OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 

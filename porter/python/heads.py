@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines, shared
 from porter.finding import Change
 from porter.python.index import FUNCTIONS, Link, ancestors
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import hints
 from porter.spans import Span
 
@@ -29,6 +29,7 @@ _HEAD = lazy(
 )
 _MAGIC = lazy(rb"(?m)^[ \t]*0#\.{9}")  # `!pip install`, as text/notebooks/magics.py shows it to Python
 _SPEAKS = lazy(rb"[\"'](?:cuda|nccl)\b|(?<!\bversion)\.cuda\b|is_cuda")
+_ENVIRONMENT = rare(rb"\b(?:environ|putenv)\b")
 _SETS = lazy(r"^(?:\w+\.)?environ(?:\[.*\] = |\.(?:setdefault|update)\()|^(?:\w+\.)?putenv\(")
 _READ_AS_DATA = lazy(rb"\b_base_\b|\bread_base\b")  # settings of OpenMMLab
 _FRAMEWORKS = hints("another-framework")
@@ -65,7 +66,8 @@ def _head(file: File) -> Head | None:
         links, is_imported = [link for link in own if _is_star(link)], False
     if not links and called is None and _may_load(file, own):
         allowed = [link for link in own if getattr(link[0], "module", "") != "__future__"]
-        links = [link for link in allowed if link[0].lineno > _prepared(file)][:1] or allowed[:1]
+        prepared = _prepared(file)
+        links = [link for link in allowed if link[0].lineno > prepared][:1] or allowed[:1]
     if not links:
         return None
     first, torch = _run_by_all(file, links)[0], called or "torch"
@@ -90,9 +92,9 @@ def _may_load(file: File, own: list[Link]) -> bool:
 
 def _prepared(file: File) -> int:
     """The line that sets an environment variable between the imports: what is imported below it, torch as well, reads it."""
-    if not file.source.says(b"environ"):
+    if not file.source.says(_ENVIRONMENT):
         return 0
-    last = max(link[0].lineno for link in _own_imports(file))
+    last = max((link[0].lineno for link in _own_imports(file)), default=0)
     above = (node for node in file.tree.body if node.lineno < last and isinstance(node, (ast.Assign, ast.Expr)))
     return max((node.end_lineno or 0 for node in above if _SETS.search(ast.unparse(node))), default=0)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Node, RuleFile
+from porter.python.asked_of_ray import GPUS, OTHERS
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors
@@ -60,9 +61,8 @@ def is_of_resources(counted: cst.BaseExpression, file: RuleFile) -> bool:
 def bundle(original: cst.Dict, updated: Any, file: RuleFile) -> Hit | None:
     """`{"GPU": 1, "CPU": 4}`, and Tune's `{"gpu": 1, "cpu": 4}`"""
     keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
-    asked = next((key for key in ("GPU", "gpu") if key in keys), "")
-    others = {"CPU", "cpu", "memory"}
-    if not asked or len(keys) > 1 and others.isdisjoint(keys) or asked == "gpu" and not _is_of_a_trial(original, file):
+    asked = next((key for key in GPUS if key in keys), "")
+    if not asked or len(keys) > 1 and OTHERS.isdisjoint(keys) or asked == "gpu" and not _is_of_a_trial(original, file):
         return None
     elements, index = list(updated.elements), keys.index(asked)
     entry: Any = original.elements[index]
