@@ -182,7 +182,7 @@ _RUNS = {
     "commas": ",", "semicolons": ";", "slashes": "/", "stars": "/*", "less": "<", "at": "@", "bars": "|", "amps": "&", "words": "a ",
     "sets": "a=", "options": "--a ", "lines": "\n", "returns": "\r", "blank lines": " \n", "continued": " \\\n", "torch": "torch ", "cuda": "cuda:0 ",
     "substitutions": "$(", "variables": "${", "heredocs": "<<A ", "underscores": "_", "capitals": "CUDA_A", "addresses": "https://a/cu118/",
-    "pip": "pip install torch==1.0 ", "gpus": "--gpus all ", "scopes": "a::", "comments": "#a\n", "newlines": "\\n", "not ASCII": "é",
+    "pip": "pip install torch==1.0 ", "gpus": "--gpus all ", "scopes": "a::", "comments": "#a\n", "newlines": "\\n", "not ASCII": "é", "keywords": "while if from_numpy( import ",
 }  # fmt: skip
 _HOLDS = {  # a place to put a run of them: a line of its own, a value, behind a word
     "sh": ("a.sh", ("{}", "export CUDA_VISIBLE_DEVICES={}", 'python a.py --device "{}" cuda', "python a.py {} --device cuda", "#SBATCH {} --gpus")),

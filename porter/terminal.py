@@ -10,7 +10,7 @@ from porter.regex import lazy
 
 Line = list[tuple[str, str]]  # pieces of text with the style each is shown in
 # a word with what follows it, or one character of a script without spaces: its punctuation begins no line
-_PARTS = lazy(r"[^\s⺀-￯]+[，。；：、）]*\s*|[⺀-￯][，。；：、）]*\s*|\s+")
+_PARTS = lazy(r"(?:(?![⺀-￯])\S)+[，。；：、）]*\s*|[⺀-￯][，。；：、）]*\s*|\s+")
 _WIDE = lazy(r"[⺀-￯]")
 _MARKS = "，。；：、！？（）《》“”—…"
 STYLES = {

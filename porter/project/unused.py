@@ -154,9 +154,13 @@ class Uses:
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install the package of a file, and use any part of it."""
-        lists = [p for p in self._lists if home.startswith(self._described(p)) and self._installs(p)]
-        lists = [p for p in lists if not self._leaves_out(p, home)]
+        lists = [p for p, top in self._installers.items() if home.startswith(top) and not self._leaves_out(p, home)]
         return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
+
+    @cached_property
+    def _installers(self) -> dict[str, str]:
+        """The files that install a package, each with the folder that it describes."""
+        return {path: self._described(path) for path in self._lists if self._installs(path)}
 
     def _installs(self, path: str) -> bool:
         """Whether a file describes a package with Python files. Some setup.py files only build an extension."""
@@ -174,7 +178,7 @@ class Uses:
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
         """Whether a package is installed only for the programs beside it, and not offered to others."""
-        folder = self._described(setup)
+        folder = self._installers[setup]
         package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
         key = (folder, package)
         if key not in self._programs:

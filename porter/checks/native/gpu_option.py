@@ -22,7 +22,8 @@ class GpuOption(Rule):
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb", "tf32"),
         *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "dynamo_backend"),
         r"Reader\((?:[^()]|\([^()]*\))*?\bgpu[ \t]*=",
-        r"(?:SupervisedTrainer|Evaluator|GanTrainer|AdversarialTrainer)\(",
+        *(r"\bSupervisedTrainer\(", r"\bSupervisedEvaluator\(", r"\bEnsembleEvaluator\("),
+        *(r"\bGanTrainer\(", r"\bAdversarialTrainer\("),
     )
 
     def __init__(self, tables: Tables) -> None:

@@ -26,7 +26,7 @@ class HostSync(BatchRule):
     methods = (*sorted(READS), *TELLING, "synchronize")
     builtins = BUILTINS
     nodes = HEADERS
-    text = (*(rf"\b{word}\(" for word in conditions.READING), r"while [^\n]*[<>]", r"if [^\n]*[<>=]")
+    text = (*(rf"\b{word}\(" for word in conditions.READING), r"while [^\n<>]{0,400}[<>]", r"if [^\n<>=]{0,400}[<>=]")
     only = staticmethod(prefilters.waits)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:

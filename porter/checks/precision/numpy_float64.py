@@ -22,7 +22,7 @@ class NumpyFloat64(Rule):
     text = (
         r"from_numpy\s*\(\s*\w+\.",
         r"tensor\s*\(\s*(?:np|numpy)\.",
-        r"from_numpy\s*\((?s:.{0,300}?)\.\s*(?:float|half|bfloat16|to|type)\s*\(",
+        r"from_numpy\s*\([\s\S]{0,300}?\.\s*(?:float|half|bfloat16|to|type)\s*\(",
     )
     only = staticmethod(prefilters.takes_array)
 

@@ -28,7 +28,7 @@ class NamesGone(Rule):
         owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
-        whole = (rf"{n}(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))\b" for n in modules)
+        whole = (rf"\b{n}\b(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))" for n in modules)
         self.text = (*(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
