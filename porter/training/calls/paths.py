@@ -35,7 +35,7 @@ _PICKS = (
     lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|kept|valid|visib|filter|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])"),
     lazy(rb"max\((?<![.\w]max\()"),
     lazy(rb"min\((?<![.\w]min\()"),
-    lazy(rb"if [^\n]*(?:loss\w*|norm\w*|\w[])]) *[<>]"),
+    lazy(rb"if [^\n]{0,400}(?:loss\w*|norm\w*|\w[])]) *[<>]"),
 )
 _STEPS = STEPS | {"forward"}
 # a file with a step has one of these texts
