@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from porter.versions import release
@@ -47,6 +48,17 @@ class Target:
         return self.torch >= (2, 5)
 
     @property
+    def python(self) -> tuple[int, int]:
+        """The first that its torch runs on."""
+        return first_python(self.torch)
+
+    @property
     def int_is_npu(self) -> bool:
         """From torch 2.5.1 a bare integer device means the accelerator in use; before, it meant CUDA."""
         return self.torch >= (2, 5, 1)
+
+
+def first_python(torch: Sequence[int]) -> tuple[int, int]:
+    """That a torch runs on."""
+    numbers = tuple(torch)
+    return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)

@@ -12,7 +12,7 @@ from porter.engine.functions import Functions
 from porter.engine.native_code import NativeCode
 from porter.engine.shimmed import Shimmed
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.versions import allows, at_least, reaches
+from porter.versions import allows, at_least, reaches, release
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path) of options of programs that take a device or a backend
 
@@ -141,7 +141,8 @@ class Absent(NamedTuple):
 class Lists(NamedTuple):
     """What the requirement lists of the project ask for, and which of these packages its files import."""
 
-    numpys: tuple[str, ...] = ()  # the versions of numpy that the lists allow, one text a list
+    # (versions, Python, last): which numpy a list allows, "" for any, the Python that it pins, and the last numpy for that
+    numpys: tuple[tuple[str, str, str], ...] = ()
     # (package, versions, folder of the list) of packages whose version decides about a rule; torch, if one of its family is asked for
     asked: tuple[tuple[str, str, str], ...] = ()
     installed: tuple[str, ...] = ()  # requirement files that the setup of a package reads
@@ -158,9 +159,14 @@ class Lists(NamedTuple):
     ] = ()  # (package, list) where no program that the list is for needs a device for the package
     gravest: tuple[tuple[str, str], ...] = ()  # (package, severity) of packages of which files import only known parts
 
-    def leaves_out(self, *numpys: str) -> bool:
-        """Whether every list that asks for numpy excludes these versions."""
-        return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
+    def leaves_out(self, *numpys: str, python: tuple[int, int]) -> bool:
+        """Whether every list that asks for numpy excludes these versions, or pins a Python that none of them runs on. `python`:
+        the first of the target; an older one will not stay."""
+        return bool(self.numpys) and not any(
+            allows(spec, numpy) and not (last and release(pinned) >= python and release(last) < release(numpy))
+            for spec, pinned, last in self.numpys
+            for numpy in numpys
+        )
 
     def has_least(self, requirement: str, path: str, *, frozen: bool = False) -> bool:
         """Whether the lists for a file ask for a package, and each for this version or a later one. `requirement`: `name>=4.51`.

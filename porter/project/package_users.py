@@ -28,6 +28,8 @@ _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
 _NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+_PYTHON = lazy(rb"""^[ \t]*-[ \t]+["']?python[ \t]*==?[ \t]*(3\.\d+)(?![\d+*]*[,|])""", re.MULTILINE)  # of conda
+_OF_PACKAGES = ("setup.py", "setup.cfg", "pyproject.toml")
 _SHOWN = 2  # files that a text names; further ones are counted
 # the file reads what the package needs from lists
 _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
@@ -50,7 +52,7 @@ def lists_of(
     package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
     by_path = {path: data for path in paths if (data := beginning(root / path, LIMIT))}
-    lists, asking = [*by_path.values()], [(folder_of(path), data) for path, data in by_path.items()]
+    asking = [(folder_of(path), data) for path, data in by_path.items()]
     installing = _installing(root, files, paths)
     commands = (line.lower() for data in _notebooks(root, files) for line in _installs(data))
     asked, notebooks = b"\n".join((*installing.values(), *commands)), _notebooks(root, files)
@@ -62,7 +64,7 @@ def lists_of(
     importers = Importers(texts, project.read, is_own, parse)
     scripts = [(folder_of(p), data) for p, data in installing.items() if kind_of(p) in (SHELL, DOCKERFILE)]
     return Lists(
-        numpys=numpys(lists),
+        numpys=numpys(by_path),
         asked=(*asked_of_options(asking, scripts), *asked_by_name(asking)),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
@@ -227,10 +229,19 @@ def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
     return tuple(found)
 
 
-def numpys(lists: Sequence[bytes]) -> tuple[str, ...]:
-    """The versions of numpy that the lists of a project ask for; "" where one takes any version."""
-    specs = {match[1].strip().decode("ascii", "replace") for data in lists for match in _NUMPY.finditer(data)}
-    return tuple(sorted(specs))
+def numpys(lists: Mapping[str, bytes]) -> tuple[tuple[str, str, str], ...]:
+    """(versions, Python, last): which numpy the lists of a project ask for, "" for any; the Python that the list pins, which may
+    have a last numpy. A package that takes any is installed beside what the environment of conda has."""
+    found, lasts = set[tuple[str, str, str]](), dict(load().pins["last:numpy"])
+    is_conda = any(map(_PYTHON.search, lists.values()))
+    for path, data in lists.items():
+        python = _PYTHON.search(data)
+        pinned = python[1].decode() if python else ""
+        specs = {match[1].strip().decode("ascii", "replace") for match in _NUMPY.finditer(data)}
+        if is_conda and path.rpartition("/")[2] in _OF_PACKAGES:
+            specs.discard("")
+        found.update((spec, pinned, lasts.get(pinned, "")) for spec in specs or [""] * (pinned in lasts))
+    return tuple(sorted(found))
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

@@ -107,7 +107,10 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
             ("name", "kind", "first", "evidence"),
             {"name": text, "kind": _asked, "first": versions, "evidence": text},
         ),
-        "wheels": (("name", "first", "evidence"), {"name": list_of(text), "first": pythons, "evidence": text}),
+        "wheels": (
+            ("name", "first", "evidence"),
+            {"name": list_of(text), "first": pythons, "last": pythons, "evidence": text},
+        ),
         "release": (
             ("name", "torch", "cann", "evidence"),
             {"name": text, "torch": list_of(text), "cann": text, "evidence": text},

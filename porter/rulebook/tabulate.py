@@ -218,6 +218,8 @@ class _Joined:
         firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
         for name in s["name"]:
             self._put("wheels", where, canonical(name), firsts)
+            if "last" in s:
+                self._put("pins", where, f"last:{canonical(name)}", tuple(s["last"].items()))
 
     def _gone(self, where: str, s: Stanza) -> None:
         for kind, name, new in ((k, *pair) for k in ("same", "instead", "module") for pair in s.get(k, {}).items()):

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
+from porter.engine.facts import Lists
 from porter.engine.portable import SINCE as PORTABLE_SINCE
 from porter.engine.portable import shared
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Wheels, load
-from porter.target import Target
+from porter.target import Target, first_python
 from porter.text.asked import Asked
 from porter.text.torch_needs import dropped, held_torch, numpys, unmet
 from porter.versions import allows, reaches, reaches_below, release
@@ -114,11 +115,11 @@ def _holds_torch(path: str, loads: bool) -> bool:
     return loads and "/" not in path and kind_of(path) == REQUIREMENTS
 
 
-def around(path: str, requirements: Sequence[Asked], target: Target, loads: bool) -> Iterator[Hit]:
+def around(path: str, requirements: Sequence[Asked], target: Target, lists: Lists, loads: bool) -> Iterator[Hit]:
     """What the target's torch and its Python ask of other lines, that the lines of torch need not wait for."""
     if _lists_torch(requirements) or _holds_torch(path, loads):
         yield from _backports(path, requirements, target.torch)
-        yield from numpys(requirements, target.torch)
+        yield from numpys(requirements, target, lists)
         if target.style == "portable":
             yield from held_torch(requirements, min(shared(target), PORTABLE_SINCE))
 
@@ -168,12 +169,6 @@ def _refused(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hi
 
 def _dotted(numbers: Sequence[int]) -> str:
     return ".".join(map(str, numbers))
-
-
-def first_python(torch: Sequence[int]) -> tuple[int, int]:
-    """That a torch runs on."""
-    numbers = tuple(torch)
-    return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)
 
 
 def _last_python(want: Asked, text: str, wheels: Mapping[str, Wheels]) -> tuple[int, ...] | None:

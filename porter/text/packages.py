@@ -113,7 +113,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels
     loads = session.facts.roads.loads
-    needs = list(around(document.path, requirements, session.target, loads))
+    needs = list(around(document.path, requirements, session.target, session.facts.lists, loads))
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     found = list(_hits(document, requirements))
     # what is to be dropped needs no other version first
@@ -268,9 +268,10 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
         values = named(name=want.name, **more)
         yield Hit((want.start, want.end), row.why, code=row.code, values=values, severity=row.severity)
     elif row.replacement and row.status != "native":
-        came = imported == "triton" and beside_torch and want.version is not None and imported in facts.lists.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)
-        why, severity = ("came", "wrong") if came else ("default", None)
+        why, severity = "default", None
+        if imported == "triton" and imported in facts.lists.unimported:
+            why, severity = "came" if beside_torch and want.version is not None else "unimported", "wrong"
         yield Hit((want.start, want.end), why, code="PRT843", values=values, severity=severity)
 
 

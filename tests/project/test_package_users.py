@@ -84,3 +84,41 @@ def test_a_package_weighs_what_its_imported_parts_weigh(tmp_path, text, severity
     (tmp_path / "requirements.txt").write_text("fairscale\n")
     lists = known(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
     assert dict(lists.gravest).get("fairscale") == severity
+
+
+PYTHONS = [
+    ("environment.yml", "dependencies:\n  - python=3.8\n  - numpy\n", True),
+    ("environment.yml", "dependencies:\n  - python=3.8.5\n  - numpy>=1.20\n", True),
+    ("environment.yml", "dependencies:\n  - python=3.8\n", True),
+    ("environment.yml", "dependencies:\n  - python=3.7\n  - numpy\n", False),  # older than any that the target runs on
+    ("environment.yml", "dependencies:\n  - python=3.9\n  - numpy\n", False),  # has numpy 2.0
+    ("environment.yml", "dependencies:\n  - python>=3.8\n  - numpy\n", False),
+    ("environment.yml", "dependencies:\n  - python=3.10\n  - numpy=1.24\n", True),
+    ("requirements.txt", "numpy\n", False),
+]
+
+
+@pytest.mark.parametrize("name,text,is_left_out", PYTHONS)
+def test_a_pinned_python_leaves_out_what_does_not_run_on_it(tmp_path, name, text, is_left_out):
+    (tmp_path / name).write_text(text)
+    lists = known(tmp_path, ["a.py", name], {"a.py": b"import numpy\n"})
+    assert lists.leaves_out("2.0.0", "2.3.0", python=(3, 8)) is is_left_out
+
+
+@pytest.mark.parametrize("name,is_left_out", [("environment.yml", True), ("requirements.txt", False)])
+def test_a_package_is_installed_into_the_environment_of_conda(tmp_path, name, is_left_out):
+    lists = {
+        "setup.py": "setup(install_requires=[\n    'numpy',\n])\n",
+        "environment.yml": "- python=3.8\n- numpy=1.19\n",
+    }
+    lists["requirements.txt"] = "numpy==1.19\n"
+    for path in ("setup.py", name):
+        (tmp_path / path).write_text(lists[path])
+    known_lists = known(tmp_path, ["a.py", "setup.py", name], {"a.py": b"import numpy\n"})
+    assert known_lists.leaves_out("2.0.0", python=(3, 8)) is is_left_out
+
+
+def test_a_python_that_the_target_outgrows_holds_nothing_back(tmp_path):
+    (tmp_path / "environment.yml").write_text("dependencies:\n  - python=3.8\n  - numpy\n")
+    lists = known(tmp_path, ["a.py", "environment.yml"], {"a.py": b"import numpy\n"})
+    assert not lists.leaves_out("2.0.0", python=(3, 9))

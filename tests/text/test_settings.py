@@ -571,6 +571,15 @@ def test_an_environment_of_an_older_python():
     assert messages == {"python": "=3.6.8", "conda": None, "pin": "=1.0.1"}
 
 
+@pytest.mark.parametrize("python,says", [("3.8", False), ("3.9", True)])
+def test_numpy_2_does_not_come_to_an_older_python(tmp_path, python, says):
+    text = f"dependencies:\n  - python={python}\n  - pip:\n    - torch==1.12.1\n    - numpy\n"
+    (tmp_path / "environment.yml").write_text(text)
+    facts = gather(tmp_path, ["environment.yml"])
+    about = open_session(facts=facts, target=Target(torch_npu="2.1.0.post17"))
+    assert ("numpy" in [f.why for f in found("environment.yml", text, about).findings]) is says
+
+
 WINDOWS = "dependencies:\n  - python=3.9.18\n  - {}\n  - pip:\n    - torch==2.0.1\n    - {}\nprefix: C:\\envs\\x\n"
 
 
@@ -883,28 +892,31 @@ def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
         facts=Facts(lists=Lists(unimported=(*names, *fairscales, *(f"cuda.{part}" for part in parts))))
     )
     assert [f.why for f in found("requirements.txt", text, alone).findings] == ["came", "missing"]
-    assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["unimported", "default"]
+    assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == [
+        "unimported",
+        "unimported",
+    ]
 
 
 def test_what_no_file_imports_is_left_out_unless_libraries_load_it(tmp_path):
     (tmp_path / "a.py").write_text("import torch\nprint(torch.ones(2))\n")
     lists = {
-        "requirements.txt": "torch-spline-conv\nxformers\ncuml-cu11\n",
-        "Dockerfile": "FROM ubuntu:22.04\nRUN pip install torch-spline-conv xformers cuml-cu11\n",
+        "requirements.txt": "torch-spline-conv\nxformers\ncuml-cu11\ncupy-cuda12x\nmamba-ssm\n",
+        "Dockerfile": "FROM ubuntu:22.04\nRUN pip install torch-spline-conv xformers cuml-cu11 cupy-cuda12x mamba-ssm\n",
     }
     for name, text in lists.items():
         (tmp_path / name).write_text(text)
         facts = gather(tmp_path, ["a.py", name])
         session = open_session(facts=facts)
         told = [f for f in found(name, text, session).findings if f.code == "PRT401"]
-        assert [f.why for f in told] == ["unimported", "xformers", "unimported"], name
+        assert [f.why for f in told] == ["unimported", "xformers", *["unimported"] * 3], name
         assert "no file of this project imports it" in Texts().message(told[0])
     (tmp_path / "a.py").write_text(
         "import torch\nfrom cuml.linear_model import LogisticRegression\nprint(LogisticRegression)\n"
     )
     facts = gather(tmp_path, ["a.py", "requirements.txt"])
     told = found("requirements.txt", lists["requirements.txt"], open_session(facts=facts)).findings
-    assert [f.why for f in told if f.code == "PRT401"] == ["unimported", "xformers", "listed"]
+    assert [f.why for f in told if f.code == "PRT401"] == ["unimported", "xformers", "listed", *["unimported"] * 2]
 
 
 def test_a_setting_whose_reader_does_without_the_package():

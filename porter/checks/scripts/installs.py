@@ -12,7 +12,8 @@ from porter.files.kinds import DOCKERFILE, SHELL, kind_of
 from porter.files.paths import is_test
 from porter.regex import lazy
 from porter.rulebook.table import Package, any_of
-from porter.text import first_versions, installable, packages
+from porter.target import first_python
+from porter.text import first_versions, packages
 from porter.text.built_here import built_here
 from porter.text.document import Document
 from porter.text.nobodys import listed, nobodys
@@ -93,7 +94,7 @@ def _waiting(document: Document, hits: list[Hit]) -> Iterator[Hit]:
     is_image = kind_of(document.path) == DOCKERFILE
     of_torch = [hit for hit in hits if hit.code == "PRT840"]
     torch = document.session.target.torch
-    first = installable.first_python(torch)
+    first = first_python(torch)
     edited = any(hit.edits for hit in hits)
     python = old_images.old_python(document.text, first, is_image=is_image) if edited else ""
     sources = old_images.built_torch(document.text) if is_image and of_torch and not python else ""

@@ -21,6 +21,7 @@ LIMITS = {
 _SWITCHES = ("sorted", "log_target")
 _OF_TENSORS = {"topk": "torch.topk"}
 _ARGUMENTS = frozenset(argument for argument, _ in LIMITS.values())
+_WHOLE = lazy(r"[1-9]\d*(?:\.0*)?")  # the size has the same ratio to the size before
 _WORKERS = lazy(r"(?i)collate(?!d)")  # what makes batches lies on the CPU
 
 
@@ -53,7 +54,8 @@ class ArgumentUnsupported(Rule):
             return None  # computed: nobody knows
         spelled = argument if argument == "scale_factor" else f"{argument}={text}"
         values = (("argument", spelled), ("name", name.rpartition(".")[2]))
-        return Hit(given, argument.replace("_", "-"), values=values)
+        why = "whole" if argument == "scale_factor" and _WHOLE.fullmatch(text) else argument.replace("_", "-")
+        return Hit(given, why, values=values)
 
 
 def _is_of_host(call: cst.Call, file: RuleFile) -> bool:
