@@ -11,6 +11,7 @@ from porter.regex import lazy
 Line = list[tuple[str, str]]  # pieces of text with the style each is shown in
 # a word with what follows it, or one character of a script without spaces: its punctuation begins no line
 _PARTS = lazy(r"(?:(?![⺀-￯])\S)+[，。；：、）]*\s*|[⺀-￯][，。；：、）]*\s*|\s+")
+_ASCII_PARTS = lazy(r"\S+\s*|\s+")  # the other pattern takes milliseconds to compile
 _WIDE = lazy(r"[⺀-￯]")
 _MARKS = "，。；：、！？（）《》“”—…"
 STYLES = {
@@ -50,7 +51,7 @@ def width(stream: TextIO) -> int:
 def wrapped(text: str, width: int, most: int = 0) -> list[str]:
     """Lines that break between words, or between Chinese characters; of more than `most` lines the rest is cut."""
     lines = [""]
-    for part in _PARTS.findall(text):
+    for part in (_ASCII_PARTS if text.isascii() else _PARTS).findall(text):
         if lines[-1] and columns(lines[-1] + part.rstrip()) > width:
             lines.append("")
         lines[-1] += part if lines[-1] or not part.isspace() else ""

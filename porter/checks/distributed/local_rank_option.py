@@ -59,7 +59,7 @@ def _lists(node: Node) -> bool:
 class LocalRankOption(Rule):
     code = "PRT215"
     nodes = ("Call", "Dict")
-    text = r"[\"']--local_rank[\"']"
+    text = r"--local_rank(?<=[\"']--local_rank)[\"']"
     only = staticmethod(
         lambda _, link: getattr(getattr(link[0], "func", None), "attr", "") == "add_argument" or _lists(link[0])
     )

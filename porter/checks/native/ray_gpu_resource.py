@@ -25,7 +25,7 @@ def _is_about_ray(file: RuleFile) -> bool:
 class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Assign", "Call", "Dict", "Subscript")
-    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']", r"[\"']gpu[\"']")
+    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']", r"gpu(?<=[\"']gpu)[\"']")
     only = staticmethod(lambda scene, _: _is_about_ray(scene.file))
 
     def visit(self, original: cst.Assign | cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
