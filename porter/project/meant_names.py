@@ -20,6 +20,14 @@ HANDED_ON = lazy(
     re.MULTILINE,
 )
 
+_PAGES = (".md", ".rst")
+_BEFORE, _BEHIND = (
+    (b"`", b".", b'"', b"'", b"="),
+    (b"`", b"(", b'"', b"'", b"="),
+)  # signs beside a name that is no mere word
+_OF_CODE = (b"import ", b"python", b" --", b"=")
+_SETTING = lazy(rb"[ \t]*(?:-[ \t]+)?[\w.-]+[ \t]*:[ \t]")
+
 
 class MeantNames:
     """`paths`: the Python files of a project. `text`: gives the text of a file."""
@@ -90,6 +98,14 @@ class MeantNames:
 def is_comment(text: bytes, offset: int) -> bool:
     """Whether the line of an offset is a comment."""
     return text[text.rfind(b"\n", 0, offset) + 1 : offset].lstrip(b" \t").startswith(b"#")
+
+
+def is_in_prose(path: str, text: bytes, start: int, end: int) -> bool:
+    """Whether a name stands in a sentence or a table of a page, and not in a piece of code, a command or a setting."""
+    if not path.endswith(_PAGES) or text[start - 1 : start] in _BEFORE or text[end : end + 1] in _BEHIND:
+        return False
+    line = text[text.rfind(b"\n", 0, start) + 1 : text.find(b"\n", end) % (len(text) + 1)]
+    return not any(mark in line for mark in _OF_CODE) and _SETTING.match(line) is None
 
 
 def whole_word(word: bytes) -> re.Pattern[bytes]:

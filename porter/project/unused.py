@@ -15,7 +15,7 @@ from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, Projects, imports
 from porter.project.loaded_names import LoadedNames
 from porter.project.looked_up_names import LookedUpNames
-from porter.project.meant_names import MeantNames, is_comment, whole_word
+from porter.project.meant_names import MeantNames, is_comment, is_in_prose, whole_word
 from porter.project.near_first import NearFirst
 from porter.project.said_words import SaidWords
 from porter.python.graphs import reached
@@ -222,10 +222,6 @@ class Uses:
     def _looked_up(self) -> LookedUpNames:
         return LookedUpNames(self._sources, self.text, self._project.read)
 
-    def elsewhere(self, name: str, home: str) -> bool:
-        """Whether another file uses a name that `home` defines, or may."""
-        return any(True for _ in self.users(name, home))
-
     def users(self, name: str, home: str) -> Iterator[str]:
         """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
         word, whole = name.encode(), whole_word(name.encode())
@@ -233,7 +229,10 @@ class Uses:
         for path in self._said.saying(self._near.of(others, _folder(home)), word):
             if path != home:
                 text = self.text(path)
-                if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
+                places = (match.span() for match in whole.finditer(text))
+                if any(
+                    not is_comment(text, start) and not is_in_prose(path, text, start, end) for start, end in places
+                ):
                     if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
                         yield path
         if others is not self._files:

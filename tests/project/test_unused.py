@@ -81,6 +81,12 @@ USES = {
     "a text in settings": ({"config.yaml": "model: lib.parts.Sampler\n"}, {"cached"}),
     "a notebook": ({"a.ipynb": '{"cells": [{"cell_type": "code", "source": ["parts.Sampler()"]}]}'}, {"cached"}),
     "words about it": ({"README.md": "Call `shown` or `Sampler`.\n"}, set()),
+    "sentences and tables": (
+        {"README.md": "Trained with the Sampler. Results are shown below:\n\n| Sampler | 3 |\n"},
+        {"cached", "Sampler"},
+    ),
+    "a command of a page": ({"README.md": "    python eval.py shown Sampler\n"}, set()),
+    "a setting of a page": ({"README.md": "    model: Sampler\n\nIt is shown.\n"}, {"cached"}),
     "a statement that runs": ({"lib/parts.py": MODULE + "\n\nprint(shown(3))\n"}, {"Sampler"}),
     "a registry": ({"lib/parts.py": MODULE.replace("class Sampler", "@register\nclass Sampler")}, {"cached"}),
     "a name made at run time": ({"eval.py": "import lib.parts\n\ngetattr(lib.parts, name)(3)\n"}, set()),
