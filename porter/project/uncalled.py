@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.files.paths import is_test
@@ -36,6 +36,8 @@ _LISTS = lazy(
 )  # parts that are called without their names
 # what may stand before the name of a class that is only held: imports, its definition, `self.ema = `, `super(`
 _MAY_HOLD = lazy(rb"[ \t]*(?:(?:from|import|class)\b.*|self\.\w+[ \t]*(?::[^=\n]*)?=.*|.*\bsuper\(|(?:\w+,[ \t]*)*)$")
+_KEYS = (b"target", b"class_path")
+_CLASS_PATH = lazy(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_]\w*)\.")
 _CALLS = frozenset({"forward", "__call__"})
 _NODES = frozenset[type]({ast.Attribute, ast.ClassDef, ast.Import, ast.ImportFrom})
 _ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
@@ -51,7 +53,6 @@ class Uncalled:
     ) -> None:
         self._saying = saying
         self._trained = cache(lambda top: around(top, _TRAINS))
-        self._has_settings = cache(self._are_in_settings)
         self._forwards: dict[tuple[str, str], bool] = {}
 
     def _trains(self, path: str) -> bool:
@@ -73,19 +74,30 @@ class Uncalled:
             self._forwards[path, owner] = self._is_never_called(owner, path)
         return f"{owner}.forward" if self._forwards[path, owner] else ""
 
-    def _are_in_settings(self, top: str) -> bool:
-        """Whether settings name a class below a folder by its path: `target: ldm.models.autoencoder.AutoencoderKL`."""
-        files = self._saying(top[:-1].encode(), "") if top else ()
-        path_of_class = top[:-1].encode() + b"."
-        named = re.compile(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?%s" % re.escape(path_of_class))
+    @cached_property
+    def _in_settings(self) -> dict[str, list[str]]:
+        """The packages whose classes settings name by their paths, each with these settings: `target: ldm.models.vae.Decoder`."""
+        found: dict[str, list[str]] = {}
+        for word in _KEYS:
+            for path, text in self._saying(word, "") or ():
+                if kind_of(path) not in (PYTHON, NOTEBOOK):
+                    for name in {*_CLASS_PATH.findall(text)}:
+                        found.setdefault(name.decode(), []).append(path)
+        return found
+
+    def _has_settings(self, folder: str) -> bool:
+        """Whether settings name classes of a package that a folder belongs to, and lie beside that package or below."""
+        names = folder.split("/")[:-1]
+        tops = ("".join(f"{name}/" for name in names[:depth]) for depth in range(len(names)))
         return any(
-            kind_of(path) not in (PYTHON, NOTEBOOK) and path_of_class in text and named.search(text)
-            for path, text in files or ()
+            path.startswith(top)
+            for name, top in zip(names, tops, strict=True)
+            for path in self._in_settings.get(name, ())
         )
 
     def _is_in_no_settings(self, owner: str, home: str) -> bool:
         """Whether settings name classes beside this one by their paths, and no file has its name."""
-        if not self._has_settings(home[: home.find("/") + 1]):
+        if not self._has_settings(home[: home.rfind("/") + 1]):
             return False
         files = self._saying(owner.encode(), home)
         return files is not None and all(_only_defines(owner, text) for _, text in files)

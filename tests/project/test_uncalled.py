@@ -119,13 +119,17 @@ LOADED = "import importlib\n\n\ndef build(path):\n    module, name = path.rsplit
         ("Other", "# Average\n", False),
     ],
 )
-def test_a_class_that_no_settings_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named, more, is_told) -> None:
+@pytest.mark.parametrize("top", ["", "apps/one/"])
+def test_a_class_that_no_settings_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named, more, is_told, top
+) -> None:
     """In a project that builds its classes by the paths in settings."""
     program = (
         "import torch\n\nfrom pkg.load import build\n\nbuild('pkg.lib.Other')(2).cuda().loss().backward()\n" + more
     )
     files = {"pkg/__init__.py": "", "pkg/lib.py": AVERAGE, "pkg/load.py": LOADED, "run.py": program}
-    write(tmp_path, {"porter.toml": "", **files, "settings/a.yaml": SETTINGS.format(named)})
+    files = {f"{top}{path}": text for path, text in files.items()}
+    write(tmp_path, {"porter.toml": "", **files, f"{top}settings/a.yaml": SETTINGS.format(named)})
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
-    lines = {f["line"] for f in found["findings"] if (f["path"], f["code"]) == ("pkg/lib.py", "PRT630")}
+    lines = {f["line"] for f in found["findings"] if (f["path"], f["code"]) == (f"{top}pkg/lib.py", "PRT630")}
     assert (11 in lines) == is_told
