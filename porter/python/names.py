@@ -14,6 +14,7 @@ from porter.rulebook.table import hints
 
 _OTHER = "<other>"  # stands for a binding that is no import
 _IMPORTERS = hints("imports-by-name")
+_BY_STARS = {"torch": "torch", "np": "numpy"}  # what a file gets from a star import if it uses these names
 _Answer = TypeVar("_Answer")
 
 
@@ -55,8 +56,9 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
-        if "*" in self.imports and not self.bound("torch") and any(link[0].id == "torch" for link in uses):
-            self.imports["torch"].append(("torch", self.imports["*"][0][1]))  # no other binding of torch
+        for name, full in _BY_STARS.items() if "*" in self.imports else ():
+            if not self.bound(name) and any(link[0].id == name for link in uses):
+                self.imports[name].append((full, self.imports["*"][0][1]))  # it has no other binding
         self._homes: dict[str, dict[Node, list[Link]]] = {}
         self._readers: dict[str, dict[Node, list[Link]]] = {}
         self._answers: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}

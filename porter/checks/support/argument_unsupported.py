@@ -79,6 +79,6 @@ def _becomes_a_size(call: cst.Call) -> bool:
     return any(
         a.keyword is not None
         and a.keyword.value == "recompute_scale_factor"
-        and getattr(a.value, "value", "") == "True"
+        and getattr(a.value, "value", "") not in ("False", "None")
         for a in call.args
     )
