@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from porter.engine.nodes import chain, dotted, moved_to
 from porter.engine.rule import cst
-from porter.engine.styles import Rename
+from porter.engine.styles import Rename, knows_bare_device
 from porter.regex import lazy
 from porter.target import Target
 
@@ -125,7 +125,7 @@ class Portable(Rename):
         if not self.reaches(file):
             return None
         if isinstance(node, cst.SimpleString):
-            if node.raw_value == "cuda":
+            if node.raw_value == "cuda" or knows_bare_device(node, file):
                 return self._expression(TYPE, node)
             if node.prefix or not node.raw_value.startswith("cuda:"):
                 return None

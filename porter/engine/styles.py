@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import cst
 from porter.regex import lazy
+from porter.rulebook.table import hints
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 
+_BARE = hints("knows-a-bare-npu")
 # a name for the index of a device; under another name, the value may be a device, which `to()` takes as it is
 _INDEX = lazy(r"(?:\w+\.)*\w*(?:rank|gpu|gpu_id|index|idx)")
 
@@ -41,7 +43,8 @@ class Rename:
         device = self.target.device
         if isinstance(node, cst.SimpleString):
             head = len(node.prefix) + len(node.quote)
-            return node.with_changes(value=node.value[:head] + device + node.value[head + 4 :])
+            end = node.quote if knows_bare_device(node, file) else node.value[head + 4 :]
+            return node.with_changes(value=node.value[:head] + device + end)
         if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
             first = node.parts[0]
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
@@ -113,6 +116,11 @@ class Rename:
         kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
         comparison = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
         return cst.Comparison(kind, [comparison], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def knows_bare_device(node: cst.SimpleString, file: RuleFile) -> bool:
+    """Whether the file hands devices to a function that knows one without its index, and this is the first."""
+    return node.raw_value == "cuda:0" and bool(file.meaning.mentions.of(_BARE))
 
 
 def _plain_index(argument: cst.Arg) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from porter.python import asked_of_ray, float8, held_answers, kernel_guards
@@ -12,6 +13,7 @@ from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.cuda_versions import ORDERS
 from porter.python.evidence import call_name, constant
+from porter.python.guarded_helpers import left_by_callers
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
@@ -30,6 +32,7 @@ FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
 _OVER_HOST = "over-the-host"
+_MOVES = frozenset({"cuda", "npu", "to"})
 _TYPE = lazy(r"torch\.cuda\.\w+Tensor$")
 _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
@@ -49,6 +52,11 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
     call = link[1] if link is not None and _may_stay(file) else None
     if call is None or call[0].__class__ is not ast.Call:
         return None
+    left = partial(_left_of, file)
+    return left(call) or (left_by_callers(file, call, left) if _opens_moves(call) else None)
+
+
+def _left_of(file: File, call: Link) -> tuple[str, str] | None:
     left = _left_by_question(file, choice(call))
     left = left or next(
         filter(None, (_asked_beside(file, reader) for reader in held_answers.readers(file, call))), None
@@ -62,6 +70,13 @@ def left_inside(file: File, link: Link | None) -> tuple[str, str] | None:
         return found
     taker = held_answers.handed_on(call) if may_be_own(file.facts.own, ()) else ""  # what moves there may be left, too
     return ("half", taker) if taker else None
+
+
+def _opens_moves(call: Link) -> bool:
+    """Whether something is moved in the branch of a question, or was before its move was ported."""
+    found = choice(call)
+    calls = (node for node in _nodes(found[0][0], found[1]) if node.__class__ is ast.Call) if found is not None else ()
+    return any(getattr(node.func, "attr", "") in _MOVES for node in calls)
 
 
 def _left_to_review(file: File, call: Link) -> tuple[str, str] | None:
