@@ -48,11 +48,6 @@ class Target:
         return self.torch >= (2, 5)
 
     @property
-    def python(self) -> tuple[int, int]:
-        """The first that its torch runs on."""
-        return first_python(self.torch)
-
-    @property
     def int_is_npu(self) -> bool:
         """From torch 2.5.1 a bare integer device means the accelerator in use; before, it meant CUDA."""
         return self.torch >= (2, 5, 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from porter.engine.facts import Lists
 from porter.engine.rule import Hit, named
 from porter.rulebook.table import load
-from porter.target import Target
+from porter.target import Target, first_python
 from porter.text.asked import Asked
 from porter.versions import reaches, release
 
@@ -26,7 +26,7 @@ def unmet(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[tuple
 def numpys(requirements: Sequence[Asked], target: Target, lists: Lists) -> Iterator[Hit]:
     """Requirements that take a numpy which this torch, built for numpy 1, cannot exchange arrays with. Where the lists that name
     versions, or pin Python, leave that numpy out, one that names none does not bring it."""
-    if target.torch >= _NUMPY_2 or lists.leaves_out("2.0.0", "2.3.0", python=target.python):
+    if target.torch >= _NUMPY_2 or lists.leaves_out("2.0.0", "2.3.0", python=first_python(target.torch)):
         return
     for want in requirements:
         if want.name == "numpy" and reaches(want.spec, "2.0.0"):

@@ -33,6 +33,8 @@ def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     given = _given(call)
     if given is None:
         return None
+    if _is_read_off(given, file):
+        return "known"
     if file.meaning.int_kind(given) or file.meaning.may_be_none(given):
         return None
     if isinstance(given, (cst.SimpleString, cst.FormattedString)):
@@ -51,6 +53,14 @@ def certainty_of(call: cst.Call, file: RuleFile) -> str | None:
     if _DEVICE.search(word):
         return "named"
     return None if isinstance(given, cst.Call) else "likely"
+
+
+def _is_read_off(given: cst.BaseExpression, file: RuleFile) -> bool:
+    """`device_id` after `device_id = weights.device`, whatever its name says."""
+    link = file.link(given) if isinstance(given, cst.Name) else None
+    bound = file.names.bindings(link[0].id, link) if link is not None else ()
+    values = [getattr(up and up[0], "value", None) for _, up in bound]
+    return bool(values) and all(isinstance(value, ast.Attribute) and value.attr == "device" for value in values)
 
 
 @once_for_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.native.ray_options import asked_by_key, bundle, is_of_resources, renamed
+from porter.checks.native.ray_options import asked_by_key, bundle, is_of_resources, renamed, scaled
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -25,7 +25,7 @@ def _is_about_ray(file: RuleFile) -> bool:
 class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Assign", "Call", "Dict", "Subscript")
-    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']", r"gpu(?<=[\"']gpu)[\"']")
+    text = ("num_gpus", r"\buse_gpu\b", "get_gpu_ids", r"GPU[\"']", r"gpu(?<=[\"']gpu)[\"']")
     only = staticmethod(lambda scene, _: _is_about_ray(scene.file))
 
     def visit(self, original: cst.Assign | cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
@@ -41,7 +41,7 @@ class RayGpuResource(Rule):
             return self._ids(original, updated)
         if isinstance(original.func, cst.Attribute) and original.func.attr.value == "get":
             return self._counted(original, updated, original.func.value, file)
-        return self._asked(original, updated, file)
+        return scaled(original, updated, file) or self._asked(original, updated, file)
 
     @staticmethod
     def _asked(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:

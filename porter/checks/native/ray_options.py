@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Any
 
+from porter.engine.nodes import with_keyword
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.asked_of_ray import GPUS, OTHERS
@@ -15,6 +16,7 @@ from porter.python.index import ancestors
 from porter.regex import lazy
 
 _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
+_SCALES = lazy(r"ray\.(?:\w+\.)*ScalingConfig")
 _OF_A_TRIAL = "resources_per_trial"
 _EXPANDED = lazy(rb"\*\*[ \t]*(\w+)")
 _HAS_RESOURCES = lazy(rb"\b(\w+)\[[\"']resources[\"']\]")
@@ -41,6 +43,28 @@ def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | No
     element = asked.target.slice[0].with_changes(slice=key.with_changes(value=quoted))
     targets = [asked.with_changes(target=asked.target.with_changes(slice=[element]))]
     return Hit(original, "asked", new=updated.with_changes(targets=targets, value=cst.Dict([entry])), values=values)
+
+
+def scaled(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+    """`ScalingConfig(num_workers=8, use_gpu=True)`: Ray Train adds a GPU to what it asks for each worker."""
+    index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "use_gpu"), None)
+    if index is None or not _SCALES.fullmatch(file.name(original.func) or ""):
+        return None
+    if any(a.star for a in original.args):
+        return Hit(original.args[index], "scaled-by-hand")
+    asks = any(a.keyword and a.keyword.value == "resources_per_worker" for a in original.args)
+    if file.text(original.args[index].value) != "True":
+        return None if file.text(original.args[index].value) == "False" else Hit(original.args[index], "scaled-by-hand")
+    args = list(updated.args)
+    args[index] = args[index].with_changes(value=cst.Name("False"))
+    if not asks:
+        asked = cst.Dict([cst.DictElement(cst.SimpleString('"NPU"'), cst.Integer("1"))])
+        return Hit(
+            original.args[index],
+            "scaled",
+            new=with_keyword(updated.with_changes(args=args), "resources_per_worker", asked),
+        )
+    return Hit(original.args[index], "scaled", new=updated.with_changes(args=args))
 
 
 @once_for_file
