@@ -226,6 +226,8 @@ class Accelerators(NamedTuple):
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     # (class, parameter) to which tensors are moved, and that is given "cuda"
     parameters: tuple[tuple[str, str], ...] = ()
+    # (folder of a program, file) where a file asks for more than one GPU before it wraps a model in DataParallel, and counts batches
+    batches: tuple[tuple[str, str], ...] = ()
     left: tuple[str, ...] = ()  # types of accelerators that a portable port leaves to the code as it is: "mps", "xpu"
     shimmed: Shimmed = Shimmed()
     functions: Functions = Functions()

@@ -16,6 +16,7 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
+from porter.project.counted_batches import counted_batches
 from porter.project.counterpart_files import for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
@@ -194,6 +195,7 @@ def _gather(
             moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
+            counted_batches(gathered.texts),
             left(gathered.texts.values()) if in_one_world else (),
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),

@@ -7,6 +7,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from porter.checks.device.author_names import Mention, module, spelled
+from porter.checks.device.counted_batches import counted_by
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.fakes import left
@@ -92,6 +93,8 @@ class CudaNames(Rule):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
+        if where := counted_by(file, name, link):
+            return Hit(original, "batches", values=(("name", name), ("where", where)), code=move.code)
         decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
         if decided and (decided[0] not in ("together", "opens") or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)

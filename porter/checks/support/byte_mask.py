@@ -10,12 +10,13 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.assigned import last_above
 from porter.python.index import Link, ancestors, walk
-from porter.regex import rare
+from porter.regex import lazy, rare
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _MAKES = rare(rb"uint8(?<=\buint8)\b(?<!np\.uint8)(?<!numpy\.uint8)(?<![\"']uint8)|\.byte\(")  # of torch
+_ROWS = lazy(r"torch\.(?:\w*Tensor|cat|stack|arange)")  # what makes a tensor of several values, mostly
 _UINT8 = ("uint8", "byte")
 _WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
 _MASKED = ("masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "masked_select")
@@ -70,14 +71,17 @@ class ByteMask(Rule):
         (element,) = updated.slice
         index = element.slice.with_changes(value=_as_bool(element.slice.value))
         new = updated.with_changes(slice=[element.with_changes(slice=index)])
-        return Hit(mask, _stores(file.scene.link_of(original, ast.Subscript)), new=new, safe=True)
+        return Hit(mask, _stores(file, file.scene.link_of(original, ast.Subscript)), new=new, safe=True)
 
 
-def _stores(link: Link | None) -> str:
-    """`x[mask] = 0` is refused; `x[mask] = y[mask]` and `x[mask] += 1` are where the mask picks one value."""
+def _stores(file: RuleFile, link: Link | None) -> str:
+    """`x[mask] = 0` is refused; `x[mask] = y[mask]`, `x[mask] += 1` and `x[mask] = torch.Tensor(rows)` are where the mask picks
+    one value."""
     above: Node = link and link[1] and link[1][0]
     if link is None or above.__class__ is not ast.Assign:
         return "several"  # what reads, or computes with what it reads
+    if above.value.__class__ is ast.Call and _ROWS.fullmatch(file.names.resolve(above.value.func, link) or ""):
+        return "several"
     mask = ast.dump(link[0].slice)
     read = (node for node in walk(above.value) if node.__class__ is ast.Subscript)
     return "several" if any(ast.dump(node.slice) == mask for node in read) else "default"  # a name may hold a number
