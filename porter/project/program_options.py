@@ -63,11 +63,12 @@ def takes(
     `kept`: of single files."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}
+    flags = frozenset(flag for flag, _, _ in passed)  # argparse does not take --dist-backend for --dist_backend
     files: dict[str, set[str]] = {}
     other: set[str] = set()
-    about = sorted(wanted.items())
+    about = [*sorted(wanted.items()), *sorted(flags)]
     for path, data in sorted(texts.items()) if wanted else ():
-        for name, good in rows_of(data, "options", about, partial(_options, data, wanted, parse), kept):
+        for name, good in rows_of(data, "options", about, partial(_options, data, wanted, flags, parse), kept):
             if good:
                 files.setdefault(name, set()).add(path)
             else:
@@ -77,13 +78,13 @@ def takes(
     )
 
 
-def _options(data: bytes, wanted: dict[str, str], parse: Parse) -> tuple[tuple[str, bool], ...]:
+def _options(data: bytes, wanted: dict[str, str], flags: frozenset[str], parse: Parse) -> tuple[tuple[str, bool], ...]:
     """The declarations of a file, and whether each is what it is wanted for."""
     names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
     by_name = bool(names) and _is_by_name(data)
     if not names or not by_name and not _may_declare(names, data):
         return ()
-    return tuple(_declared(parse(data), {n: wanted[n] for n in names}, by_name))
+    return tuple(_declared(parse(data), {n: wanted[n] for n in names}, flags, by_name))
 
 
 def _is_by_name(data: bytes) -> bool:
@@ -121,11 +122,13 @@ def _kind(value: str) -> str:
     return "backend" if value == "nccl" else "device"
 
 
-def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) -> Iterable[tuple[str, bool]]:
+def _declared(
+    tree: ast.Module | None, wanted: dict[str, str], passed: frozenset[str], by_name: bool
+) -> Iterable[tuple[str, bool]]:
     for node in walk(tree) if tree else ():
         if isinstance(node, ast.Call):
             flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            for name in {_plain(f) for f in flags if f.startswith("-")} & wanted.keys():
+            for name in {_plain(f) for f in flags if f in passed} & wanted.keys():
                 yield name, _takes(node, name, wanted[name])
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             name = node.target.id.replace("_", "-")

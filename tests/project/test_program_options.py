@@ -10,6 +10,8 @@ from command_line import Porter, write
 
 from porter.project.other_frameworks import of_others
 from porter.project.program_options import by_module, launcher
+from porter.project.program_options import takes as options_of
+from porter.python.trees import parse
 
 STARTS = b"torchrun main.py\n"
 
@@ -70,6 +72,20 @@ OPTION = {"main.py": b'parser.add_argument("--local_rank", type=int)\n'}
 def test_what_the_old_launcher_starts(texts: dict[str, bytes], command: bytes, programs: tuple[str, ...]) -> None:
     assert by_module(texts, {"run.sh": command}, ["run.sh"], lambda _: None) == programs
     assert by_module(texts, {}, ["README.md"], {"README.md": command}.get) == programs
+
+
+@pytest.mark.parametrize(
+    ("flag", "declared", "takes"),
+    [
+        ("--dist-backend", "'--dist-backend'", True),
+        ("--dist_backend", "'--dist-backend', '--dist_backend'", True),
+        ("--dist-backend", "'--dist_backend'", False),  # argparse refuses it: another program's parser takes it
+    ],
+)
+def test_an_option_is_taken_as_it_is_spelt(flag: str, declared: str, takes: bool) -> None:
+    program = f"parser.add_argument({declared}, default='nccl')\n".encode()
+    found = options_of([(flag, "nccl", "run.sh")], {"main.py": program}, parse)
+    assert bool(found) is takes
 
 
 def test_options_that_a_file_without_imports_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
