@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from porter.python.evidence import library_on_cuda
 from porter.python.index import Link, Node
 from porter.python.scopes import Scopes
 from porter.rulebook.table import hints
@@ -59,6 +60,7 @@ class Names:
         for name, full in _BY_STARS.items() if "*" in self.imports else ():
             if not self.bound(name) and any(link[0].id == name for link in uses):
                 self.imports[name].append((full, self.imports["*"][0][1]))  # it has no other binding
+        self._classes = buckets[ast.ClassDef]
         self._homes: dict[str, dict[Node, list[Link]]] = {}
         self._readers: dict[str, dict[Node, list[Link]]] = {}
         self._answers: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}
@@ -75,7 +77,7 @@ class Names:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """The full names of names like `cuda = torch.cuda` and `cp, found = optional_import("cupy")` that nothing else in the
-        file binds."""
+        file binds; and of `class Model(faster_whisper.WhisperModel)`, whose library finds CUDA by itself."""
         aliases: dict[str, str] = {}
         for name, links in self.others.items():
             if len(links) == 1 and name not in self.imports and links[0][0].__class__ is ast.Name:
@@ -91,6 +93,11 @@ class Names:
                         full = self.resolve(value, parent) if plain else None
                     if full:
                         aliases[name] = full
+        for link in self._classes:
+            definition = link[0]
+            full = self.resolve(definition.bases[0], link) if len(definition.bases) == 1 else None
+            if full and library_on_cuda(full) and len(self.others[definition.name]) == 1:
+                aliases[definition.name] = full
         return aliases
 
     @cached_property
