@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import place
 from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, constant, library_on_cuda, looked_up
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
 from porter.python.provider_choices import chooses
 from porter.rulebook.table import hints
@@ -182,8 +182,9 @@ def _first(names: Names, uses: Iterable[Link]) -> str | None:
     return next((library for use in uses if (library := _library(names, use))), None)
 
 
-def _library(names: Names, use: Link) -> str | None:
-    """The library of the call that one use is an argument of."""
+def _library(names: Names, use: Link, deeper: bool = True) -> str | None:
+    """The library of the call that one use is an argument of. `deeper`: also where that is a function of the file, which hands
+    it on."""
     child = use[0]
     for up in ancestors(use):
         above: Node = up[0]
@@ -191,8 +192,25 @@ def _library(names: Names, use: Link) -> str | None:
             called = names.resolve(above.func, up) or ""
             if getattr(above.func, "attr", "") in _BINDINGS:
                 return _OF_PROVIDERS
-            return None if any(word in called for word in _OF_TORCH) else library_on_cuda(called)
+            if any(word in called for word in _OF_TORCH):
+                return None
+            return library_on_cuda(called) or (_of_parameter(names, up, child) if deeper else None)
         if above.__class__ not in _WRAPPED:
             return None
         child = above
     return None
+
+
+def _of_parameter(names: Names, call: Link, given: Node) -> str | None:
+    """The library to which a function at the top of the file hands what this call gives it."""
+    module = [up[0] for up in ancestors(call)][-1]
+    named = getattr(call[0].func, "id", "")
+    functions = [node for node in getattr(module, "body", ()) if node.__class__ in FUNCTIONS[:2] and node.name == named]
+    if len(functions) != 1:
+        return None
+    place = next((n for n, argument in enumerate(call[0].args) if argument is given), None)
+    keyword = next((k.arg for k in call[0].keywords if k is given), None)
+    positional = [argument.arg for argument in functions[0].args.args]
+    name = keyword or (positional[place] if place is not None and place < len(positional) else None)
+    uses = (use for use in names.spelled(name) if any(up[0] is functions[0] for up in ancestors(use))) if name else ()
+    return next((library for use in uses if (library := _library(names, use, deeper=False))), None)
