@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.assigned import values_of
+from porter.python.assigned import set_in_block, values_of
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
 from porter.python.waits import SEARCHES
@@ -89,7 +89,7 @@ class _Made:
     def _name(self, node: ast.Name, link: Link) -> bool:
         if node.id not in self._known:
             self._known[node.id] = True
-            values = values_of(self._scene.names, node, link)
+            values = set_in_block(self._scene.names, node, link) or values_of(self._scene.names, node, link)
             made = (value.__class__ is not ast.Name and self.on_host(value, link) for value in values)
             self._known[node.id] = all(made) if values else self._element(node, link)
         return self._known[node.id]
