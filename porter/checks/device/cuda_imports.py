@@ -69,7 +69,7 @@ class CudaImports(Rule):
         return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
-        package = package_of(module, file) or ""
+        package = package_of(module, file) or import_parts.home_of(original, module, self.moves, file)
         moved: dict[int, Alias] = {}
         missing, elsewhere, safe = [], [], True
         for index, alias in enumerate(updated.names):

@@ -54,6 +54,14 @@ def package_of(module: str, file: RuleFile) -> str | None:
     return new if file.session.has(new) else None
 
 
+def home_of(node: From, module: str, moves: Mapping[str, Move], file: RuleFile) -> str:
+    """The package with the counterparts of all names of an import from a private one, where it has another name; "" for none. What
+    stands elsewhere of a public one is another interface."""
+    names: Any = node.names if module.rpartition(".")[2].startswith("_") else ()
+    new = {(counterpart(f"{module}.{alias.name.value}", moves, file) or "").rpartition(".")[0] for alias in names}
+    return new.pop() if len(new) == 1 else ""
+
+
 def counterpart(full: str, moves: Mapping[str, Move], file: RuleFile) -> str | None:
     """Of a name or submodule of torch.cuda, below the package that can be imported from."""
     move = moves.get(full)
