@@ -52,11 +52,6 @@ class CudaNames(Rule):
             return None
         return Hit(original, "unknown", values=(("name", name),))
 
-    def _misplaced(self, name: str, original: Mention, file: RuleFile) -> bool:
-        """Called with more positional arguments than mean the same on the other side."""
-        row = self.parameters.get(name)
-        return row is not None and row.positional is not None and file.around.positionals(original) > row.positional
-
     def _move(self, move: Move, name: str, original: Mention, updated: Mention, file: RuleFile) -> Hit | None:
         if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
             return None  # PRT106 answers that call as a whole
@@ -93,9 +88,8 @@ class CudaNames(Rule):
             return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
-        if where := counted_by(file, name, link):
-            return Hit(original, "batches", values=(("name", name), ("where", where)), code=move.code)
         decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
+        decided = decided or counted_by(file, name, link)
         if decided and (decided[0] not in ("together", "opens") or is_left(decided[1], file)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
@@ -107,7 +101,11 @@ class CudaNames(Rule):
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
         why, what = (decided[0], (("what", decided[1]),)) if decided else (move.why, ())
-        waits = decided or self._misplaced(name, original, file) or self._waits(original, file)
+        row = self.parameters.get(name)  # more positional arguments than mean the same on the other side
+        misplaced = (
+            row is not None and row.positional is not None and file.around.positionals(original) > row.positional
+        )
+        waits = decided or misplaced or self._waits(original, file)
         safe, values = move.fix == "safe" and not waits, (*values, *what)
         return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
 

@@ -63,10 +63,8 @@ class ByteMask(Rule):
         return Hit(mask, "default", new=updated.with_changes(args=args), safe=True)
 
     def _stored(self, original: cst.Subscript, updated: Any, file: RuleFile) -> Hit | None:
-        if len(original.slice) != 1 or not isinstance(original.slice[0].slice, cst.Index):
-            return None
-        mask = original.slice[0].slice.value
-        if not _is_uint8(mask, file):
+        mask = original.slice[0].slice.value if isinstance(original.slice[0].slice, cst.Index) else None
+        if len(original.slice) != 1 or mask is None or not _is_uint8(mask, file):
             return None
         (element,) = updated.slice
         index = element.slice.with_changes(value=_as_bool(element.slice.value))
@@ -75,16 +73,15 @@ class ByteMask(Rule):
 
 
 def _stores(file: RuleFile, link: Link | None) -> str:
-    """`x[mask] = 0` is refused; `x[mask] = y[mask]`, `x[mask] += 1` and `x[mask] = torch.Tensor(rows)` are where the mask picks
-    one value."""
+    """`x[mask] = 0` is refused; `x[mask] = y[mask]`, `x[mask] += 1` and `x[mask] = torch.Tensor(rows)` for a single value."""
     above: Node = link and link[1] and link[1][0]
     if link is None or above.__class__ is not ast.Assign:
         return "several"  # what reads, or computes with what it reads
-    if above.value.__class__ is ast.Call and _ROWS.fullmatch(file.names.resolve(above.value.func, link) or ""):
-        return "several"
+    rows = file.names.resolve(above.value.func, link) if above.value.__class__ is ast.Call else None
     mask = ast.dump(link[0].slice)
     read = (node for node in walk(above.value) if node.__class__ is ast.Subscript)
-    return "several" if any(ast.dump(node.slice) == mask for node in read) else "default"  # a name may hold a number
+    several = any(ast.dump(node.slice) == mask for node in read) or _ROWS.fullmatch(rows or "")
+    return "several" if several else "default"  # a name may hold a number
 
 
 def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
