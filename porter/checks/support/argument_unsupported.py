@@ -21,7 +21,8 @@ LIMITS = {
 _SWITCHES = ("sorted", "log_target")
 _OF_TENSORS = {"topk": "torch.topk"}
 _ARGUMENTS = frozenset(argument for argument, _ in LIMITS.values())
-_WHOLE = lazy(r"[1-9]\d*(?:\.0*)?")  # the size has the same ratio to the size before
+# the size has the same ratio to the size before
+_WHOLE = lazy(r"[(\[]?[1-9]\d*(?:\.0*)?(?:,\s*[1-9]\d*(?:\.0*)?)*,?[)\]]?")
 _WORKERS = lazy(r"(?i)collate(?!d)")  # what makes batches lies on the CPU
 
 

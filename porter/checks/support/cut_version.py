@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from porter.checks.support.fresh_environment import matters
+from porter.checks.support.local_version import cut_off
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
@@ -28,10 +29,12 @@ _SPLIT = '{version}.split(".")[:2]'
 
 class CutVersion(Rule):
     code = "PRT721"
-    nodes = ("Comparison",)
+    nodes = ("Comparison", "Call")
     text = r"version__\b"
 
-    def visit(self, original: cst.Comparison, updated: cst.Comparison, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Comparison | cst.Call, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, cst.Call):
+            return cut_off(original, updated, file) if matters(file) else None
         if len(original.comparisons) != 1 or not matters(file):
             return None
         [target] = original.comparisons
