@@ -21,10 +21,9 @@ HANDED_ON = lazy(
 )
 
 _PAGES = (".md", ".rst")
-_BEFORE, _BEHIND = (
-    (b"`", b".", b'"', b"'", b"="),
-    (b"`", b"(", b'"', b"'", b"="),
-)  # signs beside a name that is no mere word
+# signs right before and behind a name that is no mere word
+_BEFORE = (b"`", b".", b'"', b"'", b"=")
+_BEHIND = (b"`", b"(", b'"', b"'", b"=")
 _OF_CODE = (b"import ", b"python", b" --", b"=")
 _SETTING = lazy(rb"[ \t]*(?:-[ \t]+)?[\w.-]+[ \t]*:[ \t]")
 
