@@ -17,7 +17,7 @@ from porter.regex import lazy
 
 _WORDS = (b'npu"', b"npu'", b"current_accelerator")
 _NAME = lazy(r"(?i)device|accelerator")
-_NAMED = lazy(rb"(?i)def[ \t]+\w*?(?:device|accelerator)")  # most files with such words define no such function
+_DEFINED = lazy(rb"(?i)def[ \t]+\w*?(?:device|accelerator)")  # most files with such words define no such function
 
 
 def device_answers(texts: Mapping[str, bytes], parse: Parse, kept: Remember = anew) -> tuple[tuple[str, str], ...]:
@@ -25,7 +25,7 @@ def device_answers(texts: Mapping[str, bytes], parse: Parse, kept: Remember = an
     found = [
         (path, name)
         for path, data in texts.items()
-        if any(word in data for word in _WORDS) and _NAMED.search(data)
+        if any(word in data for word in _WORDS) and _DEFINED.search(data)
         for name in rows_of(data, "device answers", (), partial(_answering, data, parse), kept)
     ]
     return tuple(sorted(found))

@@ -28,7 +28,9 @@ _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
 _NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
-_PYTHON = lazy(rb"""^[ \t]*-[ \t]+["']?python[ \t]*==?[ \t]*(3\.\d+)(?![\d+*]*[,|])""", re.MULTILINE)  # of conda
+_PYTHON = lazy(
+    rb"""^[ \t]*-[ \t]+["']?python[ \t]*==?[ \t]*(3\.\d+)(?![\d.*]*[,|])""", re.MULTILINE
+)  # of conda, one alone
 _OF_PACKAGES = ("setup.py", "setup.cfg", "pyproject.toml")
 _SHOWN = 2  # files that a text names; further ones are counted
 # the file reads what the package needs from lists

@@ -36,7 +36,6 @@ _LISTS = lazy(
 )  # parts that are called without their names
 # what may stand before the name of a class that is only held: imports, its definition, `self.ema = `, `super(`
 _MAY_HOLD = lazy(rb"[ \t]*(?:(?:from|import|class)\b.*|self\.\w+[ \t]*(?::[^=\n]*)?=.*|.*\bsuper\(|(?:\w+,[ \t]*)*)$")
-_KEYS = (b"target", b"class_path")
 _CLASS_PATH = lazy(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_]\w*)\.")
 _CALLS = frozenset({"forward", "__call__"})
 _NODES = frozenset[type]({ast.Attribute, ast.ClassDef, ast.Import, ast.ImportFrom})
@@ -77,12 +76,11 @@ class Uncalled:
     @cached_property
     def _in_settings(self) -> dict[str, list[str]]:
         """The packages whose classes settings name by their paths, each with these settings: `target: ldm.models.vae.Decoder`."""
+        texts = {path: text for word in (b"target", b"class_path") for path, text in self._saying(word, "") or ()}
         found: dict[str, list[str]] = {}
-        for word in _KEYS:
-            for path, text in self._saying(word, "") or ():
-                if kind_of(path) not in (PYTHON, NOTEBOOK):
-                    for name in {*_CLASS_PATH.findall(text)}:
-                        found.setdefault(name.decode(), []).append(path)
+        for path, text in texts.items():
+            for name in {*_CLASS_PATH.findall(text)} if kind_of(path) not in (PYTHON, NOTEBOOK) else ():
+                found.setdefault(name.decode(), []).append(path)
         return found
 
     def _has_settings(self, folder: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from porter.engine.rule_file import Names as AnyNames
 from porter.python.blocks import place, within
-from porter.python.index import Link, ancestors, walk
+from porter.python.index import Link, ancestors
 from porter.python.names import Names
 
 
@@ -23,13 +23,11 @@ def last_above(names: AnyNames, name: str, link: Link, line: int) -> Link | None
 
 
 def set_in_block(names: AnyNames, name: ast.Name, link: Link) -> list[ast.expr]:
-    """The value that a name is set to last, where a statement of the same block sets it further up, or one of a block around; []
-    where there is none, or where it says the name again: `total = total + x`."""
+    """The value that a name is set to last, where a statement of the same block sets it further up, or one of a block around, so
+    that it runs whenever the use does; [] where there is none."""
     last = last_above(names, name.id, link, name.lineno - 1)
     assign = last and last[1]
     if last is None or assign is None or assign[0].__class__ is not ast.Assign or assign[0].targets != [last[0]]:
-        return []
-    if any(getattr(node, "id", "") == name.id for node in walk(assign[0].value)):
         return []
     child, block = link[0], assign[1] and assign[1][0]
     for up in ancestors(link):

@@ -27,21 +27,21 @@ Left = tuple[str, str]
 
 def left_by_callers(file: File, question: Link, left: Callable[[Link], Left | None]) -> Left | None:
     """What stays behind a question of a function that calls this helper. `left`: what stays behind a question of its own."""
-    helper = _function(question)
+    top = [up[0] for up in ancestors(question)][-2:-1]  # of the module
+    helper: Node = top[0] if top and top[0].__class__ in FUNCTIONS[:2] else None
     if helper is None or not _gives_back(helper):
         return None
     for link in file.meaning.mentions.of(QUESTIONS):
-        call, caller = link[1], _function(link)
-        if call is not None and caller is not None and caller is not helper and helper.name in _called(caller):
+        call, around = link[1], _functions(link)
+        if call is not None and helper not in around and any(helper.name in _called(caller) for caller in around):
             if found := left(call):
                 return found
     return None
 
 
-def _function(link: Link) -> Node:
-    """The function at the top of the module, or None."""
-    outer = [up[0] for up in ancestors(link)]
-    return next((node for node in outer[-2:] if node.__class__ in FUNCTIONS[:2]), None)
+def _functions(link: Link) -> list[Node]:
+    """The functions and methods around a place, innermost first."""
+    return [up[0] for up in ancestors(link) if up[0].__class__ in FUNCTIONS[:2]]
 
 
 @once

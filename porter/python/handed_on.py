@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import place
 from porter.python.evidence import HAVE_PARTS_ON_CUDA, call_name, constant, library_on_cuda, looked_up
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
-from porter.python.parameters import defaulted
+from porter.python.parameters import defaulted, positional
 from porter.python.provider_choices import chooses
 from porter.rulebook.table import hints
 
@@ -203,14 +203,15 @@ def _library(names: Names, use: Link, deeper: bool = True) -> str | None:
 
 def _of_parameter(names: Names, call: Link, given: Node) -> str | None:
     """The library to which a function at the top of the file hands what this call gives it."""
-    module = [up[0] for up in ancestors(call)][-1]
-    named = getattr(call[0].func, "id", "")
-    functions = [node for node in getattr(module, "body", ()) if node.__class__ in FUNCTIONS[:2] and node.name == named]
+    module = next((up[0] for up in ancestors(call) if up[0].__class__ is ast.Module), None)
+    called = getattr(call[0].func, "id", "")
+    functions = [
+        node for node in getattr(module, "body", ()) if node.__class__ in FUNCTIONS[:2] and node.name == called
+    ]
     if len(functions) != 1:
         return None
-    place = next((n for n, argument in enumerate(call[0].args) if argument is given), None)
-    keyword = next((k.arg for k in call[0].keywords if k is given), None)
-    positional = [argument.arg for argument in functions[0].args.args]
-    name = keyword or (positional[place] if place is not None and place < len(positional) else None)
-    uses = (use for use in names.spelled(name) if any(up[0] is functions[0] for up in ancestors(use))) if name else ()
-    return next((library for use in uses if (library := _library(names, use, deeper=False))), None)
+    field, index = place(call[0], given)
+    parameter = given if field == "keywords" else positional(functions[0].args, index)
+    uses = names.spelled(parameter.arg) if parameter is not None and parameter.arg else ()
+    inside = (use for use in uses if any(up[0] is functions[0] for up in ancestors(use)))
+    return next((library for use in inside if (library := _library(names, use, deeper=False))), None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.assigned import set_in_block, values_of
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
 from porter.python.waits import SEARCHES
 from porter.regex import lazy, rare
 from porter.training.made_there import FACTORIES, is_factory
@@ -89,7 +89,9 @@ class _Made:
     def _name(self, node: ast.Name, link: Link) -> bool:
         if node.id not in self._known:
             self._known[node.id] = True
-            values = set_in_block(self._scene.names, node, link) or values_of(self._scene.names, node, link)
+            values = set_in_block(self._scene.names, node, link)
+            if not values or any(getattr(inner, "id", "") == node.id for inner in walk(values[0])):
+                values = values_of(self._scene.names, node, link)
             made = (value.__class__ is not ast.Name and self.on_host(value, link) for value in values)
             self._known[node.id] = all(made) if values else self._element(node, link)
         return self._known[node.id]

@@ -47,24 +47,20 @@ def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | No
 
 def scaled(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
     """`ScalingConfig(num_workers=8, use_gpu=True)`: Ray Train adds a GPU to what it asks for each worker."""
-    index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "use_gpu"), None)
-    if index is None or not _SCALES.fullmatch(file.name(original.func) or ""):
+    keywords = [a.keyword.value if a.keyword else "" for a in original.args]
+    if "use_gpu" not in keywords or not _SCALES.fullmatch(file.name(original.func) or ""):
         return None
-    if any(a.star for a in original.args):
-        return Hit(original.args[index], "scaled-by-hand")
-    asks = any(a.keyword and a.keyword.value == "resources_per_worker" for a in original.args)
-    if file.text(original.args[index].value) != "True":
-        return None if file.text(original.args[index].value) == "False" else Hit(original.args[index], "scaled-by-hand")
+    index = keywords.index("use_gpu")
+    place, asked = original.args[index], file.text(original.args[index].value)
+    if asked != "True" or any(a.star for a in original.args):
+        return Hit(place, "scaled-by-hand") if asked != "False" else None
     args = list(updated.args)
     args[index] = args[index].with_changes(value=cst.Name("False"))
-    if not asks:
-        asked = cst.Dict([cst.DictElement(cst.SimpleString('"NPU"'), cst.Integer("1"))])
-        return Hit(
-            original.args[index],
-            "scaled",
-            new=with_keyword(updated.with_changes(args=args), "resources_per_worker", asked),
-        )
-    return Hit(original.args[index], "scaled", new=updated.with_changes(args=args))
+    new = updated.with_changes(args=args)
+    if "resources_per_worker" not in keywords:
+        npu = cst.Dict([cst.DictElement(cst.SimpleString('"NPU"'), cst.Integer("1"))])
+        new = with_keyword(new, "resources_per_worker", npu)
+    return Hit(place, "scaled", new=new)
 
 
 @once_for_file

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
-from porter.python.assigned import last_above
-from porter.python.index import Link, ancestors, walk
+from porter.python.assigned import set_in_block
+from porter.python.index import Link, walk
 from porter.regex import lazy, rare
 
 if TYPE_CHECKING:
@@ -93,13 +93,8 @@ def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
 def _is_compared(node: cst.Name, file: RuleFile) -> bool:
     """Whether the last statement above that sets a mask, and that runs whenever the place does, compares: `mask = mask == 1`."""
     link = file.link(node)
-    if link is None:
-        return False
-    last = last_above(file.names, node.value, link, link[0].lineno - 1)
-    if last is None or last[1] is None or last[1][0].__class__ is not ast.Assign or last[1][1] is None:
-        return False
-    runs_before = any(up[0] is last[1][1][0] for up in ancestors(link))
-    return runs_before and last[1][0].value.__class__ is ast.Compare
+    values = set_in_block(file.names, link[0], link) if link is not None else []
+    return any(value.__class__ is ast.Compare for value in values)
 
 
 def _as_bool(node: Any) -> Any:

@@ -38,7 +38,7 @@ def _becomes_numbers(parts: Link) -> bool:
             if not _holds_third(above.slice):
                 return False
         elif above.__class__ is ast.Call and child in above.args:
-            return call_name(above.func) == "int" or call_name(above.func) == "map" and _is_int(above.args[0])
+            return _is_int(above.func) or call_name(above.func) == "map" and _is_int(above.args[0])
         elif above.__class__ is ast.comprehension and child is above.iter and not above.ifs:
             made = up[1] and up[1][0]
             calls = walk(getattr(made, "elt", above))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from porter.checks.support.fresh_environment import matters
@@ -87,22 +88,22 @@ class NumpyNames(Rule):
         # numpy 2's own is a type that Python's is no parent of
         safe = name not in _FLAT and (name not in _BACK or not file.around.is_within(original, "isinstance"))
         # where the project holds on to an older numpy, nothing stops
-        severity = (
-            "note" if file.facts.lists.leaves_out(*_SINCE[version], python=first_python(file.target.torch)) else None
-        )
+        severity = "note" if _are_left_out(_SINCE[version], file) else None
         return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)
 
 
 def _is_older(file: RuleFile) -> bool:
     """Whether numpy stays below 2: the lists hold it there, or the target's torch was built for it."""
-    return file.target.torch < _FOR_NUMPY_2 or file.facts.lists.leaves_out(
-        *_YOUNG, python=first_python(file.target.torch)
-    )
+    return file.target.torch < _FOR_NUMPY_2 or _are_left_out(_YOUNG, file)
+
+
+def _are_left_out(numpys: Iterable[str], file: RuleFile) -> bool:
+    return file.facts.lists.leaves_out(*numpys, python=first_python(file.target.torch))
 
 
 def _module(original: cst.Import | cst.ImportFrom, file: RuleFile) -> Hit | None:
     if file.imported.import_guard():
         return None
     old = next((found[0] for name in imported(original) if (found := _MODULES.match(name))), None)
-    severity = "note" if file.facts.lists.leaves_out(*_SINCE["2.0"], python=first_python(file.target.torch)) else None
+    severity = "note" if _are_left_out(_SINCE["2.0"], file) else None
     return Hit(original, "module", values=(("old", old),), severity=severity) if old else None
