@@ -202,7 +202,7 @@ def _library(names: Names, use: Link, deeper: bool = True) -> str | None:
 
 
 def _of_parameter(names: Names, call: Link, given: Node) -> str | None:
-    """The library to which a function at the top of the file hands what this call gives it."""
+    """The library to which a function at the top of the file hands what this call gives it, if it only compares it otherwise."""
     module = next((up[0] for up in ancestors(call) if up[0].__class__ is ast.Module), None)
     called = getattr(call[0].func, "id", "")
     functions = [
@@ -213,5 +213,7 @@ def _of_parameter(names: Names, call: Link, given: Node) -> str | None:
     field, index = place(call[0], given)
     parameter = given if field == "keywords" else positional(functions[0].args, index)
     uses = names.spelled(parameter.arg) if parameter is not None and parameter.arg else ()
-    inside = (use for use in uses if any(up[0] is functions[0] for up in ancestors(use)))
-    return next((library for use in inside if (library := _library(names, use, deeper=False))), None)
+    inside = [use for use in uses if any(up[0] is functions[0] for up in ancestors(use))]
+    handed = (use for use in inside if use[1] is None or use[1][0].__class__ is not ast.Compare)
+    libraries = {_library(names, use, deeper=False) for use in handed}
+    return libraries.pop() if len(libraries) == 1 else None

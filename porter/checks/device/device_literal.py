@@ -18,7 +18,7 @@ from porter.python.autocast_states import given_state
 from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.described_devices import is_of_generation
-from porter.python.handed_on import given_to, tried_with
+from porter.python.handed_on import given_to, taken_by, tried_with
 from porter.python.lightning_choices import of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.searched_texts import is_searched
@@ -65,8 +65,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "beside-lost", values=(("name", package),))
         if literal.role == "argument" and (package := tried_with(file.names, literal.link)):
             return Hit(original, "of-a-trial", values=(*values, ("library", package), (TOGETHER, package)))
-        library = simulator_of(file, literal.link)
-        if library or literal.role in NAMED and (library := given_to(file.names, literal.link)):
+        given = given_to if literal.role in NAMED else taken_by if literal.role == "argument" else None
+        if library := simulator_of(file, literal.link) or given and given(file.names, literal.link):
             severity = "note" if literal.link[1][0].__class__ is ast.IfExp else None  # without a GPU, another is taken
             return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
