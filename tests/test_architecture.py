@@ -1,13 +1,22 @@
-"""ARCHITECTURE.md says what is: the levels of pyproject.toml, modules that exist, and every place that imports by string."""
+"""ARCHITECTURE.md says what is: the levels of pyproject.toml, modules that exist, and every place that imports by string.
+
+Sizes are kept, and ruff has nothing to say.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import tomli
+
+from porter.checks.registry import discover
+from porter.engine.rule import Rule
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
@@ -83,3 +92,21 @@ def test_no_class_has_too_many_members() -> None:
             if isinstance(node, ast.ClassDef) and len(public_members(node)) > MOST_MEMBERS:
                 large.add(f"{path.relative_to(ROOT / 'porter').as_posix()} {node.name}")
     assert large == LARGER
+
+
+@pytest.mark.parametrize("asked", ["check --output-format concise", "format --check --quiet"])
+def test_the_linter_and_the_formatter_have_nothing_to_say(asked: str) -> None:
+    command = [sys.executable, "-m", "ruff", *asked.split(), "--no-cache", str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_modules_stay_small() -> None:
+    lines = {path: path.read_text("utf-8").count("\n") for path in (ROOT / "porter").rglob("*.py")}
+    assert not {path.name: n for path, n in lines.items() if n > 300}
+    rules = {Path(inspect.getfile(rule)): issubclass(rule, Rule) for rule in discover()}
+    own = {path: n - sum(map(path.read_text("utf-8").count, ("\nimport ", "\nfrom "))) for path, n in lines.items()}
+    assert rules and not {p.name: n for p, n in own.items() if rules.get(p) and n > 100}
+    # a rule about a whole file reads rows of a table, or looks for what runs where
+    assert not {p.name: n for p, n in lines.items() if p in rules and n > 250}
+    assert lines[ROOT / "porter" / "cli" / "app.py"] < 200

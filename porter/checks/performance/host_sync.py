@@ -38,8 +38,7 @@ class HostSync(BatchRule):
                 return None
             check = checked.header(scene, place) or conditions.kind(place)
             return Hit(original.test, check) if check else None
-        link = file.scene.link(original)
-        if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
+        if (link := scene.link(original)) is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
         if call_name(link[0]) == "synchronize":
             says = explicit_waits.is_superfluous(scene, link)
