@@ -247,11 +247,12 @@ def _summary(
     job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, outcome: str, out: str
 ) -> Iterator[str]:
     from porter.report.console import target_line
+    from porter.report.numbers import count, left_for_you
 
     lang = job.lang
     report = report_of(job, run)
     yield target_line(report)
-    counts = {status: sum(f.status == status for f in report.findings.due) for status in ("auto", "review", "manual")}
+    numbers = count(report.findings.due)
     findings = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
     auto, review = (sum(f.status == status for f in findings) for status in ("auto", "review"))
     if changed:
@@ -267,8 +268,10 @@ def _summary(
         yield say("migrate.none", lang)
     if annotate and (files := sum(e.notes > 0 for e in changed)):
         yield say("annotated", lang, n=files)
-    left = {"left.review": 0 if unsafe else counts["review"], "left.manual": counts["manual"]}
-    if parts := [say(key, lang, n=n) for key, n in left.items() if n]:
+    parts = [say("left.review", lang, n=numbers.review)] if numbers.review and not unsafe else []
+    if any(numbers.left.values()):
+        parts.append(left_for_you(numbers, lang))
+    if parts:
         yield say("migrate.left", lang, parts=("，" if lang == "zh" else ", ").join(parts))
     for finding in report.findings.refused:
         yield f"{printable(report.prefix + finding.path)}:{finding.line}: {finding.code} {report.message(finding)}"

@@ -37,6 +37,7 @@ def main(batch):
     torch.cuda.synchronize()
     return batch.cuda()
 """
+PAGE = "pip install torch --index-url https://download.pytorch.org/whl/cu121\n"
 OTHER = "class Batch:\n    def cuda(self):\n        return self\n"  # whose method the one above may be
 
 
@@ -64,6 +65,19 @@ def test_shown_only(porter):
     assert got.code == 0 and contents(porter.folder) == before
     assert got.out.count(b"\n+++ b/") == 8
     assert "Files to change: 8" in got.err and "--inplace" in got.err
+
+
+def test_what_is_left_is_counted_as_the_first_screen_counts_it(porter):
+    """Advice (here, what a page tells people to install) is no work that the port leaves."""
+    write(porter.folder, {"a.py": MANUAL, "b.py": REVIEW + OTHER, "README.md": PAGE})
+    counts = json.loads(porter("analyze", ".", "--format", "json").out)["summary"]
+    assert counts["left"]["stops"] == 1 and counts["edits"]["review"] == 2 and counts["findings"]["note"]["manual"]
+    place = "1 place where it stops or breaks"
+    assert f"Left: 2 to review (--unsafe makes these edits), {place}.\n" in porter("migrate", ".").err
+    assert f"Left: {place}.\n" in porter("migrate", ".", "--unsafe").err
+    assert (
+        "尚余：待复核 2 处（加 --unsafe 写入），无法运行或结果错误 1 处。" in porter("migrate", ".", "--lang", "zh").err
+    )
 
 
 @pytest.mark.slow
