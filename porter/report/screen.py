@@ -61,7 +61,9 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
         key = "screen.else" if others else "screen.here"
         files = counted("others", others, report.lang) if others else ""
         row.append(("  " + say(key, report.lang, places=counted("places", more, report.lang), files=files), "dim"))
-    text = printable(report.texts.message(lead, report.lang, alone=False))
+    whole = {report.message(finding) for finding in cause.places}
+    # why porter leaves a place alone is said where it leaves all of them for that
+    text = printable(whole.pop() if len(whole) == 1 else report.texts.message(lead, report.lang, alone=False))
     if cause.subject not in text:
         row.insert(3, (f"  {printable(cause.subject)}", ""))
     lines = wrapped(text, report.view.width - _INDENT, _LINES)

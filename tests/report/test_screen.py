@@ -127,3 +127,18 @@ def test_prose_is_broken_anew_and_what_is_indented_stays():
 
 def test_chinese_lines_are_joined_without_a_space():
     assert reflowed("先查找\n位置，\ntorch 再读\nx 一次", 80) == ["先查找位置，torch 再读 x 一次"]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_why_one_place_is_left_alone_is_said_and_what_would_change_it(monkeypatch, tmp_path, others):
+    """That a name stays together with that of a file left out: a command that names both files changes them."""
+    files = {f"moves{n}.py": "import torch\n\nprint(torch.ones(2).cuda())\n" for n in range(20)}
+    for n in range(1 + others):
+        files[f"settings{n}.py"] = 'DEVICE = "cuda"\n'
+        files[f"out/use{n}.py"] = (
+            f'import torch\nfrom settings{n} import DEVICE\n\nif DEVICE == "cuda":\n    torch.ones(2, device=DEVICE)\n'
+        )
+    porter = made(monkeypatch, tmp_path / "r", files)
+    said = " ".join(porter("analyze", ".", "--exclude", "out").text.split())
+    assert ("`porter migrate out/use0.py settings0.py` changes them together" in said) == (not others)
+    assert "use the NPU here" in said
