@@ -149,7 +149,7 @@ def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
     whole: list[str] = []
     for stanza in stanzas:
         whole += map(re.escape, stanza.get("module", ()))
-        for name in (*stanza.get("same", ()), *stanza.get("instead", ())):
+        for name in (*stanza.get("same", ()), *stanza.get("instead", ()), *stanza.get("moved", ())):
             module, _, last = name.rpartition(".")
             by_module.setdefault(re.escape(module), []).append(last)
     named = [

@@ -100,6 +100,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "same": _names,
                 "instead": _names,
                 "module": _names,
+                "moved": _names,
                 "evidence": text,
             },
         ),

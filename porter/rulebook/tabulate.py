@@ -222,9 +222,10 @@ class _Joined:
                 self._put("pins", where, f"last:{canonical(name)}", tuple(s["last"].items()))
 
     def _gone(self, where: str, s: Stanza) -> None:
-        for kind, name, new in ((k, *pair) for k in ("same", "instead", "module") for pair in s.get(k, {}).items()):
-            row = (s["by"], s["since"]), ("package", s.get("package", "")), (kind, new)
-            self._put("pins", where, f"gone:{name}", row)
+        who = (s["by"], s["since"]), ("package", s.get("package", ""))
+        for kind in ("same", "instead", "module", "moved"):
+            for name, new in s.get(kind, {}).items():
+                self._put("pins", where, f"gone:{name}", (*who, (kind, new)))
 
     def _with_torch(self, where: str, s: Stanza) -> None:
         firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
+
 import pytest
 
 from porter.analysis.python import analyse
@@ -10,8 +13,10 @@ from porter.catalog.read import documents
 from porter.catalog.read.documents import Documents
 from porter.catalog.read.load import load
 from porter.catalog.read.verdict import KINDS, SEVERITY, Support
+from porter.checks.support.names_gone import gone
 from porter.engine.facts import Facts, Roads
 from porter.engine.session import Quiet
+from porter.rulebook import table
 from porter.rulebook.words import words
 from porter.target import Target
 
@@ -192,3 +197,20 @@ def test_old_names_matter_where_something_computes_with_torch(head, alone, loade
 )
 def test_an_old_name_without_which_the_program_goes_on_stays(text):
     assert not analyse("a.py", f"import torch\n{text}".encode(), SESSION).findings
+
+
+def there(name: str) -> bool:
+    """Whether a program can import it, or read it from what it can import."""
+    try:
+        return pkgutil.resolve_name(name if "." in name else f"builtins.{name}") is not there
+    except (ImportError, AttributeError):
+        return False
+
+
+def test_what_torch_took_away_is_gone_and_what_is_written_instead_is_there(needs_torch):
+    rows = {name: row for name, row in gone(table.load()).items() if row[0][0] == "torch"}
+    assert len(rows) > 20
+    assert not [name for name in rows if there(name)]
+    moved = [row[-1][1] for row in rows.values() if row[-1][0] == "moved"]
+    said = [row[-1][1] for row in rows.values() if re.fullmatch(r"[\w.]+(?:\(\))?", row[-1][1])]
+    assert moved and not [name for name in {*moved, *said} if not there(name.removesuffix("()"))]

@@ -17,13 +17,24 @@ from porter.versions import release
 _TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one lacks, stops some
 
 
+def gone(tables: Tables) -> dict[str, tuple[tuple[str, str], ...]]:
+    """By the name: who took it since when, the package, and what takes its place."""
+    return {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("gone:")}
+
+
+def is_told(name: str, tables: Tables) -> bool:
+    """Whether the name, or what it is a member of, is one of them."""
+    return not {f"gone:{name}", f"gone:{name.rpartition('.')[0]}"}.isdisjoint(tables.pins)
+
+
 class NamesGone(Rule):
     code = "PRT722"
     nodes = ("Import", "ImportFrom")
 
     def __init__(self, tables: Tables) -> None:
-        rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("gone:")}
-        self._gone = rows
+        self._gone = rows = {
+            name: row for name, row in gone(tables).items() if row[0][0] != "torch"
+        }  # PRT719 tells those
         self.references = frozenset(name for name in rows if "." in name)
         owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]

@@ -12,6 +12,7 @@ from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
 from porter.checks.support import array_tensors
 from porter.checks.support.handed_host import is_handed_host
+from porter.checks.support.names_gone import is_told
 from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
@@ -69,7 +70,7 @@ class UnsupportedApi(IndexRule):
             if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
-                if places := _places(file, name, links):
+                if not is_told(name, file.rules.tables) and (places := _places(file, name, links)):
                     if verdict.kind == UNKNOWN and (npu := later(verdict.api, support.catalogue.torch)):
                         newer[verdict.api] = (first(places), npu)
                         continue
