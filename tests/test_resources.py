@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from porter.resources import cache_dir
+from porter.resources import cache_dir, is_ours, state_dir
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has a folder of its own for it")
@@ -31,3 +31,13 @@ def test_the_cache(chosen: str, base: str, home: str, expected: str, monkeypatch
     for name, value in (("PORTER_CACHE_DIR", chosen), ("XDG_CACHE_HOME", base), ("HOME", home)):
         monkeypatch.setenv(name, value)
     assert cache_dir() == Path(expected)
+
+
+def test_windows_has_a_folder_of_its_own_and_asks_no_user_number(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PORTER_CACHE_DIR", "PORTER_STATE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    monkeypatch.delattr(os, "geteuid", raising=False)
+    assert cache_dir() == state_dir() == tmp_path / "porter"
+    assert is_ours(tmp_path) and not is_ours(tmp_path / "none")
