@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[tuple[Any, ...], ...]:
-    """A row (Row) for each call of one of `names` in a file: who calls, what, and whether the call runs for every batch. The
-    rows are tuples, which the cache can keep."""
+    """A row (Row) for each call of one of `names` in a file: what is called, and by which function. A call that runs for every
+    batch by itself needs no caller: its row says `always`. The rows are tuples, which the cache can keep."""
     from porter.analysis.file import File
     from porter.python.source import Source
 

@@ -13,7 +13,7 @@ from porter.instrument import NORMED_STEPS, SEED
 
 
 class Filled(TyperCommand):
-    """`--seed` and `--norms` may stand alone."""
+    """The command's class in cli/app.py: `--seed` and `--norms` may stand alone, and get the values they have then."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words: list[str] = []

@@ -50,7 +50,7 @@ def inside(source: Source, statement: Node, header: str) -> Iterator[Change]:
 
 
 def _inner_lines(node: Node) -> Iterable[int]:
-    """The lines of a string that begin inside of it."""
+    """The lines that begin inside of a string: all of its lines but the first. To indent them would change it."""
     if isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
         return range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
     return ()
@@ -68,7 +68,7 @@ def replaced(source: Source, node: Node, text: str) -> Change:
 
 
 def removed(source: Source, link: Link) -> Change:
-    """A statement that goes; alone in its block, or beside others on its line, it becomes `pass`."""
+    """A statement that goes. Alone in its block, beside others on its line, or with a comment behind it, it becomes `pass`."""
     statement, holder = link[0], link[1][0]
     try:
         start, _ = _begin(source, statement)

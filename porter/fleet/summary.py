@@ -29,8 +29,8 @@ def document(
     against: tuple[str, Json] | None,
     libraries: Sequence[Json] = (),
 ) -> Json:
-    """`rows`: by the id of an entry; of one that is none, its error is the row. `against`: the name of an earlier fleet.
-    `libraries`: those that all share."""
+    """`rows`: by the id of an entry; an entry with an error has none, and its error becomes its row. `against`: the name of an
+    earlier fleet, and its document. `libraries`: those that were analysed once, for all repositories."""
     made = [_of(entry, rows[entry.id] if entry.error is None else of_failure(**entry.error)) for entry in entries]
     made.sort(key=_order)
     for rank, row in enumerate((row for row in made if row["stage"] in (CLEAR, BLOCKED)), 1):
@@ -104,7 +104,7 @@ def _blocking(row: Json) -> list[Json]:
 
 
 def _order(row: Json) -> tuple[int, int, int, int, str, str]:
-    """What nothing blocks comes first; then what fewest obstacles block; then what costs least."""
+    """By stage; then what fewest obstacles block; then what costs least."""
     least, most = row["minutes"] or (0, 0)
     return (STAGES.index(row["stage"]), row["blockers"], most, least, row["name"], row["id"])
 
@@ -175,7 +175,7 @@ def _trends(rows: list[Json], earlier: list[Json]) -> list[Json]:
 
 
 def _difference(old: Json, new: Json, key: str) -> float | None:
-    """Of days, the most."""
+    """Of days, a pair of least and most, that of the most."""
     then, now = (row["left"]["stops"] if key == "stops" else row[key] for row in (old, new))
     if key == "days":
         then, now = then[1], now[1]

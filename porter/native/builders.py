@@ -1,7 +1,7 @@
 """Classes that name the sources of an extension, and load it: `AdamBuilder().load().adam(...)`.
 
-Their instances stand for the extension, under the name of the class; so do those of a subclass, and of a class that has
-a list of them to choose from.
+What `load()` answers is the extension, under the name of the class. A subclass loads the extension of its base, and a class with a
+list of builders one of theirs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def named(path: str, tree: ast.Module) -> Iterator[Extension]:
 def with_heirs(
     built: Sequence[Extension], texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]
 ) -> list[Extension]:
-    """All extensions, without the builders that have a twin for NPUs, and with what is known of other classes' sources."""
+    """All extensions, without builders whose name a class in a file for NPUs has as well, and with those that subclasses of
+    builders load, and classes that list builders."""
     builders_by_name: dict[str, list[Extension]] = {}
     for extension in built:
         if extension.builder == BUILDER:
@@ -61,7 +62,8 @@ def _concerns(builder_names: Iterable[str]) -> re.Pattern[bytes]:
     """A class of one of these names, with one among its bases, or with a list of them."""
     word = rb"\b(?:%s)\b" % b"|".join(name.encode() for name in sorted(builder_names))
     return re.compile(
-        rb"^class[ \t]+(?:%s|\w+\([^)]*%s)|^[ \t]+\w[^=\n]*=[ \t]*[\[(][^\])]*%s" % (word, word, word), re.MULTILINE
+        rb"^[ \t]*class[ \t]+(?:%s|\w+\([^)]*%s)|^[ \t]+\w[^=\n]*=[ \t]*[\[(][^\])]*%s" % (word, word, word),
+        re.MULTILINE,
     )
 
 
@@ -74,7 +76,7 @@ def _classes(body: Iterable[ast.stmt]) -> Iterator[ast.ClassDef]:
 
 
 def _others(node: ast.ClassDef) -> list[str]:
-    """The bases of a class, or what it lists, where none of that is for NPUs."""
+    """The bases of a class and what it lists, where none of that is for NPUs."""
     names = list(map(_last, node.bases))
     for item in node.body:
         if isinstance(item, ast.Assign) and isinstance(item.value, (ast.List, ast.Tuple)):

@@ -25,7 +25,7 @@ _BY_TOOLS = frozenset("conftest hubconf setup noxfile handler predict predictor 
 _LISTS = frozenset({"setup.py", "setup.cfg", "pyproject.toml"})
 _DIRECTORY = lazy(rb"package[_-]dir")
 _PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
-_IMPORTED_ONCE = lazy(rb"(?m)#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
+_COMMENTED_IMPORT = lazy(rb"(?m)#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
 
@@ -131,8 +131,8 @@ class IdleFiles:
         return found
 
     def _is_among_used(self, path: str) -> bool:
-        """Whether a program imports other files of the same folder, or of one above, for a package also of the root. Else the
-        folder may be for users of the project."""
+        """Whether a program of the project imports other files of the same folder or of one above it. The root counts for files in
+        it and in packages. Else the folder may hold a library for people outside of the project."""
         words = path.split("/")
         is_of_root = len(words) == 1 or f"{words[0]}/__init__.py" in self._set
         above = ["/".join(words[:end]) for end in range(len(words) - 1, 0, -1)] + [""] * is_of_root
@@ -155,7 +155,7 @@ class IdleFiles:
             match[1].decode().replace(".", "/") + ".py"
             for path in self._sources
             if b"#" in (text := self._text(path))
-            for match in _IMPORTED_ONCE.finditer(text)
+            for match in _COMMENTED_IMPORT.finditer(text)
             if not text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip()
         }
 
@@ -180,7 +180,7 @@ class IdleFiles:
         # letters come first: a text is searched for these in a tenth of the time
         spelled = re.compile(rb"%s(?:(?<=[./]%s)\b|(?<=\b%s)(?:\.py\b|[.:/]\w))" % (word, word, word))
         whole = re.compile(rb"%s(?<=\b%s)\b" % (word, word))
-        # what else a list of a package has is built, and run by nobody
+        # other names in a setup.py are built into the package: nobody runs these files for that
         started = re.compile(rb"%s(?<=\b%s)(?:\.py\b|:\w)" % (word, word))
 
         def names(path: str) -> bool:

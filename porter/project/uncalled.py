@@ -1,6 +1,6 @@
-"""Finds code that only a trainer leads to, in a project that trains nothing: the steps that Lightning calls, and the `forward`
-of a module that is held and that nobody calls elsewhere, as a copy of the weights that moves with each step. And classes that a
-project which names its classes in settings names nowhere.
+"""Finds methods that nobody calls. Three kinds: the steps that Lightning calls, in a project that trains nothing; the `forward` of
+a module that objects only hold, such as a copy of the weights that moves with each step; and all methods of a class that no
+settings name, in a project whose settings name its classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from porter.python.trees import parse
 from porter.regex import lazy, rare
 from porter.spans import span_of
 
-ADVICE = ("PRT3", "PRT6", "PRT7")  # families about what costs time or precision where it runs
+# families about what costs time or precision where it runs: who asks this module drops their findings where nobody calls
+ADVICE = ("PRT3", "PRT6", "PRT7")
 _STEPS = frozenset(
     """training_step training_step_end training_epoch_end on_train_batch_start on_train_batch_end on_train_epoch_start
     on_train_epoch_end on_train_start on_train_end on_before_zero_grad on_after_backward on_before_optimizer_step
@@ -43,7 +44,8 @@ _ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
 
 
 class Uncalled:
-    """`saying`: the files with a word, and their texts. `around`: whether a pattern matches what has to do with a file."""
+    """`saying(word, home)`: the files of the project that hold a word, with their texts, those near `home` first; None if there are
+    too many to look into. `around(top, pattern)`: whether a file matches that has to do with a folder of the root."""
 
     def __init__(
         self,
@@ -58,8 +60,8 @@ class Uncalled:
         return self._trained(path[: path.find("/") + 1])
 
     def at(self, tree: ast.Module | None, path: str, line: int, is_open: bool) -> str:
-        """The method around a line that nobody calls: `LitEma.forward`; "" for none. `is_open`: others may hold its class, and
-        would train it as little as the project does."""
+        """The method around a line, if nobody calls it: `LitEma.forward`. The class alone, if no settings name it: `Decoder`. Else
+        "". `is_open`: programs outside of the project may import the class; they are no reason to think that its steps run."""
         spans = _methods(tree) if tree is not None and not is_test(path) else {}
         span = span_of(line, sorted(spans))
         owner, method = spans[span] if span else ("", "")
@@ -113,10 +115,11 @@ class Uncalled:
         """Whether nobody calls an attribute of this name, or hands it on."""
         files = self._saying(name.encode(), home)
         return files is not None and all(
-            self._leaves(name, path, text) for path, text in files if kind_of(path) == PYTHON
+            self._only_keeps(name, path, text) for path, text in files if kind_of(path) == PYTHON
         )
 
-    def _leaves(self, name: str, path: str, text: bytes) -> bool:
+    def _only_keeps(self, name: str, path: str, text: bytes) -> bool:
+        """Whether no code of a file that runs calls the attribute or hands it on."""
         if re.search(rb"[\"'](?:[\w.]*\.)?%s[\"'.]" % name.encode(), text):
             return False
         tree = parse(text)

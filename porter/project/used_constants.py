@@ -15,7 +15,10 @@ from porter.python.walks import statements, walk
 def used_constants(
     defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
 ) -> Iterable[tuple[str, str, str, str]]:
-    """Constants that another file imports by name and hands to something that takes a device or a backend."""
+    """Constants that another file imports by name and hands to something that takes a device or a backend.
+
+    `defined`: by the name of a constant, the files that define it, each with "device" or "backend". Answers with (the file that
+    defines it, its name, the kind, the file that uses it); a file that imports twice is there twice."""
     if not defined:
         return
     modules = frozenset(map(module_of, texts))

@@ -26,8 +26,8 @@ class _Commented(Protocol):
 
 
 def comments(utf8: bytes) -> list[tuple[int, int, str]]:
-    """(line, column in characters, text) of each comment. After a place that the tokenizer of this Python cannot read, every
-    number sign counts as the begin of a comment."""
+    """(line, column in characters, text) of each comment. Below a line that the tokenizer of the Python that runs cannot read,
+    every number sign counts as the begin of a comment."""
     text, comments, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # the tokenizer does not know a lone \r
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -49,7 +49,8 @@ def on_lines(source: Any, first: int, last: int) -> list[tuple[int, int, str]]:
 
 
 def to_porter(source: _Commented) -> Iterator[Comment]:
-    """All comments, if the file contains `porter:`; else none, and the file is not tokenized."""
+    """All comments of a file that contains `porter:`, for engine/suppress.py to find those that speak to porter. Of another file
+    none: it is not tokenized."""
     if SPOKEN in source.stored.data:
         for line, column, text in source.comments:
             start = source.starts[line - 1]

@@ -41,8 +41,8 @@ def waits_for(link: Link | None, held: Mapping[int, Held], source: Source) -> He
 
 
 def in_the_test(file: File, offset: int, held: Mapping[int, Held]) -> Held | None:
-    """The first place that stays in the function around an offset, of a file of tests. A test is one: what asks for a GPU before it,
-    what it moves there and what it finds there go together."""
+    """The first place that stays in the function around an offset, in a file of tests. A test is edited whole or not at all: the
+    question in its decorator, what it moves to the device and what it expects there go together."""
     if not file.tested:
         return None
     for start, end in _functions(file):

@@ -14,12 +14,12 @@ from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
-# limits of words and signs, so that a tree stays below 500 MiB
+# limits of words and signs, so that the trees of a file stay below 500 MiB together
 MOST = 450_000  # of one file
 MOST_FOR_LIBCST = 60_000  # of the text that LibCST parses at once: its trees are eight times as large
 _LONGEST = 1_000_000  # characters of that text: LibCST takes 150 bytes for each
 _KEPT = 512_000  # bytes of the texts whose trees are kept: these take a hundred times as many
-_LONG = 100_000  # bytes of a text in whose place several others are kept
+_LONG = 100_000  # bytes: the tree of a longer text is not kept, because several others fit into its place
 _DEEPEST = (
     100  # levels of a tree. Nobody writes half as many, and a recursive function may take several calls for a level
 )

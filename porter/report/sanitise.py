@@ -7,7 +7,8 @@ import re
 
 from porter.regex import lazy
 
-# control characters, marks that reorder or join without being seen, halves of surrogates, tags, noncharacters
+# control characters, fillers and marks that reorder, join or choose a form without being seen, halves of surrogates, tags,
+# noncharacters; with them the block of specials, whose replacement character stands for what nobody could read
 _HIDDEN = lazy(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"

@@ -165,7 +165,7 @@ def _gate(
             data = _read(root, file.path)
         except FilesError as error:
             if not is_data(root / file.path, kind(file.path), error):
-                done.append(unread(file.path, kind(file.path), error, session))
+                done.append(unread(root / file.path, file.path, kind(file.path), error, session))
             continue
         if may_concern(file.path, data, session, kept):
             gated.append((len(data), file.path, digest(data) if cache else ""))
@@ -265,7 +265,7 @@ def analyse_file(root: Path, path: str, session: Session) -> FileResult:
     try:
         data = _read(root, path)
     except FilesError as error:
-        return unread(path, kind(path), error, session)
+        return unread(root / path, path, kind(path), error, session)
     return analyse(path, data, session)
 
 

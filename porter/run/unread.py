@@ -13,24 +13,32 @@ from porter.finding import FileResult
 from porter.regex import lazy
 
 _NOT_READ = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
-_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what is searched in the first bytes of such a file
+_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what makes settings of JSON, and in how many bytes it is searched
 _KEYS = {"missing": "vanished", "large": "too-large"}  # keys of FilesError -> keys of PRT003, if they differ
 
 
-def is_data(path: Path, kind: str, error: FilesError) -> bool:
+def is_data(file: Path, kind: str, error: FilesError) -> bool:
     """Whether a file that is not read is JSON without settings. Nothing is said of it: what is long, or in UTF-16, is mostly a
     vocabulary or annotations."""
-    if error.key not in _NOT_READ or kind != JSON:
-        return False
-    return _DEVICE.search((beginning(path, _LOOK) or b"").replace(b"\0", b"")) is None
+    return _may_be_data(kind, error) and not _names_device(file)
 
 
-def unread(path: str, kind: str, error: FilesError, session: Session) -> FileResult:
-    """The finding about a file that cannot be read."""
+def _may_be_data(kind: str, error: FilesError) -> bool:
+    return kind == JSON and error.key in _NOT_READ
+
+
+def _names_device(file: Path) -> bool:
+    return _DEVICE.search((beginning(file, _LOOK) or b"").replace(b"\0", b"")) is not None
+
+
+def unread(file: Path, path: str, kind: str, error: FilesError, session: Session) -> FileResult:
+    """The finding about a file that cannot be read. `path`: from the root of the project."""
     values = {key: value for key, value in error.message.values.items() if key != "path"}
     key = _KEYS.get(error.key, error.key)
     if kind == NATIVE and key == "too-large":
         key = "too-large-source"
+    elif _may_be_data(kind, error) and _names_device(file):
+        key = "settings"
     elif kind not in (PYTHON, NATIVE) and key in ("too-large", "binary"):
-        key, values["size"] = "data", values.get("size", "0.0")  # such a file holds no settings
+        key, values["size"] = "data", values.get("size", "0.0")
     return refusal(path, key, session, **values)

@@ -42,7 +42,8 @@ _ELSEWHERE = (
     r"(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
 )
 _INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
-_WIDTH = 3
+_NUMBERS = 3  # of a version of torch
+_NAMED = 3  # parts of CUDA that one finding names; from as many pinned ones on, a list is of `pip freeze`
 # a package by the name of its repository
 CLONED = lazy(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
 # a wheel by its address: what the package is called, and what this one is built for. Those of torch are a matter of their index
@@ -119,7 +120,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     # what is to be dropped needs no other version first
     dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why in ("listed", "unimported")}
     needs += (hit for hit in held_back if hit.why != "bound" or hit.at not in dropped)
-    # what other lines need does not wait for the lines of torch
+    # what holds the lines of torch back (PRT840) holds no other line back
     needs += (replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit for hit in found)
     yield from for_pages.set_aside(document, needs)
 
@@ -151,8 +152,8 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen
-        more = f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
-        shown = ", ".join(part.name for part in parts[:_WIDTH]) + more
+        more = f" (+{len(parts) - _NAMED})" if parts[_NAMED:] else ""
+        shown = ", ".join(part.name for part in parts[:_NAMED]) + more
         values, frozen = named(name=shown), _frozen(document, requirements, parts)
         if frozen:
             values = named(name=shown, old=frozen, torch=".".join(map(str, session.target.torch)))
@@ -162,10 +163,10 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
 def _frozen(document: Document, requirements: list[Wanted], parts: list[Wanted]) -> str:
     """The torch whose parts are pinned beside it, as `pip freeze` writes them, if it is another than the target's."""
     torch = next((want for want in requirements if want.name == "torch" and want.version), None)
-    if torch is None or torch.version is None or not all(part.version for part in parts[:_WIDTH]):
+    if torch is None or torch.version is None or not all(part.version for part in parts[:_NAMED]):
         return ""
     written = document.text[slice(*torch.version)]
-    return written if parts[_WIDTH - 1 :] and release(written, _WIDTH) != document.session.target.torch else ""
+    return written if parts[_NAMED - 1 :] and release(written, _NUMBERS) != document.session.target.torch else ""
 
 
 def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
@@ -191,7 +192,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     older = first_versions.older_torch(document, want)
     values = named(old=want.spec, new=plain, npu=target.torch_npu, known=", ".join(_versions()), first=older)
-    if want.version and release(written, _WIDTH) != target.torch:
+    if want.version and release(written, _NUMBERS) != target.torch:
         # pytorch is the name of an empty package at PyPI
         edits = () if want.locked or want.kind == "conda" or want.name == "pytorch" else ((*want.version, plain),)
         yield Hit((want.start, want.end), "pin-older" if older else "pin", code="PRT840", values=values, edits=edits)
@@ -206,7 +207,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         other = next((known for known in reversed(_versions()) if allows(want.spec, known)), "")
         why = "range-older" if older else "range-known" if other else "range"
         yield Hit((want.start, want.end), why, code="PRT840", values=(*values, *named(other=other)))
-        has_torch_npu = has_torch_npu or want.kind != "conda"  # the two would never be installed together
+        has_torch_npu = has_torch_npu or want.kind != "conda"  # pip would never install the two together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")
 
@@ -220,8 +221,7 @@ def _is_served(document: Document, want: Wanted, served: set[str]) -> bool:
 
 def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     """torch_npu belongs beside torch, or beside what brings it."""
-    target = document.session.target
-    facts, path = document.session.facts, document.path
+    target, facts, path = document.session.target, document.session.facts, document.path
     if facts.accelerators.also_npu(path) or path in facts.lists.plain:
         return
     if not want.version and target.style == "portable":
@@ -242,14 +242,14 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
 
 
 def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
-    torch = (*document.session.target.torch, 0, 0)[:_WIDTH]
+    torch = (*document.session.target.torch, 0, 0)[:_NUMBERS]
     right = companion(want.name, torch)
     if want.version is None or not right:
         return
     written = document.text[slice(*want.version)]
     new = ".".join(map(str, right))
     values = named(name=want.name, old=written, new=new, torch=".".join(map(str, torch)))
-    if release(written, _WIDTH) != right or "+cu" in written:
+    if release(written, _NUMBERS) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
@@ -283,7 +283,7 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
         for name in row.names:
             name = canonical(name)
             first = imported.partition(".")[0].replace("_", "-").lower()
-            # numba is fine, numba.cuda is not; and so is what has a function that has to be told its device
+            # numba is fine, and only its module numba.cuda is not. Fine, too, is a package of which one function needs its device
             plain = "." in imported and (name == first or row.device is not None)
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:

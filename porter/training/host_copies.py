@@ -22,15 +22,16 @@ _COPIES = frozenset({"deepcopy", "clone"})
 
 
 def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value is on the host, is such a copy, was loaded there, is what a dataset answers, or is of a test without a
-    device."""
+    """Whether a value is on the host: made there, copied before its module is moved, loaded there, answered by a dataset, or in
+    a test that uses no device."""
     if is_on_host(scene, node, link) or _is_copy(scene, node, link) or is_test_of_host(scene.file, link):
         return True
     return _is_loaded(scene, node, link) or _is_of_dataset(scene, node, link)
 
 
 def _is_loaded(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a value was loaded to the host, and nothing in the file moves it as it is: `load(path, map_location="cpu")`."""
+    """Whether a value was loaded to the host, `load(path, map_location="cpu")`, and nothing in the file moves it to the device in
+    the type that it has. Who asks wants to know of float64: a move that also converts does no harm."""
     if node.__class__ is not ast.Call or not any(_names_host(k) for k in node.keywords):
         return False
     for above, up in ancestors(link):
@@ -75,7 +76,8 @@ def _is_dataset(node: Node) -> bool:
 
 
 def _is_copy(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether a node is such a copy: `average = copy.deepcopy(model).to(torch.float64)` above `model.to(device)`."""
+    """Whether a node is a copy of a module made before the module is moved: `average = copy.deepcopy(model)` above
+    `model.to(device)`. In a loop around both, the second copy would be made of what was moved."""
     copied, kept = _copied(node), _kept_as(link)
     if copied is None or not kept or kept == copied.id or any(_moves_of(scene, kept)):
         return False

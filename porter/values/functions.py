@@ -1,4 +1,9 @@
-"""Reads calls of functions of torch that are one operation each (values/operations.py)."""
+"""Reads calls of functions of torch that are one operation each. values/operations.py hands them over: it knows their other names,
+and puts the object of a method first among the arguments.
+
+What a value keeps in `info` is what patterns ask of the operation, such as its dimensions. `id(node)` makes the value of a call that
+no pattern looks into equal to no other.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +47,7 @@ def named(body: Body, call: Call) -> Value | None:
     if name == "normalize":
         return make("normalize", (first,), plain(2, 1, "dim"), node)
     if name == "chunk":
+        # how many parts, 0 for unknown; `sections` is the word of tensor_split
         return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
     if name == "split":
         sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")

@@ -11,8 +11,8 @@ from porter.values.views import Users, base
 _POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)  # numbers for x
 _NEAR = 2e-6  # the allowed difference: some models write 1.41421 for the root of two
 _NUMBERS = {"math.pi": math.pi, "numpy.pi": math.pi, "torch.pi": math.pi}
-_HIGHEST = 1e9  # larger constants are left out
-_LARGEST = 40  # values between the function and x
+_HIGHEST = 1e9  # of constants: no GELU has a larger one, and powers of such overflow
+_LARGEST = 40  # values that are tried as x
 # by kind of GELU: the function
 KINDS: dict[str, Callable[[float], float]] = {
     "erf": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
@@ -42,7 +42,8 @@ def find(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
         return
     around: list[Value] = []
     level = [value]
-    for _ in range(5):  # halved, raised by one, times x: each is a step up
+    # one is added, it is halved and multiplied by x, in any order, and now and then by a constant
+    for _ in range(5):
         level = list(dict.fromkeys(u for v in level for u in users.through_casts(v) if u.op in ("mul", "div", "add")))
         around += level
     wanted = KINDS[value.op]

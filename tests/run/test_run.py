@@ -352,6 +352,15 @@ def test_an_odd_file_is_a_finding_and_no_failure(tmp_path, monkeypatch, name):
 @pytest.mark.slow
 def test_what_is_too_long_is_called_what_it_is(tmp_path):
     texts = {"a.cu": "void f();\n" * 500_000, "b.h": "\0" * 9, "c.yaml": "device: cuda\n" * 400_000}
+    words = ", ".join(f'"w{n}"' for n in range(200_000))
+    texts |= {"d.json": f'{{"device": "cuda", "words": [{words}]}}', "e.json": f'{{"words": [{words}]}}'}
+    texts["f.json"] = '\ufeff{"device": "cuda"}'.encode("utf-16-le")
     write(tmp_path, {"porter.toml": "", **texts})
     told = {f.path: (f.why, dict(f.values).get("size")) for file in analysed(tmp_path).files for f in file.findings}
-    assert told == {"a.cu": ("too-large-source", "5.0"), "b.h": ("binary", None), "c.yaml": ("data", "5.2")}
+    settings = {"d.json": ("settings", "2.1"), "f.json": ("settings", None)}  # they name a device
+    assert told == {
+        "a.cu": ("too-large-source", "5.0"),
+        "b.h": ("binary", None),
+        "c.yaml": ("data", "5.2"),
+        **settings,
+    }

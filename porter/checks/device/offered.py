@@ -1,6 +1,6 @@
-"""Edits the word cuda in help texts and error texts that belong to a device string that is edited.
+"""What belongs to a device string: the word cuda in help texts and error texts, and the Enum of the project that it chooses from.
 
-Else "either cpu, mps or cuda" would offer a device that the program takes no more.
+The word is edited with the string, else "either cpu, mps or cuda" would offer a device that the program takes no more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COMPUTED = lazy(rb"\{[^{}]*\}")  # the expressions of an f-string
 
 
 def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:
-    """The edits for a device string at `link`: in the help of the option whose default it is, and in the message of the
+    """The edits for a device string at `link`: in the help of the option in whose call it stands, and in the message of the
     assert, or of the raise below an if, that compares with it."""
     new = file.target.device.encode()
     return tuple(change for text in _texts(link) for change in _changes(file, text, new))
@@ -81,7 +81,8 @@ def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:
 
 
 def enum_behind(link: Link, file: RuleFile) -> str | None:
-    """The module of a called function, where it has an Enum with such a value: what that means is the Enum's business."""
+    """The file of the project that defines the function called with the string, if it also has an Enum with a device as a member:
+    that Enum decides what the string means, and the string keeps its value."""
     call = link[1][0]
     name = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
     module = (name or "").rpartition(".")[0].lstrip(".").replace(".", "/")

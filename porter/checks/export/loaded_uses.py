@@ -24,13 +24,15 @@ _MOVING = frozenset({"to", "cuda", "npu", "cpu"})
 _MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
 _WORKS = lazy(rb"(?<![\w.])(\w+)\.(?:train|eval)\(")
 _TRAINED = frozenset({"train", "eval"})
-_STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
+# calls that give its content to somebody who copies it: no use of the object itself
+_STATES = frozenset({"state_dict", "parameters", "named_parameters"})
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
 
 
 def part(call: Link) -> tuple[Link, str]:
-    """For a call: the link of `load(path)["model"]["weights"]`, `load(path).get("model")`, and the first key."""
+    """What is taken from a call or a name at once: the link of `load(path)["model"]["weights"]`, `load(path).get("model")`, and the
+    first key."""
     key = ""
     while (above := call[1]) is not None:
         if above[0].__class__ is ast.Subscript and above[0].value is call[0]:
@@ -44,7 +46,7 @@ def part(call: Link) -> tuple[Link, str]:
 
 
 def named(value: Link, file: RuleFile) -> list[list[Link]]:
-    """For each name that a value, or a part of it, is set to: its uses."""
+    """For each name that a value, or an element of it, is assigned to: its uses."""
     above = value[1]
     targets: list[Node] = above[0].targets if above is not None and above[0].__class__ is ast.Assign else []
     names = [n for t in targets for n in getattr(t, "elts", [t]) if n.__class__ is ast.Name]
@@ -235,8 +237,8 @@ def is_taken_apart(value: Link, file: RuleFile) -> bool:
 
 
 def is_spread(value: Link, file: RuleFile) -> bool:
-    """`for name, tensor in loaded["weights"].items(): weights[name] = tensor`: they lie where they were loaded, where nobody
-    copies or saves what they are put into."""
+    """`for name, tensor in loaded["weights"].items(): weights[name] = tensor`: the tensors lie where they were loaded, unless what
+    they are put into is copied, saved or given back."""
     parts = [part(use)[0] for use in [value, *(use for uses in named(value, file) for use in uses)]]
     wholes = [*parts, *(use for one in parts for uses in named(one, file) for use in uses)]
     return any(_is_put_elsewhere(loop, file) for whole in wholes if (loop := _loop_over(whole)) is not None)

@@ -1,4 +1,5 @@
-"""What all rules about fused operators share: notes for a person, in code that trains, where the target has the operator."""
+"""What all rules about fused operators share: a note for a person, and an edit with `--fuse`. None in code that does not train
+(`scene.apart`), and none where the target lacks the operator."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 Seen: TypeAlias = "tuple[cst.CSTNode, str, tuple[tuple[str, str], ...]]"  # node, message, values
 
-FUSING = frozenset({"A2", "A3", "950"})  # chips with the fused kernels of transformers, forward and backward
+# chips that have the fused kernels of attention and its kin in both directions; rules of the kind ask for them
+FUSING = frozenset({"A2", "A3", "950"})
 
 
 class Opportunity(Rule):
@@ -51,12 +53,13 @@ class Opportunity(Rule):
         return original, self.told(match, file), () if self.offers else (("new", new),)
 
     def told(self, match: Match, file: RuleFile) -> str:
-        """The message; of what `--fuse` leaves alone for its types, the one that names the condition."""
+        """The key of the message: that of the match, where all its tensors have one type. Else `--fuse` leaves it alone, and the
+        message with "-typed" says which types it needs."""
         from porter.values.dtypes import FLOAT32
         from porter.values.fuse import has_one_type
 
         return match.why if has_one_type(file, match, (FLOAT32,)) else f"{match.why}-typed"
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
-        """What makes it in one, where that is not the same for all of them."""
+        """The operator that computes the match in one call, for a rule with several (`offers` is None); None if there is none."""
         raise NotImplementedError

@@ -1,6 +1,6 @@
-"""Which lines of edited statements a program executes, told once each, as they run.
+"""Which lines of edited statements a program executes: each process writes a line once, as it runs.
 
-Begun with the interpreter: much of what a port edits stands above its first import of torch.
+`sitecustomize.py` begins it with the interpreter: much of what a port edits stands above its first import of torch.
 """
 
 import json
@@ -10,7 +10,8 @@ import threading
 
 
 def follow(edited, folder):
-    """`edited`: a file with the lines of each file, by its whole path."""
+    """`edited`: a JSON file with the numbers of the edited lines, by the absolute path of the source. `folder`: where each process
+    writes a file of what it ran."""
     with open(edited, encoding="utf-8") as stream:
         left = {path: set(lines) for path, lines in json.load(stream).items()}
 

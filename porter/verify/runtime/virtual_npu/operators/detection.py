@@ -45,7 +45,7 @@ def _ciou(name, first, second, trans, is_cross, mode):
     return ciou.to(first.dtype).unsqueeze(0), angle.to(first.dtype).unsqueeze(0)
 
 
-@kernel("_npu_ciou")  # npu_ciou itself is torch_npu's: it calls this one, which has a derivative
+@kernel("_npu_ciou")  # torch_npu writes npu_ciou in Python: it calls this one, which autograd knows
 def _npu_ciou(x, gtboxes, trans=False, is_cross=True, mode=0, atan_sub_flag=False):
     return _ciou("npu_ciou", x, gtboxes, trans, is_cross, mode)
 

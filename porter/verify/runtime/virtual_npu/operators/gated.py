@@ -1,4 +1,4 @@
-"""Gated activations on one half of their input, and mish."""
+"""Gated activations on one half of their input, other activations, and losses with softmax."""
 
 import torch
 import torch.nn.functional as F
