@@ -1,6 +1,7 @@
 """Lists the calls of one file as rows.
 
 `run/gather.py` hands `calls` to `training/calls/per_batch.py`, which follows the calls from a step into other files.
+`training/callers.py` reads the calls within one file in the same way; tests/training/test_per_batch.py holds both.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from porter.instrument import NORMED_STEPS, SEED
 
 
 class Filled(TyperCommand):
-    """The command's class in cli/app.py: `--seed` and `--norms` may stand alone, and get the values they have then."""
+    """The class of the command (cli/tools.py): `--seed` and `--norms` may stand alone, and get the values they have then."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words: list[str] = []
@@ -73,4 +73,4 @@ def instrument(
     given = locals()
     from porter.commands.instrument import instrument as command
 
-    return command(**given)
+    return command(**given)  # an option about lines to insert needs no parameter there: it is among `asked`

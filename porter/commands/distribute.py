@@ -27,7 +27,8 @@ from porter.rulebook.words import speaker
 from porter.run.run import Run
 
 say = speaker("distribute")
-# trainers that start a process group themselves where torchrun starts them
+# frameworks as instrument/trainers.py and instrument/program.py call them; rules/words/instrument.toml has a word for each. Those
+# that join the process group themselves where torchrun starts them, and those that start their processes themselves
 _TRAINERS = frozenset({"transformers", "trl", "sentence_transformers", "accelerate", "deepspeed", "megatron"})
 _OWN_LAUNCH = frozenset({"lightning", "pytorch_lightning", "lightning_loop", "mmengine", "mmcv"})
 

@@ -30,7 +30,8 @@ def document(
     libraries: Sequence[Json] = (),
 ) -> Json:
     """`rows`: by the id of an entry; an entry with an error has none, and its error becomes its row. `against`: the name of an
-    earlier fleet, and its document. `libraries`: those that were analysed once, for all repositories."""
+    earlier fleet, and its document. `libraries`: those that were analysed once, for all repositories. `schema.json` beside this file
+    says what each part is, and allows no other."""
     made = [_of(entry, rows[entry.id] if entry.error is None else of_failure(**entry.error)) for entry in entries]
     made.sort(key=_order)
     for rank, row in enumerate((row for row in made if row["stage"] in (CLEAR, BLOCKED)), 1):

@@ -9,7 +9,7 @@ from porter.engine.facts import Facts
 from porter.finding import FileResult
 
 OUTSIDE = frozenset(
-    {"unreadable", "too-large", "too-large-source", "data", "changed", "vanished", "binary", "special", "outside"}
+    "unreadable too-large too-large-source data settings changed vanished binary special outside".split()  # keys of PRT003
 )
 
 

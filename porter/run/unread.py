@@ -14,7 +14,8 @@ from porter.regex import lazy
 
 _NOT_READ = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
 _LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what makes settings of JSON, and in how many bytes it is searched
-_KEYS = {"missing": "vanished", "large": "too-large"}  # keys of FilesError -> keys of PRT003, if they differ
+# keys of FilesError -> keys of PRT003, if they differ. What stands in no key of OUTSIDE (run/said.py) counts as porter's failure
+_KEYS = {"missing": "vanished", "large": "too-large"}
 
 
 def is_data(file: Path, kind: str, error: FilesError) -> bool:
@@ -40,5 +41,5 @@ def unread(file: Path, path: str, kind: str, error: FilesError, session: Session
     elif _may_be_data(kind, error) and _names_device(file):
         key = "settings"
     elif kind not in (PYTHON, NATIVE) and key in ("too-large", "binary"):
-        key, values["size"] = "data", values.get("size", "0.0")
+        key, values["size"] = "data", values.get("size", "0.0")  # "{size} MB or binary"
     return refusal(path, key, session, **values)

@@ -16,7 +16,7 @@ from porter.values.patterns import Match
 from porter.values.value import Value
 from porter.values.views import Users
 
-ALWAYS, FLOAT32, NEVER = "always", "float32", "never"  # the answers of `agreement`
+ALWAYS, IF_ALL_FLOAT32, NEVER = "always", "float32", "never"  # answers of `agreement`, no types of tensors
 TYPES = ("float32", "bfloat16", "float16")
 AUTOCAST = ("", "bfloat16", "float16")  # the type of autocast; "" without autocast
 _NUMBER = ""  # the type of a number, which takes the type of the other operand
@@ -45,7 +45,7 @@ class Setting(NamedTuple):
 
 
 def agreement(match: Match, handed: Mapping[str, Value] = MappingProxyType({})) -> str:
-    """When the types agree: ALWAYS, FLOAT32 (if the whole program is float32) or NEVER. `handed`: values that the operator gets
+    """When the types agree: ALWAYS, IF_ALL_FLOAT32 (if the whole program is) or NEVER. `handed`: values that the operator gets
     in place of parts of the match."""
     operands = tuple(dict.fromkeys(_operands(match)))
     if match.root is None or match.body is None or not operands or len(operands) > _MOST:
@@ -57,7 +57,7 @@ def agreement(match: Match, handed: Mapping[str, Value] = MappingProxyType({})) 
         for autocast in AUTOCAST
         for types in product(TYPES, repeat=len(operands))
     )
-    return ALWAYS if all(_agrees(match, setting, handed) for setting in given) else FLOAT32
+    return ALWAYS if all(_agrees(match, setting, handed) for setting in given) else IF_ALL_FLOAT32
 
 
 def type_of(value: Value, setting: Setting) -> str:

@@ -1,8 +1,9 @@
-"""Reads calls of functions of torch that are one operation each. values/operations.py hands them over: it knows their other names,
-and puts the object of a method first among the arguments.
+"""Reads calls of functions of torch that are one operation each. values/operations.py hands every call over that it does not read
+itself: it has put other names and the object of a method right before.
 
-What a value keeps in `info` is what patterns ask of the operation, such as its dimensions. `id(node)` makes the value of a call that
-no pattern looks into equal to no other.
+A new operation is also named in values/dtypes.py, training/placement.py and training/same_shape.py, where its type, its device or its
+shape matters. Patterns are code: values/patterns.py. With `id(node)` in `info`, two calls are never one value: not all of their
+arguments are kept, or the result is random.
 """
 
 from __future__ import annotations

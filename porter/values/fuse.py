@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from porter.finding import Change
-from porter.values.dtypes import ALWAYS, FLOAT32, NEVER, agreement
+from porter.values.dtypes import ALWAYS, IF_ALL_FLOAT32, NEVER, agreement
 from porter.values.fuse_attention import attention, functional
 from porter.values.patterns import Match
 from porter.values.place import Place, place_for
@@ -29,7 +29,7 @@ _FRESH = frozenset({"call", "linear", "module"})  # their results are contiguous
 def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
     """The edits; () where it cannot be shown that they are right."""
     write = _WRITERS.get((match.kind, match.why))
-    if not has_one_type(file, match):
+    if not keeps_the_type(file, match):
         return ()
     place = place_for(file, match) if write is not None else None
     if write is None or place is None or not place.settled:
@@ -38,12 +38,12 @@ def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
     return place.edits(new) if new else ()
 
 
-def has_one_type(file: RuleFile, match: Match, short: tuple[str, ...] = (FLOAT32, NEVER)) -> bool:
-    """Whether the operator gives the same type as the computation, whatever types the program uses. `short`: the agreements of
-    types that are not enough."""
+def keeps_the_type(file: RuleFile, match: Match, not_enough: tuple[str, ...] = (IF_ALL_FLOAT32, NEVER)) -> bool:
+    """Whether the operator gives the same type as the computation, whatever types the program uses. `not_enough`: answers of
+    `agreement` that do not show it."""
     if (match.kind, match.why) not in _WRITERS or match.root is None or not file.facts.once.short_floats:
         return True
-    return _agreed(match)[0] not in short
+    return _agreed(match)[0] not in not_enough
 
 
 def _agreed(match: Match) -> tuple[str, dict[str, Value]]:

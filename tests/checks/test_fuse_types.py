@@ -19,7 +19,7 @@ from porter.engine.facts import Facts, SaidOnce
 from porter.python.source import Source
 from porter.rulebook.texts import Texts
 from porter.values import dtypes, patterns
-from porter.values.dtypes import ALWAYS, FLOAT32
+from porter.values.dtypes import ALWAYS, IF_ALL_FLOAT32
 from porter.values.patterns import Match
 
 MIXED = open_session(facts=Facts(once=SaidOnce(short_floats="train.py")), fuse=True)
@@ -56,15 +56,15 @@ FORMS = {
     "rms norm, cast before the weight": Form(_rms("""        kind = x.dtype
         h = x.to(torch.float32)
         h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-        return self.weight * h.to(kind)"""), ((2, 3, 8),), FLOAT32),
+        return self.weight * h.to(kind)"""), ((2, 3, 8),), IF_ALL_FLOAT32),
     "rms norm, cast after the weight": Form(_rms("""        h = x.float()
         h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
         h = h * self.weight.float()
         return h.type_as(x)"""), ((2, 3, 8),), ALWAYS),
     "rms norm without casts": Form(_rms(
-        "        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight"), ((2, 3, 8),), FLOAT32),
+        "        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight"), ((2, 3, 8),), IF_ALL_FLOAT32),
     "rms norm of products and a root": Form(_rms(
-        "        return x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight"), ((2, 3, 8),), FLOAT32),
+        "        return x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight"), ((2, 3, 8),), IF_ALL_FLOAT32),
     "swiglu": Form("""
 class Model(nn.Module):
     def forward(self, x):
@@ -74,25 +74,25 @@ class Model(nn.Module):
     "geglu": Form(CASES["geglu"].source, ((2, 3, 8),), ALWAYS),
     "geglu by tanh": Form(CASES["geglu of the first half"].source, ((2, 3, 8),), ALWAYS),
     "gelu by tanh, a power": Form(_one("0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))))"),
-        ((2, 3, 8),), FLOAT32),
+        ((2, 3, 8),), IF_ALL_FLOAT32),
     "gelu by tanh, an operator": Form(_one("0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))"),
-        ((2, 3, 8),), FLOAT32),
+        ((2, 3, 8),), IF_ALL_FLOAT32),
     "gelu by tanh, a product": Form(_one("0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))"),
         ((2, 3, 8),), ALWAYS),
     "gelu by erf": Form(_one("(torch.erf(x / math.sqrt(2.0)) + 1.0) * x / 2"), ((2, 3, 8),), ALWAYS),
     "gelu of clip": Form(_one("x * torch.sigmoid(1.702 * x)"), ((2, 3, 8),), ALWAYS),
-    "group norm and silu": Form(CASES["group norm and silu"].source, ((2, 8, 3, 3),), FLOAT32),
+    "group norm and silu": Form(CASES["group norm and silu"].source, ((2, 8, 3, 3),), IF_ALL_FLOAT32),
     "rotary": Form(TURN + """class Model(nn.Module):
     def forward(self, q, cos, sin):
         return (q * cos) + (turn(q) * sin)
-""", ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)), FLOAT32, "aww"),
+""", ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)), IF_ALL_FLOAT32, "aww"),
     "rotary, the angles cast": Form(TURN + """class Model(nn.Module):
     def forward(self, q, cos, sin):
         cos = cos.to(q.dtype)
         sin = sin.to(q.dtype)
         return (q * cos) + (turn(q) * sin)
 """, ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)), ALWAYS, "aww"),
-    "rotary of neighbours": Form(CASES["rotary of neighbours"].source, ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)), FLOAT32, "aww"),
+    "rotary of neighbours": Form(CASES["rotary of neighbours"].source, ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)), IF_ALL_FLOAT32, "aww"),
     "attention": Form("""
 class Model(nn.Module):
     def forward(self, q, k, v):
@@ -111,7 +111,7 @@ class Model(nn.Module):
     def forward(self, q, k, v):
         scores = torch.matmul(q, k.transpose(2, 3)) * 0.3
         return torch.matmul(F.softmax(scores, dim=-1).type_as(v), v)
-""", ((2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8)), FLOAT32, "aaw"),
+""", ((2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8)), IF_ALL_FLOAT32, "aaw"),
 }  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def test_where_types_may_differ_only_what_always_agrees_is_written(name: str) ->
     assert (fused(text, MIXED) != text) is (FORMS[name].agrees == ALWAYS)
 
 
-@pytest.mark.parametrize("name", [n for n, form in FORMS.items() if form.agrees == FLOAT32])
+@pytest.mark.parametrize("name", [n for n, form in FORMS.items() if form.agrees == IF_ALL_FLOAT32])
 def test_what_is_not_written_names_the_condition(name: str) -> None:
     text = (HEAD + FORMS[name].source).encode()
     [said] = [f for f in analyse("model.py", text, MIXED).findings if f.why.endswith("-typed")]

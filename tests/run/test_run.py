@@ -16,6 +16,7 @@ from porter.engine.session import Quiet, Session
 from porter.run.cache import Cache
 from porter.run.config import Settings
 from porter.run.run import run
+from porter.run.said import is_broken
 from porter.target import Target
 
 BODY = "import torch\n\n\ndef f(x):\n    torch.cuda.synchronize()\n    return x.to('cuda:{n}')\n"
@@ -356,7 +357,8 @@ def test_what_is_too_long_is_called_what_it_is(tmp_path):
     texts |= {"d.json": f'{{"device": "cuda", "words": [{words}]}}', "e.json": f'{{"words": [{words}]}}'}
     texts["f.json"] = '\ufeff{"device": "cuda"}'.encode("utf-16-le")
     write(tmp_path, {"porter.toml": "", **texts})
-    told = {f.path: (f.why, dict(f.values).get("size")) for file in analysed(tmp_path).files for f in file.findings}
+    files = analysed(tmp_path).files
+    told = {f.path: (f.why, dict(f.values).get("size")) for file in files for f in file.findings}
     settings = {"d.json": ("settings", "2.1"), "f.json": ("settings", None)}  # they name a device
     assert told == {
         "a.cu": ("too-large-source", "5.0"),
@@ -364,3 +366,4 @@ def test_what_is_too_long_is_called_what_it_is(tmp_path):
         "c.yaml": ("data", "5.2"),
         **settings,
     }
+    assert not is_broken(files), "that is no failure of porter"

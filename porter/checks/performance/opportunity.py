@@ -1,5 +1,5 @@
-"""What all rules about fused operators share: a note for a person, and an edit with `--fuse`. None in code that does not train
-(`scene.apart`), and none where the target lacks the operator."""
+"""What all rules about fused operators share: a note for a person, and an edit with `--fuse`. None in files that are tests,
+measurements or exports (`scene.apart`), and none where the target lacks the operator."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Opportunity(Rule):
         return original, self.told(match, file), () if self.offers else (("new", new),)
 
     def told(self, match: Match, file: RuleFile) -> str:
-        """The key of the message: that of the match, where all its tensors have one type. Else `--fuse` leaves it alone, and the
-        message with "-typed" says which types it needs."""
-        from porter.values.dtypes import FLOAT32
-        from porter.values.fuse import has_one_type
+        """The key of the message. It ends in "-typed" where the operator gives the type of the computation only in a program that
+        is all float32, and the project speaks of shorter types: `--fuse` leaves that alone, and the message names the condition."""
+        from porter.values.dtypes import IF_ALL_FLOAT32
+        from porter.values.fuse import keeps_the_type
 
-        return match.why if has_one_type(file, match, (FLOAT32,)) else f"{match.why}-typed"
+        return match.why if keeps_the_type(file, match, (IF_ALL_FLOAT32,)) else f"{match.why}-typed"
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
         """The operator that computes the match in one call, for a rule with several (`offers` is None); None if there is none."""
