@@ -19,6 +19,8 @@ _GIVEN = {
     "use_cuda": ("pytorch_grad_cam", lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+pytorch_grad_cam\b")),
 }
 
+KNOWN = frozenset(library for library, _ in _GIVEN.values())
+
 
 def library_given(file: File, given: Node) -> str | None:
     """The library that gets a keyword argument; None where it is not one of these, or the file imports nothing of it."""

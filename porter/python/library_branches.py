@@ -16,6 +16,7 @@ from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, is_log, 
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import ancestors, walk
+from porter.python.library_switches import switched, switched_on
 from porter.python.stopping import after
 from porter.regex import lazy
 
@@ -39,7 +40,12 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         if kind is ast.Call and child is not above.func:
             truth = False
             library = library_on_cuda(file.names.resolve(above.func, up))
-            if library := library or library_given(file, child) or chosen_by(file, up, child):
+            if (
+                library := library
+                or library_given(file, child)
+                or switched(file, up, child)
+                or chosen_by(file, up, child)
+            ):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             library = _library_used(file, [above.body, above.orelse], up) or used_after(file, child, up)
@@ -102,7 +108,7 @@ def _library_used(file: File, parts: list[Node], link: Link) -> str | None:
             for inner in fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
-                    package = library_on_cuda(file.names.resolve(inner.func, link))
+                    package = library_on_cuda(file.names.resolve(inner.func, link)) or switched_on(file, (inner, link))
                 elif kind is ast.Import:
                     package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
                 elif kind is ast.ImportFrom and not inner.level:

@@ -51,9 +51,11 @@ def _named(part: Node) -> str | None:
     return next((str(value) for node in walk(part) if (value := constant(node)) in _PROVIDERS), None)
 
 
-def why_it_stays(link: Link | None) -> str:
+def why_kept(link: Link | None, library: str, file: RuleFile) -> str:
     """The message for a question that another library's use of CUDA hangs on. `"onnxruntime-gpu" if torch.cuda.is_available() else
     "onnxruntime"`: what is named without a GPU is there, too."""
+    if library in file.facts.own.switched:
+        return "switch"
     while link is not None and link[0].__class__ in (ast.Name, ast.Attribute, ast.Call):
         link = link[1]
     sides = (link[0].body, link[0].orelse) if link is not None and link[0].__class__ is ast.IfExp else ()

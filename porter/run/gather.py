@@ -48,6 +48,7 @@ from porter.project.saved_on_host import keys_on_host
 from porter.project.shim_programs import shimmed, under_shims
 from porter.project.shipped_files import shipped_objects
 from porter.project.single_rows import single_rows
+from porter.project.switched_packages import switched_packages
 from porter.project.unmoved import unmoved_places
 from porter.project.unset_options import unset_options
 from porter.project.used_constants import used_constants
@@ -158,6 +159,7 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
+        switched=switched_packages(files, gathered.texts),
     )
     words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))

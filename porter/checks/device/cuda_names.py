@@ -15,7 +15,7 @@ from porter.checks.device.stream_handle import is_pointer
 from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
-from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.autocast_states import given_state
@@ -26,7 +26,7 @@ from porter.python.index import ancestors
 from porter.python.kernel_switches import reports
 from porter.python.library_indices import taker
 from porter.python.parallel_choices import one_device
-from porter.python.provider_choices import why_it_stays
+from porter.python.provider_choices import why_kept
 from porter.rulebook.table import Move, Tables
 
 
@@ -85,7 +85,7 @@ class CudaNames(Rule):
             values = (("name", name), ("what", left_here))
             return Hit(original, "headless", values=values, code="PRT101", severity=move.severity, effort=move.effort)
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
-            return Hit(original, why_it_stays(link), values=(("name", name), ("library", asker)), code=move.code)
+            return Hit(original, why_kept(link, asker, file), values=named(name=name, library=asker), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
