@@ -245,11 +245,20 @@ def test_line_ends_and_marks_stay(path):
         ("configs/train_npu/a.yaml", "device: cuda\n"),
         ("requirements/npu.txt", "torch==1.0\n"),
         ("spark.conf", "spark.gpu cuda\n"),
+        (
+            "evals/step1.json",
+            '{"results": {"wsc": {"acc": 0.5}}, "versions": {"wsc": 0}, "config": {"device": "cuda:0"}}',
+        ),
         ("empty.json", "  "),
     ],
 )
 def test_data_and_files_for_npus_are_left_alone(name, text):
     assert codes(name, text) == []
+
+
+def test_settings_beside_results_of_another_kind_are_read():
+    assert codes("a.json", '{"results": "out", "device": "cuda"}') == ["PRT830 auto"]
+    assert codes("a.yaml", "results: out\nconfig: {device: cuda}\n") == ["PRT830 auto"]
 
 
 def test_a_list_of_many_thousand_values_is_data():
@@ -340,7 +349,7 @@ def test_both_parsers_of_yaml_give_the_same(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_large_or_binary_file_is_a_note(tmp_path):
+def test_what_is_said_of_a_large_and_of_a_binary_file(tmp_path):
     (tmp_path / "large.yaml").write_bytes(b"device: cuda\n" + b"# x\n" * 600_000)
     (tmp_path / "binary.json").write_bytes(b'{"device": "cuda"\0}')
     (tmp_path / "vocabulary.json").write_bytes(b'{"cuda": 0' + b', "x": 1' * 200_000 + b"}")  # data: not a word of it
@@ -349,7 +358,7 @@ def test_a_large_or_binary_file_is_a_note(tmp_path):
     command = [sys.executable, "-m", "porter", "analyze", ".", "--format", "json", "--no-cache"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8")
     notes = {f["path"]: (f["code"], f["severity"]) for f in json.loads(done.stdout)["findings"]}
-    assert notes == {"large.yaml": ("PRT003", "note"), "binary.json": ("PRT003", "note")}
+    assert notes == {"large.yaml": ("PRT003", "note"), "binary.json": ("PRT003", "wrong")}, "this one names a device"
 
 
 _NAMES = (

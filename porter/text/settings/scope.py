@@ -3,6 +3,7 @@ data or for NPUs already (NOTHING)."""
 
 from __future__ import annotations
 
+from porter.files.kinds import JSON, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hint
 from porter.text import packages
@@ -12,6 +13,7 @@ from porter.text.settings.entries import MOST, Settings
 NOTHING, PIPELINE, PROJECT = "nothing", "pipeline", "project"
 _DATA = hint("settings-that-are-data")
 _PIPELINE = lazy(any_of("settings-of-a-pipeline"))
+_RESULTS = frozenset({"results", "config"})  # at the top of a file
 _INTERFACE = lazy(any_of("key-of-an-interface"))
 
 
@@ -22,4 +24,6 @@ def scope(document: Document, settings: Settings) -> str:
         return NOTHING  # the file for NPUs stands beside it, or is it
     if any(len(entry.path) == 1 and _INTERFACE.fullmatch(entry.path[0]) for entry in settings.entries):
         return NOTHING  # it describes to callers what a server takes and answers: nobody reads its examples as a device
+    if _RESULTS <= {entry.path[0] for entry in settings.entries if entry.path} and kind_of(document.path) == JSON:
+        return NOTHING  # what a measurement came to, and with which settings: as lm-evaluation-harness writes it
     return PIPELINE if _PIPELINE.search(document.path) else PROJECT
