@@ -81,6 +81,9 @@ class OwnCode(NamedTuple):
     array_switches: tuple[tuple[str, str, str, int, str], ...] = ()
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
+    wraps_on_devices: bool = (
+        False  # DistributedDataParallel(..., device_ids=[...]), in a project that has groups of gloo
+    )
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
     switched: tuple[str, ...] = ()  # packages from elsewhere that files tell to use a GPU
 

@@ -1,4 +1,4 @@
-"""Finds the names of process groups that use gloo.
+"""Finds the names of process groups that use gloo, and whether modules on devices go over the default one.
 
 A group is held by an attribute, and by parameters with the same word. A function that makes a group counts as well:
 `group = host_group()`.
@@ -10,12 +10,16 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from porter.files.paths import is_test
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
 from porter.python.walks import statements, walk
+from porter.regex import rare
 
 _MAKER = b"new_group("
+_GLOO = rare(rb"\binit_process_group\([^()]*[\"']gloo[\"']")
+_WRAPS = rare(rb"\bDistributedDataParallel\((?:[^()]|\([^()]*\)){1,200}\bdevice_ids[ \t]*=[ \t]*\[")
 _PLACE = 2  # the position of `backend` in new_group
 
 
@@ -44,6 +48,13 @@ def gloo_groups(
         if b"gloo" not in data and any(name in data for name in of_gloo):
             take(data)
     return tuple(sorted(name for name, is_gloo in made.items() if is_gloo))
+
+
+def wraps_on_devices(texts: Mapping[str, bytes]) -> bool:
+    """Whether a project whose default group may be of gloo wraps modules, one process a device: `device_ids=[rank]`."""
+    if not any(_GLOO.search(text) for text in texts.values()):
+        return False
+    return any(_WRAPS.search(text) for path, text in texts.items() if not is_test(path))
 
 
 def _scopes(tree: ast.Module) -> Iterator[Node]:

@@ -22,7 +22,7 @@ from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
 from porter.project.given_indexes import given_indexes
-from porter.project.gloo_groups import gloo_groups
+from porter.project.gloo_groups import gloo_groups, wraps_on_devices
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
 from porter.project.imports import Projects, borrowed, starred
@@ -157,6 +157,7 @@ def _gather(
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
+        wraps_on_devices=wraps_on_devices(gathered.texts),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
         switched=switched_packages(files, gathered.texts),

@@ -19,6 +19,7 @@ _SENDS = lazy(
     rb"\bDistributedDataParallel\(|\b(?:DDP|FSDP)\w*\(|\bfully_shard\(|\bFullyShardedDataParallel\(|\boptim\.Distributed\("
     rb"|\b(?:all_reduce|broadcast|reduce|all_gather)\([ \t]*\w+\.(?:grad|data)\b"
 )
+_OWN_DEVICE = lazy(rb"\bcuda\.set_device\(")  # each process has one, and another file may wrap what lies there
 _ASKS = lazy(r"(?i)cpu|cuda|gpu|device|available|platform|os\.name|windows")
 
 
@@ -34,7 +35,8 @@ class GlooKept(Rule):
         if given is None or not option and not _is_gloo(given):
             return None
         says, link = file.source.says, file.scene.link(original)
-        if not says(_DEVICE) or says(_OTHERS) or not says(_SENDS) or len(file.meaning.mentions.of(_GROUP)) > 1:
+        sends = says(_SENDS) or file.facts.own.wraps_on_devices and says(_OWN_DEVICE)
+        if not says(_DEVICE) or says(_OTHERS) or not sends or len(file.meaning.mentions.of(_GROUP)) > 1:
             return None
         if file.tested or link is None or _is_of_hosts(link):
             return None

@@ -24,6 +24,6 @@ def scope(document: Document, settings: Settings) -> str:
         return NOTHING  # the file for NPUs stands beside it, or is it
     if any(len(entry.path) == 1 and _INTERFACE.fullmatch(entry.path[0]) for entry in settings.entries):
         return NOTHING  # it describes to callers what a server takes and answers: nobody reads its examples as a device
-    if _RESULTS <= {entry.path[0] for entry in settings.entries if entry.path} and kind_of(document.path) == JSON:
+    if {entry.path[0] for entry in settings.entries if entry.path} >= _RESULTS and kind_of(document.path) == JSON:
         return NOTHING  # what a measurement came to, and with which settings: as lm-evaluation-harness writes it
     return PIPELINE if _PIPELINE.search(document.path) else PROJECT
