@@ -35,6 +35,8 @@ class AutogradProfiler(Rule):
         text: cst.BaseExpression = cst.SimpleString(f'"{device}"')
         if not isinstance(value, cst.Name) or value.value != "True":
             test = updated.args[index].value
+            if isinstance(test, (cst.IfExp, cst.Lambda)) and not test.lpar:
+                test = test.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
             text = cst.IfExp(test, text, cst.Name("None"))
         args = list(updated.args)
         args[index] = args[index].with_changes(keyword=cst.Name("use_device"), value=text)
