@@ -1,5 +1,5 @@
 """What a log prints of its own arguments: Megatron's block of dotted lines, `Namespace(...)`, `TrainingArguments(...)`,
-`Model config LlamaConfig {...}`. A later one of the same name counts."""
+`Model config LlamaConfig {...}`. In the order of the log: who reads them takes the last of a name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _INDENT = lazy(r"[ \t]*")
 _LONG = 100  # characters of a name
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _LONGEST = 200_000  # characters of one list of arguments
-_MOST = 200  # lists of one log
+_MOST = 200  # blocks of JSON of one log
+_FEW = 4  # dotted lines that are no block of arguments
 
 
 def settings_of(text: str) -> list[Setting]:
@@ -42,11 +43,11 @@ def settings_of(text: str) -> list[Setting]:
             if name.isidentifier() and value:
                 quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
                 named.append(Setting((key_of(name),), value[1:-1] if quoted else value, name, line))
-    return (dotted if len(dotted) > 4 else []) + named
+    return sorted((dotted if len(dotted) > _FEW else []) + named, key=lambda setting: setting.line)
 
 
 def objects(text: str) -> Iterator[tuple[str, int]]:
-    """JSON that a log prints as a configuration, and the line before it."""
+    """JSON that a log prints as a configuration, and how many lines stand before it."""
     for number, match in enumerate(_CONFIG.finditer(text)):
         if number >= _MOST:
             return

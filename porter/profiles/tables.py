@@ -26,6 +26,7 @@ class Table:
     def rows(self) -> Iterator[list[str]]:
         with opened(self.file) as (raw, _):
             lines = _lines(io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline=""), self)
+            csv.field_size_limit(max(LONG, csv.field_size_limit()))  # of all readers: Python has no other
             reader = csv.reader(lines)
             try:
                 self._header(next(reader, []))

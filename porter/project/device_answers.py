@@ -43,5 +43,9 @@ def _functions(tree: ast.Module) -> Iterator[str]:
         inner = [*walk(node)]
         knows = any(constant(n) == "npu" or getattr(n, "attr", "") == "current_accelerator" for n in inner)
         answers = any(isinstance(n, ast.Return) and n.value is not None for n in inner)
-        if knows and answers and len(node.args.args) == len(node.args.defaults):
+        if knows and answers and not _needs_arguments(node.args):
             yield node.name
+
+
+def _needs_arguments(given: ast.arguments) -> bool:
+    return len(given.posonlyargs) + len(given.args) > len(given.defaults) or None in given.kw_defaults

@@ -222,7 +222,8 @@ class Meaning:
         return (
             above.__class__ is ast.For
             and node is above.target
-            and call_name(getattr(above.iter, "func", node)) == "range"
+            and above.iter.__class__ is ast.Call
+            and call_name(above.iter.func) == "range"
         )
 
     def _is_int(self, value: Node, link: Link) -> bool:

@@ -29,8 +29,9 @@ class Scopes:
         return scope and scope[0]
 
     def nearest(self, link: Link | None, below: Node = None) -> Link | None:
-        """The nearest scope around a place. Defaults, decorators and annotations of a function stand outside of its scope, and
-        so does the first iterable of a comprehension."""
+        """The nearest scope around a place; for the link of a function, class or comprehension itself, that one. `below`: the node
+        that one comes from. Defaults, decorators and annotations of a function stand outside of its scope, decorators and bases of
+        a class, and the first iterable of a comprehension."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
         ifs: list[ast.AST] = []  # `if` statements on the way, all in one scope; each `elif` stands in the `if` before
         scope = self._nearest(link, path, ifs)
@@ -79,8 +80,14 @@ class Scopes:
         if name in self._declared:
             kind = self._outer_of(name).get(scope and scope[0])
             if kind is not None:
-                return None if kind is ast.Global or scope is None else self.home(name, scope[1])
+                return None if kind is ast.Global or scope is None else self.home(name, self._outside(scope[1]))
         return scope and scope[0]
+
+    def _outside(self, link: Link | None) -> Link | None:
+        """What stands around the classes around a place: `nonlocal` in a method does not mean a name of the class."""
+        while (scope := self.nearest(link)) is not None and scope[0].__class__ is ast.ClassDef:
+            link = scope[1]
+        return link
 
     def _outer_of(self, name: str) -> dict[ast.AST | None, type]:
         """The scopes that declare a name `global` or `nonlocal`, with the type of the first such statement."""

@@ -16,6 +16,7 @@ _DRAWS = frozenset({"random", "random_sample", "rand", "uniform"})  # between 0 
 _ONE_NUMBER = frozenset({"1", "(1,)", "[1]", "()", "[]"})  # arguments for the size of one number
 _READERS = frozenset({"item", "float"})
 _LESS, _MORE = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)  # comparisons with a drawn number
+_IS, _NOT = ast.Eq, ast.NotEq
 _ANY = (0.0, 1.0)  # nothing is known
 
 
@@ -23,6 +24,16 @@ def is_seldom(test: Node, holds: bool = True) -> bool:
     """Whether a condition is true (or, with `holds` False, false) in at most one of ten cases."""
     least, most = odds(test)
     return (most if holds else 1 - least) <= _SELDOM
+
+
+def is_usual(test: Node, holds: bool = True) -> bool:
+    """Whether a condition is true (or, with `holds` False, false) but for every n-th step: `step % 100 != 0`."""
+    if test.__class__ is not ast.Compare or len(test.ops) != 1 or test.ops[0].__class__ is not (_NOT, _IS)[not holds]:
+        return False
+    left: Node = test.left
+    is_remainder = left.__class__ is ast.BinOp and left.op.__class__ is ast.Mod
+    every = constant(left.right) if is_remainder else None
+    return is_remainder and not (type(every) is int and every < 1 / _SELDOM)
 
 
 @once

@@ -16,11 +16,12 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
 from porter.regex import lazy
 from porter.training import backwards, by_class, frequency
 from porter.training.callers import Callers
-from porter.training.chances import is_seldom
+from porter.training.chances import is_seldom, is_usual
 from porter.training.choices import is_never_taken
 from porter.training.demos import stays_on_cpu, tries_out
 from porter.training.frequency import (
     BACKWARDS,
+    IS_OTHERS,
     OTHERS,
     SCALES,
     TROUBLE,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from porter.training.protocols import File
 
 # texts about other accelerators
-_OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
+_OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:%s)\b""" % ("|".join(OTHERS).encode(), IS_OTHERS.encode()))
 _ON_DEVICE = (b"is_cuda", b"is_npu", b"device.type")
 STEP, FORWARD, CALLED = "step", "forward", "called"  # why code runs for every batch; see `where`
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -156,7 +157,8 @@ class Context:
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
-                now_and_then = asks_now_and_then(node.test) and not (inside and updates(node))
+                is_each = inside and updates(node) or is_usual(node.test, inside)
+                now_and_then = asks_now_and_then(node.test) and not is_each
                 if now_and_then or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if is_seldom(node.test, inside) or where == CALLED and self._is_never_taken(node.test, inside, above):
@@ -197,8 +199,9 @@ class Context:
 
     def _asks_for_others(self, test: Node, link: Link) -> bool:
         """Whether a branch is only for another accelerator: `x.device.type == "mps"`, or a name that is set to that."""
-        if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
-            return any(self._asks_for_others(value, link) for value in test.values)
+        if test.__class__ is ast.BoolOp:
+            asks = any if test.op.__class__ is ast.And else all
+            return asks(self._asks_for_others(value, link) for value in test.values)
         if test.__class__ is ast.Name:
             values = values_of(self.names, test, link)
             return bool(values) and all(map(is_of_others, values))

@@ -31,7 +31,8 @@ _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = lazy(r"no_grad|inference_mode")
 # accelerators that are neither GPUs nor NPUs. DirectML is "privateuseone"; torch_npu renames that to "npu"
 OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa", "privateuseone")
-_ASKS_FOR_OTHERS = lazy(r"(?:^|_)is_(?:mps|xla|xpu|hpu|tpu|dml|directml)$")
+IS_OTHERS = "mps|xla|xpu|hpu|tpu|mlu|musa|dml|directml"  # behind `is_`
+_ASKS_FOR_OTHERS = lazy(rf"(?:^|_)is_(?:{IS_OTHERS})$")
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})  # functions that report a problem
 
@@ -207,11 +208,9 @@ def _leaves(node: Node) -> bool:
 
 def _is_start(test: Node) -> bool:
     """Whether a condition asks for the first step: `step == 0`."""
-    return (
-        test.__class__ is ast.Compare
-        and test.ops[0].__class__ is ast.Eq
-        and getattr(test.comparators[0], "value", None) == 0
-    )
+    is_equal = test.__class__ is ast.Compare and test.ops[0].__class__ is ast.Eq
+    number = constant(test.comparators[0]) if is_equal else None
+    return type(number) is int and number == 0
 
 
 def _mostly(test: Node, leaves: Node) -> bool:

@@ -74,7 +74,9 @@ def _splits(node: Node) -> bool:
     name = call_name(node.func)
     if name in ("rearrange", "unflatten", "unsqueeze"):
         return True
-    sizes = node.args[0].elts if len(node.args) == 1 and node.args[0].__class__ is ast.Tuple else node.args
+    sizes: list[Node] = node.args[1:] if getattr(getattr(node.func, "value", None), "id", "") == "torch" else node.args
+    if len(sizes) == 1 and sizes[0].__class__ in (ast.Tuple, ast.List):
+        sizes = sizes[0].elts
     if name == "permute":
         return len(sizes) >= _LEAST_OF_HEADS
     if name not in ("view", "reshape"):

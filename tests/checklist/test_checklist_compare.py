@@ -198,6 +198,12 @@ def test_what_a_run_printed_counts_more_than_what_it_was_started_with(compared):
     assert (fact.value, [key for key, _ in made.sides[0].notes]) == ("4", ["twice"])
 
 
+def test_what_a_log_prints_last_counts(compared):
+    block = "".join(f"  {name} ................ {value}\n" for name, value in zip("seed a b c d".split(), "2bcde"))
+    for log, seed in ((f"Namespace(seed=1)\n{block}", "2"), (f"{block}Namespace(seed=1)\n", "1")):
+        assert compared("a.log", "a.log", a_dot_log=log).sides[0].facts["seed"].value == seed
+
+
 def test_what_a_log_prints_of_a_model(compared):
     log = '  x: Model config LlamaConfig {\n    "hidden_size": 4096,\n    "rope_scaling": {\n      "factor": 8.0\n    },\n    "num_hidden_layers": 2\n  }\n'
     log += 'Generate config GenerationConfig {\n  "hidden_size": 7\n}\nargs: Namespace(lr=1e-4, betas=(0.9, 0.95), device=device(type="npu", index=0), name="a, b=c", seed=3)\n'

@@ -34,6 +34,7 @@ from porter.profiles.document import document
 from porter.profiles.find import read_run
 from porter.profiles.show import fragment, lines
 from porter.profiles.stream import events
+from porter.profiles.tables import Table
 from porter.terminal import plain
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -247,3 +248,9 @@ def test_lines_without_end_are_refused(tmp_path, monkeypatch):
     file = table(tmp_path / OUTPUT, "step_trace_time.csv", STEP, [step(1, 1, 1, 1)])
     file.write_text(file.read_text() + "9" * 5000)
     assert "a line without an end" in refused(tmp_path / OUTPUT)
+
+
+def test_a_long_call_stack_is_read(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text(f"Name,Call Stack\nadd,{'f;' * 100_000}\n")
+    assert [len(row[1]) for row in Table(str(file), ("Name",)).rows()] == [200_000]

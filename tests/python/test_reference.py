@@ -257,3 +257,22 @@ if CORPUS:
         looked, chains, unclear = names_over(python_files(Path(CORPUS)))
         with capsys.disabled():
             print(f"\n{looked} files of {CORPUS}: {chains} chains, {unclear} with a root bound in several ways")
+
+
+def test_nonlocal_in_a_method_means_the_function_around_its_class() -> None:
+    data = b"""import torch
+
+
+def outer():
+    x = torch.cuda
+
+    class Inner:
+        def method(self):
+            nonlocal x
+            x = torch.npu
+
+    return x.device_count()
+"""
+    file = File("x.py", Source(data), CORE_SESSION)
+    homes = {link[0].lineno: file.names.scopes.home("x", link) for link in file.names.spelled("x")}
+    assert {getattr(homes[line], "name", None) for line in (5, 10)} == {"outer"}

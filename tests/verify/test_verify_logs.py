@@ -189,7 +189,7 @@ def test_a_progress_bar_is_asked_and_not_watched(tmp_path):
                         sys.stderr.write(text)
                     fp_write("\\r" + text + "\\n")
                 def set_postfix(self, ordered_dict=None, refresh=True, **kwargs):
-                    self.draw(" ".join(f"{k}={v:.3g}" for k, v in kwargs.items()))
+                    self.draw(" ".join(f"{k}={v}" for k, v in kwargs.items()))
                 def set_postfix_str(self, s="", refresh=True): self.draw(s)
                 def set_description(self, desc=None, refresh=True): self.draw(desc)
                 set_description_str = set_description
@@ -207,12 +207,15 @@ def test_a_progress_bar_is_asked_and_not_watched(tmp_path):
         bar.set_postfix(loss=0.123456789, time=3.2)
         bar.set_postfix_str("loss=0.25")
         bar.set_description("epoch 1 loss 0.5")
+        bar.set_description(refresh=False, desc="loss 0.625")
+        bar.set_postfix_str(refresh=False, s="loss=0.875")
+        bar.set_postfix(z=1j, loss=0.375)
         tqdm.write("loss: 0.75")
         """,
         tmp_path,
         (str(tmp_path),),
     )
-    assert found == [["loss", "0.123456789"], ["loss", "0.25"], ["loss", "0.5"], ["loss", "0.75"]]
+    assert found == [["loss", "0.123456789"], *(["loss", n] for n in "0.25 0.5 0.625 0.875 0.375 0.75".split())]
 
 
 def test_points_without_digits_stay_exact():

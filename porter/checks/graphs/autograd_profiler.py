@@ -20,9 +20,8 @@ class AutogradProfiler(Rule):
         if "use_cuda" in names:
             index = names.index("use_cuda")
             return self._keyword(original, updated, index, "use_device" in names, file)
-        if len([a for a in original.args if a.keyword is None]) > 1:
-            return Hit(original, "use-cuda", values=(("old", file.text(original.args[1])),))
-        return None
+        placed = [file.text(a) for a in original.args if a.keyword is None][1:2]
+        return Hit(original, "use-cuda", values=(("old", placed[0]),)) if placed and placed != ["False"] else None
 
     @staticmethod
     def _keyword(original: cst.Call, updated: cst.Call, index: int, twice: bool, file: RuleFile) -> Hit | None:

@@ -51,8 +51,9 @@ def _becomes_numbers(parts: Link) -> bool:
 
 def _holds_third(index: Node) -> bool:
     if index.__class__ is ast.Slice:
-        last = constant(index.upper)
-        return bool(index.lower is None and index.step is None and (index.upper is None or last == _EXACT + 1))
+        first, last = constant(index.lower), constant(index.upper)
+        is_from_start = index.step is None and (index.lower is None or first == 0)
+        return is_from_start and (index.upper is None or type(last) is int and last > _EXACT)
     return bool(constant(index) == _EXACT)
 
 

@@ -32,14 +32,16 @@ def _stages(document: Document) -> list[range]:
 
 
 def for_gpus(document: Document, script: Script) -> list[range]:
-    """Of a Dockerfile, the stages that build on what nothing runs in on an NPU, or on another such stage."""
+    """Of a Dockerfile, the stages on an image that is for GPUs alone (shells/images.py), and those on such a stage, by its name."""
     if not any(is_for_gpus_alone(image) for _, _, image in script.images):
         return []
     found, names = [], set()
     for stage in _stages(document):
         base = _BASE.match(document.text, stage.start, stage.stop)
         on_image = any(start in stage and is_for_gpus_alone(image) for start, _, image in script.images)
-        if on_image or (base and base["image"] in names):
+        if on_image or (base and base["image"].lower() in names):
             found.append(stage)
-            names |= {base["name"]} if base and base["name"] else set()
+            names |= (
+                {base["name"].lower()} if base and base["name"] else set()
+            )  # Docker does not tell `Base` from `base`
     return found

@@ -4,7 +4,7 @@ import functools
 import re
 import sys
 import threading
-from numbers import Number
+from numbers import Real
 
 from after_import import after_import
 from named_numbers import numbers
@@ -71,10 +71,15 @@ def _watch_bars(record):
 
     told("set_postfix", _pairs)
     for name in ("set_description", "set_description_str", "set_postfix_str"):
-        told(name, lambda *args, **kwargs: str((*args, *kwargs.values(), "")[0]))
+        told(name, _text)
+
+
+def _text(*args, **kwargs):
+    """`desc` of set_description, `s` of set_postfix_str."""
+    return str(args[0] if args else kwargs.get("desc", kwargs.get("s", "")) or "")
 
 
 def _pairs(ordered_dict=None, refresh=True, **kwargs):
     """All digits of a number: the bar shows three."""
     pairs = {**dict(ordered_dict or {}), **kwargs}
-    return ", ".join(f"{k}={float(v)!r}" if isinstance(v, Number) else f"{k}={v}" for k, v in pairs.items())
+    return ", ".join(f"{k}={float(v)!r}" if isinstance(v, Real) else f"{k}={v}" for k, v in pairs.items())
