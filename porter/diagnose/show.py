@@ -95,7 +95,7 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
 
 
 def _named(answer: Answer) -> list[str]:
-    """Codes with findings first."""
+    """What `porter explain` is asked for: the package, then codes with findings, then the other codes."""
     codes = list(dict.fromkeys(place.code for place in answer.places))
     package = [answer.package] if answer.package else []
     return list(dict.fromkeys([*package, *codes, *answer.occurring, *answer.codes]))[:CODES]

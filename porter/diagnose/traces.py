@@ -34,9 +34,9 @@ class Error:
     message: str  # its first line
     frames: list[Frame]  # the innermost last
     line: int  # of the log, where the message stands
-    rank: int | None = None
-    ranks: set[int] = field(default_factory=set)
-    count: int = 1
+    rank: int | None = None  # of its first traceback
+    ranks: set[int] = field(default_factory=set)  # all that had this error
+    count: int = 1  # tracebacks
     before: Error | None = None  # the error that caused it, or that was being handled when it came
 
     @property

@@ -1,7 +1,7 @@
 """Writes ports that run on GPUs and NPUs: the ported program finds its device when it runs.
 
-Where torch.accelerator has a function, the port calls it. Else it uses names that are bound at the head of the module. From
-torch 2.7 on they are bound by
+Where `_NAMES` has a function, the port calls that of torch.accelerator. Else it uses names that are bound at the head of the module.
+From torch 2.7 on they are bound by
 
     accelerator_type = getattr(torch.accelerator.current_accelerator(), "type", "cuda")
     accelerator_module = torch.get_device_module(accelerator_type)
@@ -34,7 +34,8 @@ KINDS = ("mps", "xpu")  # types of accelerators that may be left to the code, in
 # torch_npu, and no port asks torch.accelerator
 SINCE = (2, 7)
 # names of torch.cuda, and those of torch.accelerator. Streams are asked of the module: that of torch.accelerator is a torch.Stream,
-# which has no `cuda_stream` and does not wait for an event of torch.cuda
+# which has no `cuda_stream` and does not wait for an event of torch.cuda. So is empty_cache: that of torch.accelerator raises where
+# there is no accelerator, and that of torch.cuda does nothing
 _NAMES = {
     "is_available": "is_available",
     "device_count": "device_count",

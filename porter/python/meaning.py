@@ -95,7 +95,8 @@ class Meaning:
         return self._ranks.module(self._file.link(node), module)
 
     def dtype(self, node: Node) -> str | None:
-        """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`, `x.byte()`."""
+        """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)`; of `x.double()` and `x.byte()` the method,
+        `double` and `byte`. The first binding with one of these counts."""
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
         return self._file.names.once("dtype", bound, lambda: self._dtype(bound))

@@ -13,8 +13,8 @@ _BY_IMPORTS = lazy(rf"(?:{any_of('package-used-by-imports')})")
 
 
 def nobodys(document: Document, name: str, row: Package) -> bool:
-    """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
-    project imports it, or none that this list is for needs a device for it."""
+    """Whether nothing has to be said of a requirement. Its package goes with the target's torch; or it installs anywhere, and each of
+    its imports stands in no file, or needs no device in the files of this list."""
     lists = document.session.facts.lists
     if goes_with(row, document.session.target.torch, lists, document.path):
         return True

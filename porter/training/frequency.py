@@ -29,7 +29,7 @@ _OPTIONS = lazy(r"^(?:args?|opts?|options|cfg|conf|config|hparams|flags|FLAGS)$"
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # a number of epochs
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = lazy(r"no_grad|inference_mode")
-# accelerators that are neither GPUs nor NPUs. DirectML is "privateuseone"; torch_npu renames that to "npu"
+# accelerators that are neither GPUs nor NPUs, and what asks for one. DirectML is "privateuseone"; torch_npu renames that to "npu"
 OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa", "privateuseone")
 IS_OTHERS = "mps|xla|xpu|hpu|tpu|mlu|musa|dml|directml"  # behind `is_`
 _ASKS_FOR_OTHERS = lazy(rf"(?:^|_)is_(?:{IS_OTHERS})$")
@@ -235,15 +235,16 @@ def _is_remainder(node: Node) -> bool:
 
 @once
 def asks_training(test: Node) -> int:
-    """1 for `self.training`, -1 for `not self.training`, `not torch.is_grad_enabled()` and `stage != Stage.TRAIN`, 0 for anything
-    else."""
+    """1 for `self.training`, `torch.is_grad_enabled()` and `mode == "train"`; -1 for their opposites; 0 for anything else. Of an `and`
+    the first part that is one of these counts."""
     sign = 1
     while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         sign, test = -sign, test.operand
     if test.__class__ is ast.Call:
         return sign if call_name(test.func) == "is_grad_enabled" else 0
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
-        return next((sign * s for v in test.values if (s := asks_training(v))), 0)
+        asked = next((asked for value in test.values if (asked := asks_training(value))), 0)
+        return asked if sign > 0 else int(asked < 0)  # `not (self.training and x)` may be true in training
     if test.__class__ is ast.Compare and len(test.ops) == 1:  # stage == Stage.TRAIN, mode != "train"
         other, op = test.comparators[0], test.ops[0].__class__
         word = str(getattr(other, "attr", "") or getattr(other, "value", "")).lower()

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _KEEPING = frozenset({"clone", "detach", "contiguous", "float", "unsqueeze", "squeeze"})
 
 
-def lies_there(scene: AnyScene, node: Node, link: Link) -> bool:
-    """Whether an expression is such a value."""
+def stays_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
+    """Whether an expression lies on the host: by its nature, or as a name that is sent only in what is fetched back. False in a
+    function without the word `cpu`."""
     function = scene.function(link)
     if function is None or not scene.file.source.says(b"cpu", function[0]):
         return False

@@ -136,7 +136,7 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _does_nothing(function: ast.FunctionDef) -> bool:
-    """It gives back what it was given, or False."""
+    """One of its returns gives back a parameter, or False."""
     given = {a.arg for a in function.args.args}
     returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
     return any(
@@ -152,9 +152,9 @@ def _spelled(name: str) -> str:
     return name.replace("torch_npu.npu", "torch.npu", 1) if name.startswith("torch_npu.npu") else name
 
 
-def warnings_given(wheels: Iterable[str], parse: Callable[[str], ast.Module | None]) -> Iterator[str]:
+def warnings_given(modules: Iterable[str], parse: Callable[[str], ast.Module | None]) -> Iterator[str]:
     """The texts that modules say with `warnings.warn("...")` and `@deprecated("...")`."""
-    for module in wheels:
+    for module in modules:
         tree = parse(module)
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "deprecated") and node.args:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _KEEPS = lazy(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
-_PICKS = lazy(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
+_SELECTS = lazy(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # how many rows these give depends on the values
 
 
 def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
@@ -96,7 +96,7 @@ def _is_name(node: Node) -> bool:
 
 
 def _offset(nodes: list[Node], variable: str) -> bool:
-    """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
+    """Whether the loop writes a tensor and says `x[i - 1]` or `x[i + 1]` of it, to read or to write."""
     written = {ast.dump(n.value) for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     for node in nodes:
         if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, variable):
@@ -108,7 +108,7 @@ def _offset(nodes: list[Node], variable: str) -> bool:
 def _carries(loop: ast.For, nodes: list[Node]) -> bool:
     """Whether an iteration needs what the one before it made, other than a sum, or chooses for each row."""
     called = [n.func for n in nodes if n.__class__ is ast.Call]
-    if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(nodes, called):
+    if any(_KEEPS.search(call_name(f)) or _SELECTS.search(call_name(f)) for f in called) or _shifts(nodes, called):
         return True
     sums = {n.target.id for n in nodes if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
     sums |= {n.targets[0].id for n in nodes if _adds(n)}

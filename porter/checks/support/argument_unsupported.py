@@ -8,7 +8,7 @@ from typing import Any
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
-from porter.training.there_and_back import lies_there
+from porter.training.there_and_back import stays_on_host
 
 # resolved name -> the argument, and the values of it that the tables do cover
 LIMITS = {
@@ -63,7 +63,7 @@ def _is_of_host(call: cst.Call, file: RuleFile) -> bool:
     """Whether what is scaled lies on the host: it was fetched from the device, or is sent there later."""
     scene: Any = file.scene
     link = scene.link(call) if file.source.says(b"cpu") else None
-    return link is not None and bool(link[1][0].args) and lies_there(scene, link[1][0].args[0], link)
+    return link is not None and bool(link[1][0].args) and stays_on_host(scene, link[1][0].args[0], link)
 
 
 def _either(call: cst.Call, given: cst.Arg, file: RuleFile) -> bool:
