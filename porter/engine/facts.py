@@ -81,11 +81,7 @@ class OwnCode(NamedTuple):
     array_switches: tuple[tuple[str, str, str, int, str], ...] = ()
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
-    wraps_on_devices: bool = (
-        False  # DistributedDataParallel(..., device_ids=[...]), in a project that has groups of gloo
-    )
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    switched: tuple[str, ...] = ()  # packages from elsewhere that files tell to use a GPU
 
     def attends(self, option: str, path: str) -> str:
         """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What
@@ -235,6 +231,7 @@ class Accelerators(NamedTuple):
     left: tuple[str, ...] = ()  # types of accelerators that a portable port leaves to the code as it is: "mps", "xpu"
     shimmed: Shimmed = Shimmed()
     functions: Functions = Functions()
+    wraps: bool = False  # DistributedDataParallel(..., device_ids=[...]), in a project that has groups of gloo
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that runs on GPUs and NPUs. A rename there would break it on GPUs."""
@@ -264,6 +261,7 @@ class Roads:
     host: tuple[str, ...] = ()  # its programs that use none, where others may, and files of another framework
     borrowed: tuple[str, ...] = ()  # names with an underscore that a file imports: `from ops import _blur`
     starred: tuple[str, ...] = ()  # the last words of modules of which a file imports all names
+    switched: tuple[str, ...] = ()  # packages from elsewhere that files tell to use a GPU
 
 
 @dataclass(frozen=True)

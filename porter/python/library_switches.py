@@ -23,7 +23,7 @@ def is_named(text: bytes) -> bool:
 
 def switched(file: File, call: Link, given: Node) -> str | None:
     """The package that the function or the object called here is of, if `given` is such an argument of the call."""
-    packages = file.facts.own.switched
+    packages = file.facts.roads.switched
     if not packages or given.__class__ is not ast.keyword or given.arg not in _SWITCHES:
         return None
     return next((root for root in _roots(file, call) if root in packages), None)

@@ -54,7 +54,7 @@ def _named(part: Node) -> str | None:
 def why_kept(link: Link | None, library: str, file: RuleFile) -> str:
     """The message for a question that another library's use of CUDA hangs on. `"onnxruntime-gpu" if torch.cuda.is_available() else
     "onnxruntime"`: what is named without a GPU is there, too."""
-    if library in file.facts.own.switched:
+    if library in file.facts.roads.switched:
         return "switch"
     while link is not None and link[0].__class__ in (ast.Name, ast.Attribute, ast.Call):
         link = link[1]

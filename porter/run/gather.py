@@ -157,10 +157,8 @@ def _gather(
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
-        wraps_on_devices=wraps_on_devices(gathered.texts),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
-        switched=switched_packages(files, gathered.texts),
     )
     words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))
@@ -205,6 +203,7 @@ def _gather(
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
                 patched(gathered.texts.values()),
             ),
+            wraps=wraps_on_devices(gathered.texts),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
@@ -221,6 +220,7 @@ def _gather(
             installed=tuple(sorted(beside)),
             borrowed=borrowed(map(survey.read, survey.texts)),
             starred=starred(map(survey.read, survey.texts)),
+            switched=switched_packages(files, gathered.texts),
         ),
     )
     return facts, survey

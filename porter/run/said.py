@@ -8,8 +8,9 @@ from typing import NamedTuple
 from porter.engine.facts import Facts
 from porter.finding import FileResult
 
-OUTSIDE = frozenset(
-    "unreadable too-large too-large-source data settings changed vanished binary special outside".split()  # keys of PRT003
+OUTSIDE = frozenset(  # keys of PRT003
+    {"unreadable", "too-large", "too-large-source", "data", "settings", "changed", "vanished"}
+    | {"binary", "special", "outside"}
 )
 
 

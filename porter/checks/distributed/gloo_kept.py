@@ -35,7 +35,7 @@ class GlooKept(Rule):
         if given is None or not option and not _is_gloo(given):
             return None
         says, link = file.source.says, file.scene.link(original)
-        sends = says(_SENDS) or file.facts.own.wraps_on_devices and says(_OWN_DEVICE)
+        sends = says(_SENDS) or file.facts.accelerators.wraps and says(_OWN_DEVICE)
         if not says(_DEVICE) or says(_OTHERS) or not sends or len(file.meaning.mentions.of(_GROUP)) > 1:
             return None
         if file.tested or link is None or _is_of_hosts(link):

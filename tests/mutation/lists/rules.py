@@ -82,7 +82,7 @@ MUTANTS = [
     Mutant(
         "write an operator whatever types the program has",
         "values/fuse.py",
-        "    return _agreed(match)[0] not in short\n",
+        "    return _agreed(match)[0] not in not_enough\n",
         "    return True\n",
         "checks/test_fuse_types.py",
         "always_agrees",
