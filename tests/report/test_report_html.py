@@ -260,7 +260,7 @@ def test_every_number_in_a_sentence(document):
         "style.counted",  # test_report_route.py
         "head.all", "head.none", "head.unseen", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
         "all-efforts", "head.resolved", "head.done", "progress.added", "progress.fixed",  # test_progress.py has these
-        "entries.more", "package.more", "left-alone.more", "left-alone.places", "exports.against", "advice.more", "left.places", "left.more",
+        "entries.more", "tile.auto.one", "package.more", "left-alone.more", "left-alone.places", "exports.against", "advice.more", "left.places", "left.more",
     }  # fmt: skip
     labels = {"readiness.bar", "where.map", "verified.chart"}
     rooms = {key for key, en in words("page", "en").items() if "{" in en and not key.startswith("js.")}
@@ -306,6 +306,16 @@ def test_numbers_of_other_repositories(tmp_path, monkeypatch):
     for key, values in said.items():
         for lang in ("en", "zh"):
             assert plain(phrase(key, lang, **values)) in page, (key, lang)
+
+
+def test_one_is_no_plural(tmp_path, monkeypatch):
+    waits = "for x in loader:\n    loss = model(x.cuda())\n    loss.backward()\n    print(loss.item())\n"
+    text = f"import torch\nfrom torch.nn import DataParallel\n\nmodel = DataParallel(net)\n{waits}"
+    doc = json.loads(made(monkeypatch, tmp_path / "r", {"a.py": text})("analyze", ".", "--format", "json").out)
+    assert doc["summary"]["left"] == {"stops": 1, "slows": 1, "aside": 0} and doc["summary"]["edits"]["automatic"] == 1
+    page = plain(render_document(doc, "html"))
+    for key, values in {"tile.stops.one": {}, "tile.slows.one": {}, "tile.auto.one": {"review": 0}}.items():
+        assert plain(phrase(key, "en", **values)) in page, key
 
 
 def test_headlines(document):
