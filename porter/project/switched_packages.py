@@ -1,4 +1,4 @@
-"""Finds packages from elsewhere that files tell to use a GPU, by an argument of a package's own: `Reader(["en"], gpu=True)`.
+"""Finds packages from elsewhere that files tell to use a GPU, by an argument of the package's own: `Reader(["en"], gpu=True)`.
 
 What a package does with that is its own business: mostly it asks torch for CUDA, and stops without, or takes the CPU.
 """

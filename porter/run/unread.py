@@ -14,7 +14,7 @@ from porter.regex import lazy
 
 _NOT_READ = ("large", "binary")  # keys of FilesError: such JSON files are mostly data
 _LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # what makes settings of JSON, and in how many bytes it is searched
-# keys of FilesError -> keys of PRT003, if they differ. What stands in no key of OUTSIDE (run/said.py) counts as porter's failure
+# keys of FilesError -> keys of PRT003, if they differ. A key that OUTSIDE (run/said.py) lacks counts as porter's own failure
 _KEYS = {"missing": "vanished", "large": "too-large"}
 
 

@@ -157,9 +157,8 @@ class Context:
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
-                is_each = inside and updates(node) or is_usual(node.test, inside)
-                now_and_then = asks_now_and_then(node.test) and not is_each
-                if now_and_then or asks_training(node.test) == (-1 if inside else 1):
+                now_and_then = asks_now_and_then(node.test) and not is_usual(node.test, inside)
+                if now_and_then and not (inside and updates(node)) or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if is_seldom(node.test, inside) or where == CALLED and self._is_never_taken(node.test, inside, above):
                     return True

@@ -258,6 +258,7 @@ def test_data_and_files_for_npus_are_left_alone(name, text):
 
 def test_settings_beside_results_of_another_kind_are_read():
     assert codes("a.json", '{"results": "out", "device": "cuda"}') == ["PRT830 auto"]
+    assert codes("a.json", '{"results": {"folder": "out"}, "config": {"device": "cuda"}}') == ["PRT830 auto"]
     assert codes("a.yaml", "results: out\nconfig: {device: cuda}\n") == ["PRT830 auto"]
 
 

@@ -32,9 +32,8 @@ class NamesGone(Rule):
     nodes = ("Import", "ImportFrom")
 
     def __init__(self, tables: Tables) -> None:
-        self._gone = rows = {
-            name: row for name, row in gone(tables).items() if row[0][0] != "torch"
-        }  # PRT719 tells those
+        # PRT719 tells those of torch
+        self._gone = rows = {name: row for name, row in gone(tables).items() if row[0][0] != "torch"}
         self.references = frozenset(name for name in rows if "." in name)
         owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]

@@ -49,13 +49,13 @@ class RemovedNames(Rule):
             return None
         module = ".".join(chain(original.module))
         names = [f"{module}.{alias.name.value}" for alias in original.names]
-        gone = {index: name for index, name in enumerate(names) if self._is_gone(name, file)}
-        if not gone or self._goes_on(file):
+        lost = {index: name for index, name in enumerate(names) if self._is_gone(name, file)}
+        if not lost or self._goes_on(file):
             return None
-        values = (("name", "`, `".join(gone.values())), ("new", "`, `".join(map(self._instead, gone.values()))))
-        moves = {index: self._instead(name) for index, name in gone.items() if self._gone[name][-1][0] == "moved"}
+        values = (("name", "`, `".join(lost.values())), ("new", "`, `".join(map(self._instead, lost.values()))))
+        moves = {index: self._instead(name) for index, name in lost.items() if self._gone[name][-1][0] == "moved"}
         targets = {new.rpartition(".")[0] for new in moves.values()}
-        if len(targets) != 1 or len(moves) < len(gone):
+        if len(targets) != 1 or len(moves) < len(lost):
             return Hit(original, "default", values=values)
         [target] = targets
         aliases: Any = updated.names

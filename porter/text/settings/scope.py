@@ -13,7 +13,6 @@ from porter.text.settings.entries import MOST, Settings
 NOTHING, PIPELINE, PROJECT = "nothing", "pipeline", "project"
 _DATA = hint("settings-that-are-data")
 _PIPELINE = lazy(any_of("settings-of-a-pipeline"))
-_RESULTS = frozenset({"results", "config"})  # at the top of a file
 _INTERFACE = lazy(any_of("key-of-an-interface"))
 
 
@@ -24,6 +23,15 @@ def scope(document: Document, settings: Settings) -> str:
         return NOTHING  # the file for NPUs stands beside it, or is it
     if any(len(entry.path) == 1 and _INTERFACE.fullmatch(entry.path[0]) for entry in settings.entries):
         return NOTHING  # it describes to callers what a server takes and answers: nobody reads its examples as a device
-    if {entry.path[0] for entry in settings.entries if entry.path} >= _RESULTS and kind_of(document.path) == JSON:
-        return NOTHING  # what a measurement came to, and with which settings: as lm-evaluation-harness writes it
+    if kind_of(document.path) == JSON and _is_record(settings):
+        return NOTHING
     return PIPELINE if _PIPELINE.search(document.path) else PROJECT
+
+
+def _is_record(settings: Settings) -> bool:
+    """Whether a file says what was measured, and with which settings, as lm-evaluation-harness writes it: `results`, each with its
+    numbers by name, beside `config`."""
+    tops = {entry.path[0] for entry in settings.entries if entry.path}
+    return "config" in tops and any(
+        entry.path[0] == "results" and len(entry.path) > 2 for entry in settings.entries if entry.path
+    )
