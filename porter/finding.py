@@ -40,6 +40,8 @@ class Finding:
     suppressed: str | None = field(default=None, compare=False)  # the reason given, "" for none; None = not suppressed
     # an opportunity: applied with --fuse alone, never in the readiness, a note
     optional: bool = field(default=False, compare=False)
+    # the lines of its file where the same was found, and for which this one speaks; no report shows them
+    stands_for: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def rank(self) -> tuple[int, str, int, int, str]:

@@ -45,13 +45,14 @@ def folded(findings: Iterable[Finding], session: Session, functions: Sequence[Sp
 
     `functions`: the lines of the functions of the file, sorted, none inside another.
     """
-    once, keys, out = session.rules.once, set(), []
+    once, spoken, out = session.rules.once, dict[Hashable, int](), list[Finding]()
     for f in sorted(_of_one_cause(sorted(set(findings)))):
         without_edit = f.status == "manual" or f.optional and not f.edit
         if without_edit and f.suppressed is None and once(f.code, f.why):
-            if (f.code, f.why, f.values) in keys:
+            place = spoken.setdefault((f.code, f.why, f.values), len(out))
+            if place < len(out):
+                out[place] = replace(out[place], stands_for=(*out[place].stands_for, *lines_of(f)))
                 continue
-            keys.add((f.code, f.why, f.values))
         out.append(f)
     return tuple(sorted(_of_one_function(out, session, functions)))
 
@@ -112,6 +113,11 @@ def with_lines(findings: list[Finding]) -> Finding:
 def lines_of(finding: Finding) -> list[int]:
     """All lines that a finding speaks of in its own file."""
     return [finding.line, *further_lines(dict(finding.values))]
+
+
+def every_line(finding: Finding) -> list[int]:
+    """Those, and the lines that only it knows of, as one finding of its kind is enough for a file."""
+    return [*lines_of(finding), *finding.stands_for]
 
 
 def further_lines(values: Mapping[str, str]) -> list[int]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from porter.engine.together import ALSO, is_only_told, lines_of
+from porter.engine.together import ALSO, every_line, is_only_told
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
@@ -49,7 +49,6 @@ from porter.rulebook.table import any_of
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
-_LOADERS = {"PRT633": b"DataLoader("}  # one place of a file speaks for all with this text
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
@@ -82,9 +81,8 @@ class _Finders(NamedTuple):
     uncalled: Uncalled
 
 
-def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
-    """The results, in which findings about unused code are notes that name what is unused. `once`: whether one place of a file
-    speaks for all places with this code and message."""
+def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
+    """The results, in which findings about unused code are notes that name what is unused."""
     files = list(results)
     gone = GonePackages(files)
     files = [_as_notes(result, gone.of(result)) for result in files]
@@ -103,37 +101,36 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
         Uncalled(uses.saying, uses.around),
     )
     return [
-        _rested(result, told, uses, finders, once) if told else _as_notes(result, _of_idle_callers(result, uses))
+        _rested(result, told, uses, finders) if told else _as_notes(result, _of_idle_callers(result, uses))
         for result, told in rows
     ]
 
 
-def _rested(
-    result: FileResult, told: list[Finding], uses: Uses, finders: _Finders, once: Callable[[str, str], bool]
-) -> FileResult:
+def _rested(result: FileResult, told: list[Finding], uses: Uses, finders: _Finders) -> FileResult:
     """The same for one file. `told`: its findings that matter only if their place runs."""
     if uses.is_idle(result.path):
         return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
     apple = AppleCode(uses.text(result.path))
-    result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
+    result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, every_line(f)))})
     result = _as_notes(result, _shown_alone(result, uses))
     result = _as_notes(result, _by_nobody_loaded(result, told, uses))
     result = _as_notes(result, _chosen_by_callers(result, told, uses))
     result = _as_notes(result, {f: ("unused", by) for f in result.findings if (by := _server(f)) and uses.is_idle(by)})
-    return _rested_parts(_never_run(result, uses, finders, once), uses, finders.parts, once)
+    return _rested_parts(_never_run(result, uses, finders), uses, finders.parts)
 
 
-def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable[[str, str], bool]) -> FileResult:
+def _never_run(result: FileResult, uses: Uses, finders: _Finders) -> FileResult:
     """The result with notes for methods that nothing names, and for branches that are never taken, or by no caller, or with no
     setting of the project."""
     path, matters = result.path, [f for f in result.findings if _matters_where_it_runs(f)]
-    told = {f: places for f in matters if (places := _places(f, uses.text(path), once))}
+    told = {f: _places(f, uses.text(path)) for f in matters}
     parsed, rows = uses.rows(path, "never", lambda: _branches(uses.tree(path))) if told else (False, ())
     if not parsed:
         return result
     never = {(first, last): condition for first, last, condition in rows}
     is_open = uses.is_installed(path)  # then others may use all that is not private
-    tree, text = None if is_test(path) or uses.may_be_any(path) else uses.tree(path), uses.text(path)
+    whole, text = None if is_test(path) else uses.tree(path), uses.text(path)
+    tree = None if whole is None or uses.may_be_any(path) else whole  # what only holds for parts that have to be named
     if tree and (compared := [f for f in told if f.code == _COMPARISON]):
         behind = _behind(tree)
         told |= {f: [behind.get(line, line) for line in told[f]] for f in compared}
@@ -143,7 +140,7 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders, once: Callable
 
     @cache
     def off(line: int) -> str:
-        return finders.options.at(tree, path, line) if tree and not is_open else ""
+        return finders.options.at(whole, path, line) if whole and not is_open else ""
 
     @cache
     def untaken(line: int) -> str:
@@ -211,7 +208,7 @@ def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str
     """Advice about the `__main__` part of a module that other files import."""
     advice = [f for f in result.findings if f.code.startswith(_ADVICE) and _matters_where_it_runs(f)]
     lines = uses.text(result.path).split(b"\n") if advice else []
-    inside = [f for f in advice if all(_is_main(lines, number) for number in lines_of(f))]
+    inside = [f for f in advice if all(_is_main(lines, number) for number in every_line(f))]
     return dict.fromkeys(inside, ("demo", result.path)) if inside and uses.is_taken(result.path) else {}
 
 
@@ -219,7 +216,7 @@ def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -
     """What workers of a loader cannot do, in data sets that no loader gets."""
     of_workers = [f for f in told if f.code == _IN_WORKERS]
     sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path)) if of_workers else None
-    names = {f: {sets.at(line) for line in lines_of(f)} for f in of_workers} if sets else {}
+    names = {f: {sets.at(line) for line in every_line(f)} for f in of_workers} if sets else {}
     return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
 
 
@@ -227,7 +224,7 @@ def _chosen_by_callers(result: FileResult, told: Iterable[Finding], uses: Uses) 
     """That no device is chosen, of functions whose callers choose it."""
     saying = partial(uses.saying, home=result.path)
     found = {
-        f: {chooser(uses.tree(result.path), line, result.path, saying) for line in lines_of(f)}
+        f: {chooser(uses.tree(result.path), line, result.path, saying) for line in every_line(f)}
         for f in told
         if f.code == _NO_DEVICE
     }
@@ -259,11 +256,10 @@ def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> Fil
     return replace(result, findings=tuple(findings))
 
 
-def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts, once: Callable[[str, str], bool]) -> FileResult:
+def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts) -> FileResult:
     """The result with notes for top-level functions and classes that nothing uses."""
     text = uses.text(result.path) if result.findings else b""
-    advice = {f: _places(f, text, once) for f in result.findings if _matters_where_it_runs(f)}
-    advice = {f: numbers for f, numbers in advice.items() if numbers}
+    advice = {f: _places(f, text) for f in result.findings if _matters_where_it_runs(f)}
     if not advice or is_test(result.path):  # tests are found by their names
         return result
     lines = text.split(b"\n")
@@ -274,12 +270,9 @@ def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts, once: Call
     return _as_notes(result, resting if unused else {})
 
 
-def _places(finding: Finding, text: bytes, once: Callable[[str, str], bool]) -> list[int]:
-    """The lines that a finding is about; none where nobody knows for which others it speaks."""
-    if not once(finding.code, finding.why):
-        return _of_name(finding, text) or [*lines_of(finding)]
-    word = _LOADERS.get(finding.code)
-    return [number for number, line in enumerate(text.split(b"\n"), 1) if word in line] if word else []
+def _places(finding: Finding, text: bytes) -> list[int]:
+    """The lines that a finding is about."""
+    return _of_name(finding, text) or every_line(finding)
 
 
 def _of_name(finding: Finding, text: bytes) -> list[int]:

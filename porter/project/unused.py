@@ -212,7 +212,7 @@ class Uses:
 
     def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
         """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
-        return self._loaded.has(home) or self._looked_up.has(home, idle)
+        return self._loaded.has_parts(home) or self._looked_up.has(home, idle)
 
     @cached_property
     def _loaded(self) -> LoadedNames:

@@ -70,6 +70,8 @@ def test_a_folder_that_tries_the_package_first_is_told_nothing(told) -> None:
 
 
 def test_an_import_in_a_function_stops_that_alone(told) -> None:
-    found = told({"geo/__init__.py": "", "geo/api.py": INSIDE})
+    found = told(
+        {"geo/__init__.py": "", "geo/api.py": INSIDE, "eval.py": "from geo.api import *\n\nexported(flags(3))\n"}
+    )
     assert ("PRT401", "geo/api.py") in found
     assert len(found) > 1

@@ -70,6 +70,34 @@ def test_an_option_that_is_off_in_all_settings(tmp_path: Path, monkeypatch: pyte
     assert rests(tmp_path, monkeypatch, test, {"configs/small.yaml": "use_spectrum: off\nkind: huber\n"})
 
 
+HOLDS = "class Holder:\n    def __init__(self, eig_weight=1):\n        self.most_weight = eig_weight\n"
+
+
+@pytest.mark.parametrize(
+    "test, files, rested",
+    [
+        ("self.cfg.eig_weight > 1", {}, True),
+        ("self.cfg.eig_weight > 1", {"configs/large.yaml": "eig_weight: 2.5  # slow\n"}, False),
+        ("self.cfg.eig_weight >= 1", {}, False),
+        ("self.cfg.eig_weight != 1", {}, True),
+        ("not self.cfg.eig_weight == 1.0", {}, True),
+        ("self.cfg.eig_weight > 1", {"sweep.py": "for cfg.eig_weight in (1, 2):\n    main(cfg)\n"}, False),
+        ("self.cfg.eig_weight > 1", {"later.py": "cfg.eig_weight += 1\n"}, False),
+        ("self.most_weight > 1", {"held.py": HOLDS}, True),
+        ("self.most_weight > 1", {"held.py": HOLDS.replace("= eig_weight", "= eig_weight + 1")}, False),
+        ("x.ndim > 1", {"grid.py": "class Grid:\n    ndim = 1\n", "configs/grid.yaml": "ndim: 1\n"}, False),
+    ],
+)
+def test_a_number_that_all_settings_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: str, files: dict[str, str], rested: bool
+) -> None:
+    assert rests(tmp_path, monkeypatch, test, {"configs/small.yaml": "eig_weight: 1\n", **files}) is rested
+
+
+def test_a_number_that_only_programs_have_may_be_handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not rests(tmp_path, monkeypatch, "self.most_weight > 1", {"held.py": HOLDS})
+
+
 @pytest.mark.parametrize(
     "test, files",
     [

@@ -74,3 +74,18 @@ def test_a_name_that_transformers_lost_is_told_once(found) -> None:
     }
     (told,) = found(files, "PRT717")
     assert (told["path"], told["values"]["places"]) == ("eval.py", "tune.py:1")
+
+
+def test_settings_that_no_style_writes_are_one_finding_of_their_folder(found) -> None:
+    """The style portable leaves them to a person, who changes them all or none."""
+    settings = "dist_params:\n  backend: nccl\n  port: 29500\n"
+    (told,) = found(
+        {
+            "train.py": "import torch\n\ntorch.distributed.init_process_group(backend='nccl')\n",
+            "porter.toml": 'style = "portable"\n',
+            "options/large.yml": "depth: 8\n" + settings,
+            "options/small.yml": settings,
+        },
+        "PRT830",
+    )
+    assert (told["path"], told["values"]["places"]) == ("options/large.yml", "options/small.yml:2")

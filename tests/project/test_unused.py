@@ -104,7 +104,22 @@ USES = {
         set(),
     ),
     "what a module holds": ({"lib/parts.py": MODULE + "\n\nimport lib.parts as me\n\nme.__dict__[name](3)\n"}, set()),
-    "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
+    "a module loaded by name": ({"lib/load.py": "import importlib\n\nmodule = importlib.import_module(name)\n"}, set()),
+    "a module loaded by name for what it does": (
+        {"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"},
+        {"cached", "Sampler"},
+    ),
+    "a class loaded by its path": (
+        {"lib/load.py": 'module, cls = path.rsplit(".", 1)\nmade = getattr(import_module(module), cls)()\n'},
+        {"cached", "Sampler"},
+    ),
+    "a class whose path stands in settings": (
+        {
+            "lib/load.py": 'module, cls = path.rsplit(".", 1)\nmade = getattr(import_module(module), cls)()\n',
+            "a.yaml": "target: lib.parts.Sampler\n",
+        },
+        {"cached"},
+    ),
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
     "one whose name stands on the next line": (
         {"lib/load.py": "importlib.import_module(\n    'lib.x'\n)\n"},
@@ -115,7 +130,7 @@ USES = {
         {"cached", "Sampler"},
     ),
     "a module loaded from its folder": (
-        {"lib/load.py": "import importlib\n\nimportlib.import_module('lib.' + name)\n"},
+        {"lib/load.py": "import importlib\n\nmodule = importlib.import_module('lib.' + name)\n"},
         set(),
     ),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
@@ -530,7 +545,8 @@ def train(net, rows):
     [
         ("", False),
         ("\nrows = lib.loaders.several([1])\n", True),
-        ("\n\ndef one(rows):\n    return DataLoader(rows, 4)\n", True),
+        ("\n\ndef one(rows):\n    return DataLoader(rows, 4)\n", False),
+        ("\n\ndef one(rows):\n    return DataLoader(rows, 4, shuffle=True)\n", True),
     ],
 )
 def test_loaders_that_nobody_makes(tmp_path: Path, monkeypatch, more: str, told: bool) -> None:
