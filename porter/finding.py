@@ -43,10 +43,11 @@ class Finding:
     # the lines of its file where the same was found, and for which this one speaks; no report shows them
     stands_for: tuple[int, ...] = field(default=(), compare=False)
 
-    @property
-    def rank(self) -> tuple[int, str, int, int, str]:
-        """Worst first, then by place."""
-        return (SEVERITIES.index(self.severity), self.path, self.line, self.column, self.code)
+
+def rank(finding: Finding) -> tuple[int, str, int, int, str]:
+    """For sorting: worst first, then by place."""
+    place = finding.path, finding.line, finding.column
+    return (SEVERITIES.index(finding.severity), *place, finding.code)
 
 
 class Site(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from porter.engine.together import further_places
 from porter.files.paths import SIDE, is_test
-from porter.finding import SEVERITIES, Finding
+from porter.finding import SEVERITIES, Finding, rank
 from porter.regex import lazy
 from porter.versions import canonical
 
@@ -95,4 +95,4 @@ def _rank(cause: Cause) -> tuple[bool, int, int, tuple[int, str, int, int, str]]
     places = sum(
         1 + len(further_places(f.path, dict(f.values))) for f in cause.places
     )  # one finding may speak for many
-    return (cause.is_aside, SEVERITIES.index(cause.lead.severity), -places, cause.lead.rank)
+    return (cause.is_aside, SEVERITIES.index(cause.lead.severity), -places, rank(cause.lead))

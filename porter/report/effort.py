@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.together import paths_of
-from porter.finding import SEVERITIES, Finding
+from porter.finding import SEVERITIES, Finding, rank
 from porter.report.causes import called_kernel, is_aside, left, own_first
 from porter.report.findings import REFUSED
 from porter.report.functions import Functions
@@ -39,7 +39,7 @@ class Item(NamedTuple):
     @property
     def rank(self) -> tuple[bool, int, int, int, tuple[int, str, int, int, str]]:
         """Training code before the rest, and what costs most first."""
-        first = self.places[0].rank if self.places else (len(SEVERITIES), "", 0, 0, self.kind)
+        first = rank(self.places[0]) if self.places else (len(SEVERITIES), "", 0, 0, self.kind)
         return (self.cost == NOTHING, -self.cost[1], -self.aside[1], WHATS.index(self.what), first)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.engine.together import paths_of
-from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
+from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding, rank
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
@@ -24,7 +24,7 @@ def stands_in_the_way(code: str, severity: str) -> bool:
 class Findings:
     def __init__(self, files: Iterable[FileResult], known: frozenset[Finding] = frozenset()):
         """`known`: those in the baseline."""
-        self.all = tuple(sorted((f for file in files for f in file.findings), key=lambda f: (f.rank, f)))
+        self.all = tuple(sorted((f for file in files for f in file.findings), key=lambda f: (rank(f), f)))
         self.known = known
 
     @cached_property

@@ -40,7 +40,7 @@ def _rows(findings: Iterable[Finding]) -> list[Plain]:
     return [
         (
             f.path, f.line, f.column, f.code, f.why, f.values, f.end_line, f.end_column, f.severity, f.status, f.effort,
-            _plain(f.edit), f.suppressed, f.optional,
+            _plain(f.edit), f.suppressed, f.optional, f.stands_for,
         )
         for f in findings
     ]  # fmt: skip
