@@ -25,12 +25,14 @@ class ScalarIndexed(Rule):
             value = value.value
         elif not isinstance(value, cst.Name) or "loss" not in value.value.lower():
             return None
-        if isinstance(value, cst.Call) and value is not original.value:
-            return self._of_call(value, original, file)
-        if not _is_first(original) or not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
+        if not _is_first(original):
             return None
         link = file.scene.link_of(original, ast.Subscript)
         if link is None or link[0].ctx.__class__ is not ast.Load or _is_indexed_on(link):
+            return None
+        if isinstance(value, cst.Call) and value is not original.value:
+            return self._of_call(value, original, file)
+        if not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
             return None
         name = file.link(value) if isinstance(value, cst.Name) else None
         if value is original.value:
@@ -50,7 +52,7 @@ class ScalarIndexed(Rule):
     def _of_call(call: cst.Call, original: cst.Subscript, file: RuleFile) -> Answer:
         """`F.cross_entropy(x, y, size_average=False).data[0]`, `x.max().data[0]`."""
         link = file.scene.link(call)
-        if not _is_first(original) or link is None or not _is_single(call, file) or not is_reduced(link[1][0]):
+        if link is None or not _is_single(call, file) or not is_reduced(link[1][0]):
             return None
         text = file.text(call.func)
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
