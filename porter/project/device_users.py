@@ -93,8 +93,10 @@ def _parts(tree: ast.Module, text: bytes) -> _Parts:
     for node in tree.body:
         if isinstance(node, _IMPORTS) or isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
-        part = _code(b"".join(lines[node.lineno - 1 : node.end_lineno]))
-        if isinstance(node, _DEFINITIONS) and all(map(_is_benign, node.decorator_list)):
+        decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
+        first = min([node.lineno, *(one.lineno for one in decorators)])  # `@torch.autocast("cuda")` is come to as well
+        part = _code(b"".join(lines[first - 1 : node.end_lineno]))
+        if isinstance(node, _DEFINITIONS) and all(map(_is_benign, decorators)):
             defined.append((node.name.encode(), part))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             defined += [(target_name(target).encode(), part) for target in node.targets]  # `_C.BACKEND = "nccl"`, too

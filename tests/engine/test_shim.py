@@ -647,6 +647,18 @@ def test_a_program_that_cannot_come_to_cuda_gets_no_import(tmp_path: Path, progr
     assert ("check.py" in done.changed) == is_edited
 
 
+@pytest.mark.parametrize(
+    ("decorator", "is_edited"), [('@torch.autocast("cuda")', True), ("@spread", True), ("@torch.no_grad()", False)]
+)
+def test_a_decorator_may_lead_to_cuda(tmp_path: Path, decorator: str, is_edited: bool) -> None:
+    rates = (
+        f"import torch\nfrom lib.parallel import spread\n\n\n{decorator}\ndef rate(x):\n    return x + torch.ones(1)\n"
+    )
+    text = "import torch\nfrom lib.rates import rate\n\nif __name__ == '__main__':\n    print(rate(4))\n"
+    done = port(tmp_path, {**NET_WITH_DATA, "lib/rates.py": rates, "check.py": text})
+    assert ("check.py" in done.changed) == is_edited
+
+
 def test_what_a_command_calls_is_a_program_and_loads_what_it_names(tmp_path: Path) -> None:
     files = {
         "pyproject.toml": '[project]\nname = "sound"\n\n[project.scripts]\nsplit = "sound.cli:split"\n',
