@@ -1,7 +1,8 @@
 """A comparison as one page that needs no network: the verdict, and the curves of both runs.
 
-The curves are lines of SVG, as those of a verified run in the report are: no script, so that the page prints, and one way to
-draw in porter. A library of charts would weigh more than all the rest of the page.
+The curves are lines of SVG, as those of a verified run in the report are: no script draws them, so that the page prints, and porter
+has one way to draw. A library of charts would weigh more than all the rest of the page. The script of the page only switches the
+language.
 """
 
 from __future__ import annotations
@@ -61,14 +62,15 @@ def _chart(pair: Pair, kind: str, key: str) -> Json | None:
     within = scale([*lines.values(), *([band] if band else [])])
     first, last, low, high = within
     return {
-        "key": f"page.{key}", "wide": WIDE, "high": HIGH, "first": f"{first:g}", "last": f"{last:.12g}", "low": shown(low), "top": shown(high),
+        "key": f"page.{key}", "wide": WIDE, "high": HIGH, "first": f"{first:.12g}", "last": f"{last:.12g}", "low": shown(low), "top": shown(high),
         "lines": [{"role": role, "points": polyline(line, within)} for role, line in lines.items()],
         "band": polyline(band, within),
     }  # fmt: skip
 
 
 def _band(pair: Pair, kind: str) -> list[tuple[float, float]]:
-    """Around it, where a candidate lies within twice the noise of the baseline's rerun."""
+    """The outline of the band in which a candidate differs by noise alone: twice that between the baseline and its rerun. It lies
+    around the loss of the baseline, and from zero on in the chart of the distance; the other charts have none."""
     limits = allowed(pair) if kind in (LOSS, "apart") else []
     if kind == LOSS:
         upper, lower = ([(step, mean + sign * limit) for step, mean, limit in limits] for sign in (1, -1))

@@ -102,6 +102,13 @@ def test_the_page(porter):
     assert porter("compare", "a.jsonl", "forward.jsonl", "--rerun", "same.jsonl", "--format", "html").text == text
 
 
+def test_the_steps_of_a_resumed_run_are_named_in_full(porter):
+    for name, losses in (("one.jsonl", curve()), ("other.jsonl", [loss * 1.01 for loss in curve()])):
+        written(porter.folder / name, records(losses, start=1_234_567))
+    page = porter("compare", "one.jsonl", "other.jsonl", "--format", "html").text
+    assert "steps 1234567 to 1234606" in page
+
+
 def test_the_band_of_noise_is_drawn(porter):
     """Around the baseline, and from zero on where the distance is drawn; none where the baseline repeats itself."""
     losses = [loss + 0.02 * (-1) ** n for n, loss in enumerate(curve())]
