@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.device.fakes import ASKED, stands_in
+from porter.checks.device.fakes import ASKED, has_no_counterpart, stands_in
 from porter.engine.nodes import chain, quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -51,20 +51,24 @@ class DynamicName(Rule):
     def _member(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`getattr(torch.cuda, "x")`: ported where x is known to have a counterpart."""
         space, name = file.target.namespace.rpartition(".")[2], self._text(original.args[1])
-        safe = isinstance(original.func, cst.Name) and original.func.value in ("getattr", "hasattr")
+        called = getattr(original.func, "value", "")
+        safe = called in ("getattr", "hasattr")
         module = {0: space} if len(chain(original.args[0].value)) == 2 else {}  # an alias is ported where it is bound
         if name is None:
             return self._edit(original, updated, file, module, why="computed") if module else None
         move = self.moves.get(f"torch.cuda.{name}")
         # a style for both asks what every build of torch answers as one for GPUs does
-        asks = getattr(original.func, "value", "") == "hasattr" and not file.style.one_world
+        asks = called == "hasattr" and not file.style.one_world
         if move and move.stays or asks and any(f"{other}.".startswith(f"torch.cuda.{name}.") for other in self.moves):
             return None
         tail = move.tail if move else name
         if not tail or "." in tail or not file.session.has(f"{file.target.namespace}.{tail}"):
+            values = (("name", f"torch.cuda.{name}"),)
+            if called in ("setattr", "delattr"):  # who fakes a name is told that it is left, as in fakes.py
+                is_faked = called == "setattr" and has_no_counterpart(move)
+                return Hit(original.args[0].value, "left", values=values) if is_faked else None
             own = move is None and file.facts.own.sets(f"torch.cuda.{name}")
-            put = isinstance(original.func, cst.Name) and original.func.value in ("setattr", "delattr")
-            return None if own or put else Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
+            return None if own else Hit(original, "missing", values=values)
         renamed = {} if tail == name else {1: tail}
         safe = safe and (not move or move.fix == "safe")
         return self._edit(original, updated, file, module | renamed, safe=safe) if module or renamed else None
@@ -97,11 +101,7 @@ class DynamicName(Rule):
         args = list(updated.args)
         for index, word in words.items():
             value: Any = args[index].value
-            if isinstance(value, cst.SimpleString):
-                args[index] = args[index].with_changes(value=quoted(value, word))
-            else:
-                args[index] = args[index].with_changes(
-                    value=value.with_changes(attr=value.attr.with_changes(value=word))
-                )
-        values = (("old", file.text(original)),)
-        return Hit(original, new=updated.with_changes(args=args), values=values, **more)
+            is_text = isinstance(value, cst.SimpleString)
+            new = quoted(value, word) if is_text else value.with_changes(attr=value.attr.with_changes(value=word))
+            args[index] = args[index].with_changes(value=new)
+        return Hit(original, new=updated.with_changes(args=args), values=(("old", file.text(original)),), **more)

@@ -27,12 +27,19 @@ def stands_in(file: RuleFile) -> bool:
 
 
 def left(original: Mention, moves: Mapping[str, Move], file: RuleFile) -> Hit | None:
-    """What is said where `setattr(torch.cuda, "name", fake)` replaces a name that stays in the port."""
-    place = file.around.argument(original)
-    call: Any = place[0][0] if place is not None else None
-    if call is None or getattr(call.func, "attr", "") not in ("setattr", "object") or len(call.args) < 2:
+    """What is said where `monkeypatch.setattr(torch.cuda, "name", fake)` or `patch.object(torch.cuda, "name")` replaces a name that
+    the port leaves as it is. It is not asked of the builtin `setattr(torch.cuda, "name", fake)`: dynamic_name.py answers that."""
+    link, position = file.around.argument(original) or (None, None)
+    call: Any = link and link[0]
+    if call is None or position != 0 or len(call.args) < 2:
+        return None
+    if getattr(call.func, "attr", "") not in ("setattr", "object"):
         return None
     name = f"torch.cuda.{constant(call.args[1])}"
-    move = moves.get(name)
-    stays = move is not None and move.tail is None and not move.stays
-    return Hit(original, "left", values=(("name", name),), code="PRT108") if stays else None
+    told = has_no_counterpart(moves.get(name))
+    return Hit(original, "left", values=(("name", name),), code="PRT108") if told else None
+
+
+def has_no_counterpart(move: Move | None) -> bool:
+    """Whether nothing on an NPU answers a name of torch.cuda. The port leaves it as it is."""
+    return move is not None and move.tail is None and not move.stays  # `stays`: it works there under its own name
