@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from difflib import SequenceMatcher
 from pathlib import Path
+
+from porter.python.trees import FAULTS, tree_of
 
 Block = tuple[str, int, int, int, int]
 
@@ -15,14 +18,18 @@ class Places:
         self._original, self._port = original, port
         self._blocks: dict[str, list[Block]] = {}
         self._lines_of_port: dict[str, list[bytes]] = {}
+        self._imports: dict[str, set[int]] = {}
 
     def in_port(self, where: str) -> str:
+        """In rewritten lines the partners are counted out, and the last of the port is that of all that are too many. A line
+        that was taken out has the line behind it, or the last of the file."""
         path, line = _parted(where)
         for kind, start, end, after, after_end in self._of(path):
             if start < line <= end:
                 if kind == "equal":
                     return f"{path}:{after + line - start}"
-                return f"{path}:{max(1, min(after + line - start, max(after_end, after + 1)))}"
+                last = len(self._lines_of_port[path]) or 1
+                return f"{path}:{min(after + line - start, max(after_end, after + 1), last)}"
         return where
 
     def correspond(self, original: str, port: str) -> bool:
@@ -38,7 +45,7 @@ class Places:
 
     def is_changed(self, port: str) -> bool:
         """Whether the line of the port is another one than the original's with its names exchanged, or something was
-        taken out before it."""
+        taken out right before or behind it."""
         path, line = _parted(port)
         return any(
             kind != "equal" and (after < line <= after_end or (after == after_end and line in (after, after + 1)))
@@ -46,13 +53,14 @@ class Places:
         )
 
     def is_rewritten(self, port: str) -> bool:
-        """Whether the line itself says something else than the original beyond its names; imports do not count."""
+        """Whether the line itself says something else than the original beyond its names. No line of an import counts."""
         path, line = _parted(port)
         blocks = self._of(path)
-        written = self._lines_of_port[path][line - 1 : line]
-        if not written or written[0].lstrip().startswith((b"import ", b"from ")):
+        if not any(kind != "equal" and after < line <= after_end for kind, _, _, after, after_end in blocks):
             return False
-        return any(kind != "equal" and after < line <= after_end for kind, _, _, after, after_end in blocks)
+        if path not in self._imports:
+            self._imports[path] = _lines_of_imports(b"\n".join(self._lines_of_port[path]))
+        return line not in self._imports[path]
 
     def _of(self, path: str) -> list[Block]:
         if path not in self._blocks:
@@ -74,3 +82,12 @@ def _lines(path: Path) -> list[bytes]:
     except OSError:
         return []
     return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl").splitlines()
+
+
+def _lines_of_imports(text: bytes) -> set[int]:
+    try:
+        tree = tree_of(text)
+    except FAULTS:
+        return set()
+    imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}

@@ -127,14 +127,31 @@ def test_events_are_read_by_process_and_what_was_cut_off_is_left_out(tmp_path: P
     assert read(tmp_path) == [[Event("aten::mm", "a.py:1", "1", "2")], [Event("b", "a.py:1", "x", "y")]]
 
 
+def places_of(folder: Path, original: str, port: str) -> Places:
+    for name, content in (("old", original), ("new", port)):
+        (folder / name).mkdir()
+        (folder / name / "a.py").write_text(content, encoding="utf-8")
+    return Places(folder / "old", folder / "new")
+
+
 def test_places_follow_the_lines_of_the_port(tmp_path: Path) -> None:
-    for folder, content in (("old", BEFORE), ("new", PORT.replace("h = model(x)\n", ""))):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.py").write_text(content, encoding="utf-8")
-    places = Places(tmp_path / "old", tmp_path / "new")
+    places = places_of(tmp_path, BEFORE, PORT.replace("h = model(x)\n", ""))
     assert places.in_port("a.py:1") == "a.py:1"
     assert places.in_port("a.py:8") == "a.py:8"
     assert places.in_port("a.py:3") == "a.py:4"
     assert places.correspond("a.py:3", "a.py:4") and not places.correspond("a.py:8", "a.py:7")
     assert [line for line in range(1, 9) if places.is_changed(f"a.py:{line}")] == [2, 5, 6]  # merely renamed: 3 and 4
     assert places.in_port("absent.py:3") == "absent.py:3" and not places.is_changed("absent.py:3")
+
+
+def test_what_was_taken_out_at_the_end_stands_at_the_last_line(tmp_path: Path) -> None:
+    places = places_of(tmp_path, "x = 1\ny = 2\nz = 3\n", "x = 1\n")
+    assert [places.in_port(f"a.py:{line}") for line in (1, 2, 3)] == ["a.py:1", "a.py:1", "a.py:1"]
+    assert places.is_changed("a.py:1")
+
+
+def test_no_line_of_an_import_is_a_rewritten_statement(tmp_path: Path) -> None:
+    original = "from apex.optimizers import (\n    FusedAdam,\n)\nmade = FusedAdam(\n    x,\n)\n"
+    port = "from torch.optim import (\n    AdamW as FusedAdam,\n)\nmade = FusedAdam(\n    y,\n)\n"
+    places = places_of(tmp_path, original, port)
+    assert [line for line in range(8) if places.is_rewritten(f"a.py:{line}")] == [5]
