@@ -8,7 +8,7 @@ from typing import Any
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
-from porter.python.index import ancestors
+from porter.python.index import ancestors, walk
 
 
 def is_in_copy(target: ast.Name, link: Link, file: RuleFile) -> bool | None:
@@ -34,26 +34,43 @@ def _is_copy(value: Node, file: RuleFile, link: Link) -> bool:
 
 
 def _goes_back(use: Link, file: RuleFile) -> bool:
-    """`os.environ.update(env)`"""
-    above: Node = use[1] and use[1][0]
+    """`os.environ.update(env)`, `os.environ.update(**env)`, `os.environ |= env`"""
+    up: Any = use[1]
+    if up and up[0].__class__ is ast.keyword and up[0].arg is None:
+        up = up[1]
+    above: Node = up and up[0]
+    if above.__class__ is ast.AugAssign:
+        return file.names.resolve(above.target, use) == "os.environ"
     return above.__class__ is ast.Call and file.names.resolve(above.func, use) == "os.environ.update"
 
 
 def names_all(link: Link, file: RuleFile) -> bool:
     """Whether the variable is set to all devices, if they were counted: `",".join(map(str, range(torch.cuda.device_count())))`.
-    That changes nothing."""
+    That changes nothing. Another branch may name fewer, if none but the branch that names all has counted them."""
     above = next((up for up in ancestors(link) if up[0].__class__ is ast.Assign), None)
     join: Node = above and above[0].value
     if above is None or join.__class__ is not ast.Call or call_name(join.func) != "join" or len(join.args) != 1:
         return False
     given: Node = join.args[0]
     if isinstance(given, (ast.GeneratorExp, ast.ListComp)):
-        given = given.generators[0].iter if not given.generators[0].ifs else None
+        given = given.generators[0].iter if _is_of_each(given) else None
     elif given.__class__ is ast.Call and call_name(given.func) == "map":
         given = given.args[-1]
     names: Any = file.names
     named = values_of(names, given, above) if given.__class__ is ast.Name else [given]
-    return any(_is_range_of_all(way) for value in named for way in _ways(value))
+    ways = [way for value in named for way in _ways(value)]
+    all_named = [way for way in ways if _is_range_of_all(way)]
+    if len(all_named) == len(ways):
+        return bool(ways)
+    scene: Any = file.scene
+    return bool(all_named) and all(file.tensors.touched_before(scene.link_to(way)) is None for way in all_named)
+
+
+def _is_of_each(made: ast.GeneratorExp | ast.ListComp) -> bool:
+    """`str(x) for x in gpus`, and not `"0" for x in gpus`."""
+    one = made.generators[0]
+    named = {node.id for node in walk(made.elt) if node.__class__ is ast.Name}
+    return not one.ifs and getattr(one.target, "id", "") in named
 
 
 def _ways(value: Node) -> tuple[Node, ...]:
