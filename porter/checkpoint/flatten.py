@@ -14,11 +14,12 @@ _HIDDEN = {"_parameters", "_buffers", "_modules"}  # of a module that was pickle
 _GROUPS = "param_groups."  # of an optimiser, told by themselves
 _SHOWN = 2000  # plain values that are kept: Megatron has some hundred arguments
 _TEXT = 80
-_SAME, _OPTIMISERS = 16, 64
+_SAME, _OPTIMISERS = 16, 64  # tensors of one name, optimisers that are told
 
 
 def flatten(root: object, checkpoint: Checkpoint) -> None:
-    """Put into `checkpoint`. Nothing is followed around a circle, and nothing deeper than memory allows."""
+    """Put into `checkpoint`. Nothing is followed around a circle. Where a value lies deeper than DEEP or has a name longer than LONG,
+    or more than AGAIN values were reached again, the whole walk ends with a note: what still waits is left out, deep or not."""
     waiting: list[tuple[str, object, tuple[int, ...]]] = [("", root, ())]
     seen: set[int] = set()
     again = AGAIN
@@ -41,8 +42,11 @@ def flatten(root: object, checkpoint: Checkpoint) -> None:
                 _optimiser(checkpoint, name, value)
             seen.add(id(value))
             waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
-        elif isinstance(value, (bool, int, float, str)) and len(checkpoint.values) < _SHOWN and _GROUPS not in name:
-            checkpoint.values[name] = _plain(value)
+        elif isinstance(value, (bool, int, float, str)) and _GROUPS not in name:
+            if len(checkpoint.values) < _SHOWN:
+                checkpoint.values[name] = _plain(value)
+            else:
+                checkpoint.told.note("values", n=_SHOWN)
 
 
 def _rows(value: object) -> list[tuple[object, object]]:
@@ -59,11 +63,10 @@ def _joined(name: str, key: object) -> str:
 
 
 def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
-    number, unique = 2, name
-    while unique in checkpoint.tensors:
-        unique, number = f"{name}#{number}", number + 1
-        if number > _SAME:
-            raise Damaged.of("twice", name=name)
+    names = (name if number == 1 else f"{name}#{number}" for number in range(1, _SAME + 1))
+    unique = next((one for one in names if one not in checkpoint.tensors), None)
+    if unique is None:
+        raise Damaged.of("twice", name=name)
     checkpoint.tensors[unique] = tensor
 
 

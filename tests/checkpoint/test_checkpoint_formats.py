@@ -211,6 +211,24 @@ def test_several_files_of_a_folder(tmp_path):
         read(str(tmp_path))
 
 
+def test_tensors_of_one_name_are_numbered(tmp_path):
+    tree: dict = {}
+    for number in range(1, 18):  # a key without letters adds nothing to a name
+        tree = {"w": W(f4(number), (1,)), "": tree}
+        (tmp_path / "a.pt").write_bytes(zipped(tree))
+        if number == 16:
+            assert set(told(tmp_path / "a.pt")) == {"w", *(f"w#{n}" for n in range(2, 17))}
+    with pytest.raises(UserError, match="w is there twice"):
+        read(str(tmp_path / "a.pt"))
+
+
+def test_plain_values_that_are_too_many_are_told(tmp_path):
+    for count, keys in ((2000, []), (2001, ["values"])):
+        (tmp_path / "a.pt").write_bytes(pickled({f"k{n}": n for n in range(count)}))
+        found = document(read(str(tmp_path / "a.pt")), "en")
+        assert len(found["values"]) == 2000 and [note["key"] for note in found["notes"]] == keys
+
+
 def test_numbers_that_json_does_not_have(tmp_path):
     tree = {"best": float("inf"), "lost": float("nan"), "w": W(f4(1), (1,))}
     found = document(read(str(put(tmp_path, zipped(tree)))), "en")
