@@ -270,11 +270,17 @@ TORCH = {
                 return nowhere(input)
             return torch.sinc(input)
 
+        def guarded_otherwise(input):
+            if not input.is_cuda:
+                return torch.sinc(input)
+            return torch.linalg.eigh(input)
+
         def unclear(input):
             return nowhere(torch.sinc(input))
     """,
-    "torch/nn/modules/__init__.py": "from .linear import Rectifier\n__all__ = ['Rectifier']\n",
+    "torch/nn/modules/__init__.py": "from .linear import Rectifier, Wave\n__all__ = ['Rectifier', 'Wave']\n",
     "torch/nn/modules/linear.py": """
+        import torch
         from torch.nn import functional as F
 
         class Base:
@@ -284,6 +290,10 @@ TORCH = {
         class Rectifier(Base):
             def __init__(self, inplace):
                 pass
+
+        class Wave(Rectifier):
+            def forward(self, input):
+                return torch.sinc(super().forward(input))
     """,
     "torch/amp/__init__.py": "from torch.amp.grad_scaler import GradScaler\n",
     "torch/amp/grad_scaler.py": """

@@ -65,6 +65,11 @@ def test_what_an_api_runs(small: Catalogue) -> None:
     assert kernels(small, "torch.nn.functional.rectify") == ("composite", ["aten::relu", "aten::relu_"])
     assert kernels(small, "torch.nn.Rectifier") == ("composite", ["aten::relu", "aten::relu_"])  # its base's forward
     assert kernels(small, "torch.nn.functional.unclear") is None  # it calls something that is nowhere defined
+    assert kernels(small, "torch.nn.Wave") == (
+        "mixed",
+        ["aten::relu", "aten::relu_", "aten::sinc"],
+    )  # and what it calls there
+    assert kernels(small, "torch.nn.functional.guarded_otherwise") == ("mixed", ["aten::_linalg_eigh", "aten::sinc"])
     assert kernels(small, "torch.nn.functional.guarded") == ("native", ["aten::sinc"])  # the branch for CUDA tensors
     assert kernels(small, "torch.relu") is None  # a method only
     assert kernels(small, "torch.ops.aten.lgamma") == ("cpu", ["aten::lgamma.out"])

@@ -56,7 +56,8 @@ class _Bodies:
         return any(variant in f and "o" not in f for f in flags)
 
     def written(self, place: str, builtin: Mapping[str, object]) -> dict[str, str | None]:
-        """Of every public function of a module or a class its operators; None where that is not certain."""
+        """Of every public function of a module or a class its operators. One of which they are not certain has no entry, or None
+        where its name is in `builtin`: the entry that it has there does not hold."""
         head, _, last_word = place.rpartition(".")
         owner = self.module(head).classes.get(last_word) if last_word[:1].isupper() else None
         home = self.module(head if owner else place)
@@ -92,7 +93,8 @@ class _Bodies:
         """The operators of one function or alias; None where not all of it is certain."""
         key = (module, name)
         if key not in self._done:
-            self._done[key] = frozenset()  # for one that calls itself
+            # for one that calls itself; of two that call each other, as none do in torch, one would lack operators
+            self._done[key] = frozenset()
             home = self.module(module)
             if name in home.functions:
                 self._done[key] = self._body(home, None, home.functions[name])
@@ -102,9 +104,11 @@ class _Bodies:
                 self._done[key] = None
         return self._done[key]
 
-    def method(self, home: _Module, owner: ast.ClassDef, name: str) -> frozenset[str] | None:
-        """The same of a method, looked up through the base classes."""
-        methods = _methods(owner)
+    def method(
+        self, home: _Module, owner: ast.ClassDef, name: str, is_inherited: bool = False
+    ) -> frozenset[str] | None:
+        """The same of a method, looked up through the base classes; `is_inherited`: in these alone."""
+        methods = {} if is_inherited else _methods(owner)
         if name in methods:
             key = (f"{home.name}.{owner.name}", name)
             if key not in self._done:
@@ -144,7 +148,9 @@ class _Bodies:
             method = call.func.attr
             root = name.partition(".")[0]
             if owner is not None and name in (f"self.{method}", f"super().{method}") and owner.name != "Tensor":
-                return frozenset() if computes_nothing(name) else self.method(home, owner, method)
+                if computes_nothing(name):
+                    return frozenset()
+                return self.method(home, owner, method, name.startswith("super"))
             if root not in home.imported and root not in home.functions:
                 if computes_nothing(name):
                     return frozenset()
@@ -229,8 +235,8 @@ def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
         if isinstance(node, (ast.Raise, ast.Assert, ast.FunctionDef)):
             continue
         fields: list[ast.AST] = list(ast.iter_child_nodes(node))
-        if isinstance(node, ast.If) and "is_cuda" in ast.unparse(node.test):  # never on an NPU
-            fields = [*node.orelse]
+        if isinstance(node, ast.If) and "is_cuda" in ast.unparse(node.test):  # false on an NPU
+            fields = [*(node.body if isinstance(node.test, ast.UnaryOp) else node.orelse)]
         for field in fields:
             if isinstance(field, ast.stmt):
                 yield from _calls([field])
