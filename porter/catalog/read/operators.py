@@ -13,8 +13,10 @@ class Operator:
 
     kernel
         `native`     torch_npu registers a kernel of its own
-        `composite`  it is written in terms of other operators, which decide (see `explicit`)
+        `composite`  it is written in terms of other operators, which decide
         `cpu`        nothing is registered: the fallback copies to the CPU, computes there and copies back
+
+    `explicit` and `public` decide nothing: with them the tests count what is known of the sources of each version.
     """
 
     name: str  # "aten::add.Tensor", "npu::npu_rms_norm"
@@ -59,13 +61,19 @@ class Transfer:
 
     effect: str
     to: str = ""  # what a replaced name becomes; "" where it is a wrapper that has no name of its own
-    arguments: bool = False  # whether a CUDA device among its arguments becomes an NPU one
+    # whether a CUDA device among its arguments becomes an NPU one: always with the effect `arguments`, at times with `replaced`
+    arguments: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """An API that torch_npu calls deprecated, and what to write instead; no replacement where none is named."""
+    """An API that torch_npu calls deprecated, and what to write instead; no replacement where none is named.
+
+    A catalogue is built from the wheels of one version and speaks of that alone: since when an API is deprecated, only a
+    comparison of the catalogues (`versions()` in load.py) can tell. `porter catalog NAME` shows it, with the words of
+    rules/words, and verdict.py gives it as the verdict on an API. No rule does: PRT620 reads rules/deprecated.toml.
+    """
 
     api: str
     replacements: tuple[str, ...]
-    source: str  # "wheel" (it warns when called) | "documents"
+    source: str  # "wheel" (it warns when called) | "documents" (rules/catalog/deprecated.toml, whatever the version)
