@@ -1,8 +1,8 @@
 """Finds programs that never use a device, in projects whose other programs do.
 
-Such a program is a script or a notebook that trains, or lies among examples, and no file imports it. It chooses no device.
-Neither does what it uses of the files that it imports, over any number of files, and it uses packages alone that compute where
-their arguments lie. An import of any other package may bring a device, as those of trainers do.
+Such a program is a script that trains or lies among examples, or a notebook that trains, and no file imports it. It chooses no
+device. Neither does what it uses of the files that it imports, over any number of files, and it uses packages alone that compute
+where their arguments lie. An import of any other package may bring a device, as those of trainers do.
 
 What a file defines counts as used if a part that is used has its name as a word. Code that looks names up at run time may use all.
 """
@@ -32,7 +32,7 @@ Parse = Callable[[bytes], ast.Module | None]
 _SHOWS = lazy(r"(?:^|/)(?:examples?|demos?|tutorials?)/")  # what lies there may be a program that does not train
 _TELL = frozenset({"logger", "logging"})  # of whatever package: they compute nothing
 _TRAINS = (b".backward(", b".step()", b"autograd.grad(")  # one of which a text that trains has
-# a notebook that says so in its code names CUDA; text of pictures cannot say it
+# what a notebook that uses CUDA says in its code, as `.cuda()`; the letters of a picture, as base64 writes it, never have these signs
 _NAMES_CUDA = lazy(rb"[.'_]cuda|cuda[.:'_]")
 
 
@@ -62,7 +62,7 @@ class _Programs:
         return bool(rows_of(text, "chooses-a-device", (), lambda: (chooses(text),), self._kept)[0])
 
     def _code(self, data: bytes) -> bytes:
-        """The code of a notebook, if it trains; else nothing."""
+        """The code of a notebook, if it trains and nothing in it names CUDA; else nothing."""
         if not any(word in data for word in _TRAINS) or _NAMES_CUDA.search(data):
             return b""
         code: str = rows_of(data, "code-of-cells", (), lambda: (code_of(data),), self._kept)[0]

@@ -32,7 +32,8 @@ _KERNEL = lazy(
 _BUILT = lazy(
     rf"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:{any_of('built-for-cuda')})|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
-_ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")  # such a function
+# the name of a function whose answer says whether a kernel can be used (see _asking)
+_ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
 _ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # the path of a module about kernels
 _KERNELS_OF = hints("package-of-kernels")
 _OF_A_BUILD = frozenset({"_ext", "_C", "_cuda"})  # modules that a build writes
@@ -118,8 +119,8 @@ def _asserted(file: File, statement: Node, link: Link) -> str | None:
 
 
 def _kernel_after(file: File, node: Node, link: Link) -> str | None:
-    """The kernel that is called below `if not x.is_cuda: return slow(x)`. A branch that raises does not count. Each block is
-    searched once."""
+    """The kernel that is called below a branch that leaves: `if not x.is_cuda: return slow(x)`, and as well `if x.is_cuda: return
+    other(x)`. A branch that raises does not count. Each block is searched once."""
     if node.__class__ is not ast.If or node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
         return None
     owner = link[1][0]
