@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from porter.python.blocks import once
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
 from porter.rulebook.table import hint, hints
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "mtia", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
@@ -248,3 +248,10 @@ def looked_up(call: ast.Call) -> str | None:
     index = 1 if callee == "getattr" else 0
     key = constant(call.args[index]) if len(call.args) > index else None
     return key if isinstance(key, str) and re.fullmatch(r"[\w.-]+", key) else None
+
+
+@once
+def returns_devices(function: Node) -> bool:
+    """Whether a function returns the string of another device than CUDA's, so that its strings are devices."""
+    values = (n.value for n in walk(function) if n.__class__ is ast.Return and n.value is not None)
+    return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

@@ -10,7 +10,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once, place
+from porter.python.blocks import place
 from porter.python.evidence import (
     DEVICES,
     OWN_DEVICES,
@@ -22,6 +22,7 @@ from porter.python.evidence import (
     logged,
     named,
     other_library,
+    returns_devices,
     target_name,
 )
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
@@ -105,8 +106,14 @@ class Flow(Sinks):
 
     def _binop(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         sides = (node.body, node.orelse) if node.__class__ is ast.IfExp else (node,)
-        if parent.op.__class__ is ast.Add and any(side.__class__ in (ast.List, ast.Tuple) for side in sides):
-            return self.role(up, kind, text, depth + 1)
+        if parent.op.__class__ is ast.Add and any(
+            side.__class__ in (ast.List, ast.Tuple, ast.ListComp) for side in sides
+        ):
+            other = parent.right if node is parent.left else parent.left
+            beside = kind == "device" and other.__class__ in (ast.List, ast.Tuple) and listed(other).devices
+            return self.role(up, kind, text, depth + 1) or (
+                Role("assigned", True) if beside and not logged(up) else None
+            )
         if node.__class__ is ast.Subscript and parent.op.__class__ is ast.BitOr:  # Literal["nccl"] | None
             return self.role(up, kind, text, depth + 1)
         if node is not parent.left or kind != "device" or text != "cuda" and not text.startswith("cuda:"):
@@ -128,7 +135,10 @@ class Flow(Sinks):
         return None
 
     def _listcomp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        return self.role(up, kind, text, depth + 1) if node is parent.elt else None
+        if node is not parent.elt:
+            return None
+        counts = kind == "device" and text == "cuda:{}" and self.in_cuda(parent.generators[0].iter, up)
+        return self.role(up, kind, text, depth + 1) or (Role("assigned", True) if counts and not logged(up) else None)
 
     _setcomp = _generatorexp = _listcomp
 
@@ -279,7 +289,7 @@ class Flow(Sinks):
         function: Node = up[0]
         if like(function.name, kind):
             return Role("returned", True)
-        devices = kind == "device" and _returns_devices(function)
+        devices = kind == "device" and returns_devices(function)
         return Role("returned", not lightning(function.name)) if devices else None
 
     def handed_elsewhere(self, link: Link) -> bool:
@@ -288,10 +298,3 @@ class Flow(Sinks):
         return (
             call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
         )
-
-
-@once
-def _returns_devices(function: Node) -> bool:
-    """Whether a function returns the string of another device than CUDA's, so that its strings are devices."""
-    values = (n.value for n in walk(function) if n.__class__ is ast.Return and n.value is not None)
-    return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

@@ -16,6 +16,7 @@ from porter.python.evidence import (
     is_log,
     lightning,
     like,
+    listed,
     named,
     other_library,
     sides_of,
@@ -55,6 +56,8 @@ ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # function
 PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
 # functions whose strings are names, paths or texts
 _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS, *hints("takes-names-and-texts")}
+# names of arguments that say which of several choices is taken at first: `gr.Dropdown(["cuda", "cpu"], value="cuda")`
+_CHOSEN = frozenset({"value", "default", "initial", "selected"})
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 # libraries whose functions with a device are in rules/*.toml, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
@@ -109,6 +112,8 @@ class Sinks(OfTests):
             return Role("argument", certain)
         if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
             return Role("argument", False)
+        if name in _CHOSEN and kind == "device" and _offers(call[0], text):
+            return Role("assigned", True)
         return None
 
     def _any_array(self, func: Node, link: Link) -> bool:
@@ -276,3 +281,10 @@ def _is_array_module(binding: Link) -> bool:
 def _is_given(binding: Link, kind: str) -> bool:
     """Whether a binding gives a name a device or a backend: `b = dist.get_backend()`."""
     return binding[1] is not None and binding[1][0].__class__ is ast.Assign and named(binding[1][0].value, kind)
+
+
+def _offers(call: Node, text: str) -> bool:
+    """Whether an argument of a call lists devices, and this is one of them."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    lists = (one for one in given if one.__class__ in (ast.List, ast.Tuple))
+    return any(listed(one).devices and any(constant(item) == text for item in one.elts) for one in lists)
