@@ -22,7 +22,13 @@ _DETERMINISTIC = lazy(
 )
 # a fused optimiser; a setting of the compilation; a variable that is read
 # of the first also `fused=device.type == "cuda"`, which is true on an NPU once it is ported
+_NEAR = 600  # bytes of a call before an argument
+FUSED_ONES = ("Adam", "AdamW", "SGD", "Adagrad")
 _FUSED = rare(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
+# `AdamW(model.parameters(), fused=True`, as far as one line or a short call says it: there PRT316 has an edit
+_DIRECTLY = lazy(rb"\b(?:%s)\((?:[^()]|\([^()]*\)){0,400}\Z" % "|".join(FUSED_ONES).encode())
+# a scaler of the loss that is not switched off, and not for CPUs
+_SCALES = rare(rb"\bGradScaler\((?!(?:device[ \t]*=[ \t]*)?[\"']cpu)(?![^)\n]*\benabled[ \t]*=[ \t]*False\b)")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 # a variable of CUDA that a program reads
 _READ = rare(
@@ -55,6 +61,7 @@ def said_once(
     """All places. `unmoved`: see SaidOnce."""
     return SaidOnce(
         first_fused(texts),
+        first_scaler(texts),
         first_gelu(texts, parse),
         first_drop_path(texts),
         unmoved,
@@ -137,12 +144,24 @@ def is_deterministic(texts: Mapping[str, bytes]) -> bool:
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:
-    """The first "path:line" of a fused optimiser of torch; "" where there is none."""
+    """The first "path:line" at which a fused optimiser of torch is asked for, but not by its own `fused=True`; "" for none."""
     for path in sorted(texts):
         data = texts[path]
         if b"fused" in data and b"optim" in data and b"torch" in data and not is_test(path):
-            if match := _FUSED.search(data):
-                return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
+            for match in _FUSED.finditer(data):
+                if not match[0].endswith(b"True") or not _DIRECTLY.search(
+                    data, max(0, match.start() - _NEAR), match.start()
+                ):
+                    return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
+    return ""
+
+
+def first_scaler(texts: Mapping[str, bytes]) -> str:
+    """The first "path:line" of a GradScaler; "" where there is none."""
+    for path in sorted(texts):
+        data = texts[path]
+        if b"GradScaler" in data and not is_test(path) and (match := _SCALES.search(data)):
+            return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
     return ""
 
 

@@ -1,30 +1,53 @@
-"""torch_npu's GradScaler and an optimiser with `fused=True`: it hands `step()` an argument that torch's do not take."""
+"""A GradScaler and an optimiser with `fused=True`: on an NPU the fused kernel overlooks the scale and the overflow that it is told."""
 
 from __future__ import annotations
 
-from porter.engine.nodes import dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.project.said_once import first_fused
+from porter.project.said_once import FUSED_ONES, first_fused, first_scaler
 
-_MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
-_TORCHS_OWN = (2, 3)  # the first torch with torch.amp.GradScaler
+_RAISES = frozenset(
+    f"{module}.GradScaler"
+    for module in ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
+)
+_SILENT = frozenset({"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"})  # torch's own
 
 
 class FusedOptimizerScaled(Rule):
     code = "PRT316"
-    calls = {f"{module}.GradScaler" for module in _MODULES}
+    calls = _RAISES | _SILENT | {f"torch.optim.{name}" for name in FUSED_ONES}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        place = file.facts.once.fused or first_fused({file.path: file.source.utf8})
-        if not place or file.tested:
+        if file.tested:
             return None
-        new, torch = None, file.meaning.module_name(original.func, "torch")
-        if file.target.torch < _TORCHS_OWN:
-            return Hit(original.func, "older", values=(("place", place),))
-        device = file.style.device_type(file) if torch else None
-        if device is not None:
-            new = updated.with_changes(func=dotted(f"{torch}.amp.GradScaler"), args=[cst.Arg(device), *updated.args])
-        # torch's own looks for infinities, which 910 does not have: it keeps to the largest number
-        safe = new is not None and file.target.soc != "910"
-        return Hit(original.func, "scaled", new=new, safe=safe, values=(("place", place),), loads=True)
+        name = file.name(original.func) or ""
+        return self._optimiser(original, updated, file) if "optim" in name else self._scaler(original, name, file)
+
+    def _optimiser(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+        """`fused=None` leaves the choice to torch, which takes its foreach form on an NPU; `fused=False` would take none."""
+        index = next((i for i, arg in enumerate(original.args) if _gives(arg, "fused", "True")), None)
+        place = index is not None and (file.facts.once.scaled or first_scaler({file.path: file.source.utf8}))
+        if not place or index is None:
+            return None
+        args = [*updated.args]
+        args[index] = args[index].with_changes(value=cst.Name("None"))
+        new = updated.with_changes(args=args) if file.style.one_world else None
+        return Hit(original.args[index].value, "fused", new=new, safe=True, values=(("place", place),))
+
+    def _scaler(self, original: cst.Call, name: str, file: RuleFile) -> Hit | None:
+        """Said where no edit of an optimiser answers: the option comes from a dict, from settings or from a comparison."""
+        place = file.facts.once.fused or first_fused({file.path: file.source.utf8})
+        device = file.text(original.args[0].value) if original.args else ""
+        if not place or "cpu" in device or any(_gives(arg, "enabled", "False") for arg in original.args):
+            return None
+        return Hit(original.func, "scaled" if name in _RAISES else "silent", values=(("place", place),))
+
+
+def _gives(arg: cst.Arg, keyword: str, value: str) -> bool:
+    given = arg.value
+    return (
+        arg.keyword is not None
+        and arg.keyword.value == keyword
+        and isinstance(given, cst.Name)
+        and given.value == value
+    )
