@@ -22,11 +22,16 @@ class Functions(NamedTuple):
     # (file, function or class, parameter that is a device, its position or -1) of those that are given the index of a device;
     # "" for one without such a parameter
     given: tuple[tuple[str, str, str, int], ...] = ()
+    moving: tuple[str, ...] = ()  # the files with a function `cuda` of their own
     patched: tuple[str, ...] = ()  # those of torch.cuda that tests put something in the place of: "synchronize"
 
     def answers(self, name: str, path: str) -> bool:
         """Whether a name, as the file at `path` knows it, means one of `answering`."""
         return any(_is_at(known, name, path) for known in self.answering)
+
+    def moves(self, name: str, path: str) -> bool:
+        """Whether a name ending in `cuda` means the function of one of `moving`."""
+        return any(_is_at((home, "cuda"), name, path) for home in self.moving)
 
     def is_given(self, name: str, path: str) -> bool:
         """The same for `given`."""

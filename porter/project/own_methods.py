@@ -1,14 +1,16 @@
-"""Finds the classes of a file that define `cuda()`, `is_cuda`, or the `next()` of an iterator themselves."""
+"""Finds the classes of a file that define `cuda()`, `is_cuda`, or the `next()` of an iterator themselves, and functions called `cuda`."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 
 from porter.python.trees import Parse
 from porter.python.walks import statements, walk
 from porter.regex import lazy
 
+_FUNCTION = lazy(rb"^def[ \t]+cuda[ \t]*\(", re.MULTILINE)
 _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
@@ -17,6 +19,11 @@ def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     for node in statements(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
+
+
+def moving(sources: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The files with a function `cuda` of their own: `def cuda(batch, device): ...`."""
+    return tuple(path for path, data in sorted(sources.items()) if b"def cuda" in data and _FUNCTION.search(data))
 
 
 def take_non_blocking(owners: Iterable[str], sources: Mapping[str, bytes], parse: Parse) -> bool:

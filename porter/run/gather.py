@@ -32,7 +32,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_attention import own_attentions
-from porter.project.own_methods import classes, first_own_next, take_non_blocking
+from porter.project.own_methods import classes, first_own_next, moving, take_non_blocking
 from porter.project.own_packages import packages, packages_beside, without_devices
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
@@ -201,6 +201,7 @@ def _gather(
             functions=Functions(
                 device_answers(gathered.texts, parse, kept),
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
+                moving(gathered.sources),
                 patched(gathered.texts.values()),
             ),
             wraps=wraps_on_devices(gathered.texts),

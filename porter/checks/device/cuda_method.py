@@ -38,6 +38,9 @@ class CudaMethod(Rule):
             return None
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, receiver, file)
+        called = file.name(attribute)
+        if called and file.facts.accelerators.functions.moves(called, file.path):
+            return Hit(original, "function", values=(("name", file.text(attribute)),))
         updated = modern(updated)
         if file.tested and (end := needed(file, file.scene.link(original))):
             return Hit(original, "tested", values=(("what", end), (TOGETHER, end)))
