@@ -44,11 +44,13 @@ from porter.project.unused import Uses
 from porter.project.unused_parts import UnusedParts, owner
 from porter.python.kept import Rows
 from porter.python.walks import statements
-from porter.regex import lazy
+from porter.regex import lazy, rare
 from porter.rulebook.table import any_of
 
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
+# a project without one of these has no loader with workers
+_LOADING = rare(rb"(?i)data_?loader|data_?module|trainer\b|num_workers|\bloader")
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 # DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
@@ -215,8 +217,11 @@ def _shown_alone(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str
 def _by_nobody_loaded(result: FileResult, told: Iterable[Finding], uses: Uses) -> dict[Finding, tuple[str, str]]:
     """What workers of a loader cannot do, in data sets that no loader gets."""
     of_workers = [f for f in told if f.code == _IN_WORKERS]
-    sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path)) if of_workers else None
-    names = {f: {sets.at(line) for line in every_line(f)} for f in of_workers} if sets else {}
+    if not of_workers:
+        return {}
+    is_loading = uses.is_installed(result.path) or uses.somewhere(_LOADING)
+    sets = Unloaded(uses.tree(result.path), partial(uses.saying, home=result.path), is_loading)
+    names = {f: {sets.at(line) for line in every_line(f)} for f in of_workers}
     return {f: ("unloaded", min(several)) for f, several in names.items() if all(several)}
 
 

@@ -1,4 +1,5 @@
-"""Finds data sets that no loader gets: they give whole batches by a method `sample`, and no file that names them says a loader.
+"""Finds data sets that no loader gets: they give whole batches by a method `sample`, and no file that names them says a loader; or
+the project has no loader at all.
 
 Their items are then made in the process that trains, and workers never see them.
 """
@@ -22,12 +23,12 @@ _SAMPLES = "sample"
 
 
 class Unloaded:
-    """The data sets of one file that no loader gets."""
+    """The data sets of one file that no loader gets. `is_loading`: whether the project may have a loader."""
 
-    def __init__(self, tree: ast.Module | None, saying: Saying) -> None:
+    def __init__(self, tree: ast.Module | None, saying: Saying, is_loading: bool) -> None:
         self._classes = {n.name: n for n in statements(tree) if isinstance(n, ast.ClassDef)} if tree else {}
         self._spans: dict[Span, str] = {(n.lineno, n.end_lineno or n.lineno): n.name for n in self._classes.values()}
-        self._saying = saying
+        self._saying, self._is_loading = saying, is_loading
         self._known: dict[str, bool] = {}
 
     def at(self, line: int) -> str:
@@ -35,7 +36,8 @@ class Unloaded:
         span = span_of(line, sorted(self._spans))
         name = self._spans[span] if span else ""
         if name and name not in self._known:
-            self._known[name] = self._samples(name) and not any(map(self._is_loaded, self._heirs(name)))
+            heirs = self._heirs(name) if self._is_loading else []
+            self._known[name] = not any(map(self._is_loaded, heirs)) and (not heirs or self._samples(name))
         return name if name and self._known[name] else ""
 
     def _samples(self, name: str) -> bool:

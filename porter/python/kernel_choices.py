@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, kernel_imports, lightning_choices
 from porter.python.blocks import once, once_for_file
-from porter.python.build_scripts import BUILDER, builds_extensions, compiles_inline
+from porter.python.build_scripts import BUILDER, builds_extensions, compiled
 from porter.python.capabilities import CAPABILITY
 from porter.python.described_devices import answers, describes
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
@@ -77,8 +77,8 @@ def decided(file: File, link: Link | None) -> Choice | None:
         return "float8", name
     if choice is None and builds_extensions(file):  # such a script chooses sources, whatever it makes of the answer
         return "kernel", BUILDER
-    if choice is None and link and file.source.says(b"cuda_sources") and compiles_inline(link):
-        return "kernel", "load_inline"
+    if choice is None and link and (word := compiled(file, link)):
+        return "kernel", word
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
 

@@ -487,7 +487,8 @@ def test_a_demonstration_below_a_module(tmp_path: Path, monkeypatch, train: str,
         ({"train.py": "from lib.sets import Kept, Longer\nfrom torch.utils.data import DataLoader\n\nx = DataLoader(Kept())\n"}, True),
         ({"train.py": "from lib.sets import Longer\nimport lib.other\n\nx = lib.other.Loader(Longer())\n"}, True),
         ({"tests/test_sets.py": "from lib.sets import Kept\nfrom torch.utils.data import DataLoader\n\nDataLoader(Kept())\n"}, False),
-        ({"lib/sets.py": "%s"}, True),
+        ({"lib/sets.py": "%s"}, False),
+        ({"lib/sets.py": "%s", "lib/other.py": "from torch.utils.data import DataLoader\n"}, True),
     ],
 )  # fmt: skip
 def test_a_data_set_that_no_loader_gets(tmp_path: Path, monkeypatch, more: dict[str, str], told: bool) -> None:
