@@ -17,7 +17,7 @@ _ABOVE = 8  # parts of a prefix
 
 @dataclass
 class Pair:
-    """`how`: exact, name, prefix, joined, shape. `views`: what is compared with what, in shapes that are the same."""
+    """`how`: exact, name, prefix, joined, shape. `tensors`: what is compared with what; their shapes may differ."""
 
     one: str
     other: str
@@ -36,6 +36,7 @@ class Aligned:
 
 
 def align(one: Checkpoint, other: Checkpoint) -> Aligned:
+    """Of a distributed checkpoint, opens the files in which pieces of a pair lie: raises UserError where one cannot be read."""
     found = Aligned()
     left, right = _weights(one), _weights(other)
     _by(left, right, found, str, "exact")
@@ -44,11 +45,12 @@ def align(one: Checkpoint, other: Checkpoint) -> Aligned:
     _joined(left, right, found, groups, False)
     _joined(right, left, found, groups, True)
     _by_prefix(left, right, found)
-    _by_shape(left, right, found)
+    # before shapes are compared: else such a name is paired with a stranger of its shape
     for mine, framework in ((left, other.format), (right, one.format)):
         for name in [name for name in mine if is_without(name, framework)]:
             found.without.append(name)
             del mine[name]
+    _by_shape(left, right, found)
     found.missing, found.extra = left, right
     _aside(one, other, found)
     return found
@@ -100,25 +102,30 @@ def _groups(checkpoint: Checkpoint) -> int:
 def _joined(whole: Tensors, parts: Tensors, found: Aligned, groups: int, is_turned: bool) -> None:
     """One tensor of `whole` is several of `parts`. `is_turned`: `parts` is the first checkpoint."""
     of_parts = _unique(parts, canonical)
-    for name, spelled in [(name, canonical(name)) for name in whole]:
+    for spelled, name in _unique(whole, canonical).items():
         for pattern, spellings, has_groups in joins():
             keys = [pattern.sub(spelling, spelled) for spelling in spellings]
-            if pattern.search(spelled) and all(key in of_parts for key in keys):
-                several = [resolved(parts[of_parts[key]]) for key in keys]
-                if sum(part.shape[0] for part in several if part.shape) != (whole[name].shape or (0,))[0]:
-                    continue
-                tensor, at = resolved(whole.pop(name)), 0
-                number = groups if has_groups else 0
-                for key, part in zip(keys, several):
-                    views = _part(tensor, part, at, sum(p.shape[0] for p in several), number)
-                    at += part.shape[0]
-                    pair = (of_parts[key], name, views[::-1]) if is_turned else (name, of_parts[key], views)
-                    found.pairs.append(Pair(pair[0], pair[1], "joined", pair[2]))
-                    del parts[of_parts[key]]
-                break
+            # another name may have taken the parts: `qkv` and `qkv_proj` are made of the same
+            if not pattern.search(spelled) or not all(of_parts.get(key) in parts for key in keys):
+                continue
+            if not _has_rows_of(whole[name], [parts[of_parts[key]] for key in keys]):
+                continue
+            tensor, at = resolved(whole.pop(name)), 0
+            for key in keys:
+                part = resolved(parts.pop(of_parts[key]))
+                views = _part(tensor, part, at, groups if has_groups else 0)
+                at += part.shape[0]
+                pair = (of_parts[key], name, views[::-1]) if is_turned else (name, of_parts[key], views)
+                found.pairs.append(Pair(pair[0], pair[1], "joined", pair[2]))
+            break
 
 
-def _part(whole: Tensor, part: Tensor, at: int, height: int, groups: int) -> tuple[Tensor, Tensor]:
+def _has_rows_of(whole: Tensor, several: list[Tensor]) -> bool:
+    """Whether a tensor is as high as several together. A scalar has no rows."""
+    return all(t.shape for t in (whole, *several)) and whole.shape[0] == sum(part.shape[0] for part in several)
+
+
+def _part(whole: Tensor, part: Tensor, at: int, groups: int) -> tuple[Tensor, Tensor]:
     mine, theirs = (grouped(whole, groups), grouped(part, groups)) if groups else (None, None)
     if mine is None or theirs is None or at % groups:
         return rows(whole, at, part.shape[0]), part

@@ -191,6 +191,33 @@ def test_one_here_and_several_there(tmp_path, whole, names):
     assert [row["candidate"] for row in found["pairs"] if row["differs"]] == [f"layers.0.{names[1]}"]
 
 
+def test_two_names_of_one_spelling_are_joined_of_nothing(tmp_path):
+    parts = {f"a.{name}_proj.weight": ((2, 2), f4(1, 2, 3, 4)) for name in "qkv"}
+    one = saved(
+        tmp_path / "a", {name: ((6, 2), bytes(48)) for name in ("a.qkv_proj.weight", "module.a.qkv_proj.weight")}
+    )
+    found = against(one, saved(tmp_path / "b", parts))
+    assert (found["pairs"], len(found["missing"]), len(found["extra"])) == ([], 2, 3)
+
+
+def test_parts_are_those_of_one_tensor(tmp_path):
+    parts = {f"a.{name}_proj.weight": ((1, 2), f4(1, 2)) for name in "qkv"}
+    one = saved(tmp_path / "a", {f"a.{name}.weight": ((3, 2), f4(1, 2, 1, 2, 1, 2)) for name in ("qkv_proj", "qkv")})
+    found = against(one, saved(tmp_path / "b", parts))
+    assert {row["baseline"] for row in found["pairs"]} == {"a.qkv_proj.weight"} and len(found["pairs"]) == 3
+    assert [row["name"] for row in found["missing"]] == ["a.qkv.weight"] and found["extra"] == []
+
+
+def test_scalars_are_parts_of_nothing(tmp_path):
+    parts = {f"model.{name}_proj.weight_scale": ((), f4(1)) for name in "qkv"}
+    one = saved(tmp_path / "a", {"model.qkv_proj.weight_scale": ((), f4(1)), "model.x": ((2,), f4(1, 2))})
+    other = saved(tmp_path / "b", {**parts, "model.x": ((2,), f4(1, 2))})
+    for first, second, sizes in ((one, other, (1, 3)), (other, one, (3, 1))):
+        found = against(first, second)
+        assert [row["how"] for row in found["pairs"]] == ["exact"]
+        assert (len(found["missing"]), len(found["extra"])) == sizes
+
+
 def megatron(folder: Path, ranks: int, layers: list[dict[str, list[list[float]]]], arguments: dict) -> Path:
     """Of the shards of all ranks of tensor parallelism, in two stages of pipeline: by rows, but dense_4h_to_h."""
     for stage in range(2):
@@ -290,6 +317,17 @@ def test_mindspore_and_torch(tmp_path):
     (tmp_path / "b.pt").write_bytes(zipped({"state_dict": tensors}))
     found = against(tmp_path / "b.pt", tmp_path / "a.ckpt")
     assert (found["outcome"], found["without"], found["aside"]["candidate"]) == ("equal", ["bn.num_batches_tracked"], 1)
+
+
+def test_what_mindspore_does_not_have_is_no_scalar_of_mindspore(tmp_path):
+    (tmp_path / "a.ckpt").write_bytes(
+        mindspore([("bn.gamma", "Float32", (3,), f4(1, 2, 3)), ("temperature", "Float32", (), f4(1))])
+    )
+    counted = {"bn.weight": W(f4(1, 2, 3), (3,)), "bn.num_batches_tracked": W(struct.pack("<q", 5), (), "int64")}
+    (tmp_path / "b.pt").write_bytes(zipped({"state_dict": counted}))
+    found = against(tmp_path / "b.pt", tmp_path / "a.ckpt")
+    assert found["without"] == ["bn.num_batches_tracked"] and [row["how"] for row in found["pairs"]] == ["name"]
+    assert [row["name"] for row in found["extra"]] == ["temperature"]
 
 
 def test_optimisers_are_compared_where_both_have_one(tmp_path):
