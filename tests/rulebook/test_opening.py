@@ -126,6 +126,8 @@ def test_all_names_that_python_moved_open_the_gate(code):
 @pytest.mark.parametrize("name", sorted(NumpyNames.references))
 def test_all_names_that_numpy_removed_open_the_gate(name):
     assert GATE.search(name.replace("numpy.", "np.").encode())
+    assert GATE.search(name.replace("numpy.", "from numpy import array, ").encode())
+    assert not GATE.search(b"from numpy import array")
 
 
 @pytest.mark.parametrize(
