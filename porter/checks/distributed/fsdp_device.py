@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import FUNCTIONS, parents
+from porter.python.index import FUNCTIONS, Link, Node, parents, walk
+from porter.regex import lazy
 
 CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel" for module in ("", "fully_sharded_data_parallel.")
 )
-_MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\((?!\s*(?:\)|dtype\b|torch\.(?:b?float|half)|["']cpu)))"""
+_DEVICE_ID = 9  # among what FullyShardedDataParallel takes
+_MOVES = ("cuda", "npu", "to")
+_NO_DEVICE = lazy(r"""["']cpu|\.(?:b?float|half)\w*$""")
 
 
 class FsdpDevice(Rule):
@@ -21,8 +23,8 @@ class FsdpDevice(Rule):
     calls = CLASSES
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        argument = positional(original, None, ("device_id",))
-        if argument is None or argument[1] is None and _is_moved(original, file):
+        argument = positional(original, _DEVICE_ID, ("device_id",))
+        if argument is None or argument[1] is None and _is_moved(file.scene.link_of(original, ast.Call)):
             return None
         if argument[1] is None:
             return Hit(original.func, "missing")
@@ -42,20 +44,26 @@ class FsdpDevice(Rule):
         return Hit(value, "integer", new=new, safe=kind == "known", values=values, loads=True)
 
 
-def _is_moved(call: cst.Call, file: RuleFile) -> bool:
+def _is_moved(link: Link | None) -> bool:
     """`FullyShardedDataParallel(model.to(device))`, `model.to(device)` above it: it takes the device of the parameters."""
-    wrapped = next(
-        (a.value for a in call.args if not a.star and (a.keyword is None or a.keyword.value == "module")), None
-    )
-    if isinstance(wrapped, cst.Name):
-        link = file.scene.link_of(call, ast.Call)
-        above = next((node for node in parents(link) if isinstance(node, FUNCTIONS)), None)
-        begin = file.source.span(above)[0] if above is not None else 0
-        return re.search(_MOVED % wrapped.value.encode(), file.source.utf8[begin : file.span(call)[0]]) is not None
-    if not isinstance(wrapped, cst.Call) or not isinstance(wrapped.func, cst.Attribute):
+    if link is None:
         return False
-    name, first = wrapped.func.attr.value, wrapped.args[0].value if wrapped.args else None
-    if name == "to":
-        dtype = isinstance(first, cst.Attribute) and first.attr.value.startswith(("float", "bfloat", "half"))
-        return first is not None and not dtype and not (isinstance(first, cst.SimpleString) and "cpu" in first.value)
-    return name in ("cuda", "npu")
+    call, *around = (link[0], *parents(link))
+    module = next((keyword.value for keyword in call.keywords if keyword.arg == "module"), None)
+    wrapped: Node = module or next(iter(call.args), None)
+    if wrapped.__class__ is ast.Call:
+        return _moves(wrapped)
+    name, end = ast.unparse(wrapped) if wrapped is not None else "", (call.lineno, call.col_offset)
+    function = next(node for node in around if isinstance(node, (*FUNCTIONS, ast.Module)))
+    return any(
+        _moves(node) and (node.lineno, node.col_offset) < end and ast.unparse(node.func.value) == name
+        for node in walk(function)
+    )
+
+
+def _moves(node: Node) -> bool:
+    """`model.cuda()`, `model.to(device)`, and not `model.to(torch.half)` or `model.to("cpu")`"""
+    if node.__class__ is not ast.Call or node.func.__class__ is not ast.Attribute or node.func.attr not in _MOVES:
+        return False
+    device = next((keyword.value for keyword in node.keywords if keyword.arg == "device"), next(iter(node.args), None))
+    return node.func.attr != "to" or device is not None and not _NO_DEVICE.search(ast.unparse(device))
