@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.script import Script
 
 _VALUE = r"(?:=|(?:[ \t]|\\\n)+)[\"']?[48](?![\w.])"
+# a string, which may hold anything, or what ends a command; `2>&1` ends none
+_QUOTED_OR_END = lazy(r"""'[^']*'|"[^"]*"|\\.|((?<!>)&+|[;|]+)""")
 
 
 class QuantizingPrograms(TextRule):
@@ -32,8 +35,9 @@ class QuantizingPrograms(TextRule):
 
 
 def _command(text: str, at: int) -> str:
-    """The lines of the command in which a place stands, up to it."""
+    """The command in which a place stands, up to it: what other commands of its lines are given is no matter of this one."""
     start = text.rfind("\n", 0, at) + 1
     while start > 1 and text[: start - 1].endswith("\\"):
         start = text.rfind("\n", 0, start - 1) + 1
-    return text[start:at]
+    ends = [match.end() for match in _QUOTED_OR_END.finditer(text, start, at) if match[1]]
+    return text[ends[-1] if ends else start : at]
