@@ -114,12 +114,12 @@ def _variables(
         words = compared.get(name.name, [])
         places = beside(words, match_of_value[1], _HELD) if held[name.name] == 1 or not words else None
         why = "compared" if places is None else "variable" if takes else "variable_unknown"
+        # `words` is None only where `why` is "compared"; the type checker does not know
         everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name] - len(words or ())
         everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
         yield Hit(
             (name.start, name.value.end),
             why,
-            code="PRT825",
             values=named(flag=flag, old=match_of_value[1], new=new, variable=name.name),
             edits=() if places is None else tuple((at, at + len(match_of_value[1]), new) for at in (offset, *places)),
             safe=safe and everywhere and style == "rename",
@@ -195,7 +195,6 @@ def _options(
         yield Hit(
             (start + match.start(1), start + spans[-1][1]),
             why,
-            code="PRT825",
             values=values,
             edits=edits if clear and not lightning else (),
             safe=certain,
@@ -214,7 +213,6 @@ def _overrides(document: Document, start: int, text: str, safe: bool, alone: Cal
         yield Hit(
             (start + match.start(1), start + end),
             "override",
-            code="PRT825",
             values=named(flag=key, old=value, new=new),
             edits=((start + begin, start + end, new),),
             safe=safe and document.session.target.style == "rename",
@@ -229,7 +227,7 @@ def _counted(document: Document, start: int, match: re.Match[str], safe: bool) -
     loads = target.torch >= _LOADS_BACKENDS and target.style == "rename"
     edits = ((start + match.start(4), at[1], "npu"),) if loads else ()
     values = named(flag=match[1])
-    return Hit(at, "counted" if loads else "numbered", code="PRT825", values=values, edits=edits, safe=safe and loads)
+    return Hit(at, "counted" if loads else "numbered", values=values, edits=edits, safe=safe and loads)
 
 
 def _alone(command: Command) -> Callable[[int], bool]:
