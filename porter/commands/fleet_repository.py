@@ -2,7 +2,8 @@
 `porter analyze` does it.
 
 Its argument is the folder that it works in. The task is a line of standard input, which stays open: where it ends, so does
-this process, with git and all else that it started, and the folder goes. The answer is a line of standard output.
+this process, with git and all else that it started, and the folder goes. The answer is JSON on standard output, which is a file
+in that folder: porter/fleet/task.py keeps room for it, so that it can also tell of a full disk.
 """
 
 from __future__ import annotations

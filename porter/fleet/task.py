@@ -26,6 +26,7 @@ from porter.fleet.store import opened
 
 CHILD = "porter.commands.fleet_repository"
 SAME = "same"  # what the child answers where the result is there
+_ROOM = 1 << 14  # bytes of what it says that find room on a disk that is full
 _TAIL = 300  # characters of what a process says before it dies
 
 
@@ -87,7 +88,9 @@ def _child(task: Task, known: str, work: str, started: Callable[[subprocess.Pope
     # the folder that it starts in is empty: nothing there is imported in the place of a module of Python
     program = f"import sys; sys.path[0] = {top!r}; from {CHILD} import main; main()"
     os.mkdir(empty := os.path.join(work, "empty"))
-    with open(said, "wb") as answer, open(errors, "wb") as log:
+    for file in (said, errors):  # written over later: of a disk that its work has filled, the answer can tell
+        Path(file).write_bytes(b" " * _ROOM)
+    with open(said, "r+b") as answer, open(errors, "r+b") as log:
         child = subprocess.Popen(
             [sys.executable, "-c", program, work], cwd=empty, stdin=subprocess.PIPE, stdout=answer, stderr=log,
             start_new_session=True,
@@ -119,7 +122,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _answer(code: int, said: str, errors: str) -> Json | str:
-    text = Path(said).read_text("utf-8", "replace")
+    text = Path(said).read_text("utf-8", "replace").strip()
     if code == 0 and text:
         found = json.loads(text)
         return of_failure(found["en"], found["zh"]) if isinstance(found, dict) else str(found)
