@@ -15,6 +15,7 @@ import torch_npu
 from virtual_npu import native
 
 _inside = threading.local()
+_DECORATED = ("decorate_context", "generator_context")  # functions of torch
 _SCALER = ("_enabled", "_init_scale", "_growth_factor", "_backoff_factor", "_growth_interval")
 
 
@@ -43,13 +44,16 @@ def watch(root):
 
 
 def _hook(owner, name, content, after=False, root=""):
-    """`content(*args, **kwargs)` says what was decided; `root`: only where a file below it asks by itself."""
+    """`content(*args, **kwargs)` says what was decided; `root`: only where a file below it asks by itself, or decorates a
+    function of its own."""
     was = getattr(owner, name)
     title = name if not name.startswith("__") else owner.__name__
 
     @functools.wraps(was)
     def told(*args, **kwargs):
-        if getattr(_inside, "deep", False) or (root and not sys._getframe(1).f_code.co_filename.startswith(root)):
+        if getattr(_inside, "deep", False) or (
+            root and not _asking_code(sys._getframe(1)).co_filename.startswith(root)
+        ):
             return was(*args, **kwargs)
         _inside.deep = True
         try:
@@ -63,6 +67,13 @@ def _hook(owner, name, content, after=False, root=""):
             _inside.deep = False
 
     setattr(owner, name, told)
+
+
+def _asking_code(frame):
+    """Below `@torch.no_grad()`, torch enters the context: the function that is decorated asks for it."""
+    if frame.f_code.co_name in _DECORATED:
+        return getattr(frame.f_locals.get("func"), "__code__", frame.f_code)
+    return frame.f_code
 
 
 def _plain(value):
