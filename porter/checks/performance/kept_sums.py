@@ -39,7 +39,7 @@ def right_below(scene: Scene, link: Link) -> tuple[tuple[str, str], ...]:
         return ()
     lines = []
     for read in _waits_below(scene, statement):
-        if not _is_no_wait(read[0], scene, read):
+        if not _has_to_be_read(read) and not _is_no_wait(read[0], scene, read):
             lines.append(str(read[0].end_lineno))
         if can_be_kept(scene, read):
             break
@@ -72,16 +72,18 @@ def _waits_above(scene: Scene, statement: Link) -> Iterator[Link]:
 
 @once
 def _is_no_wait(_: Node, scene: Scene, link: Link) -> bool:
-    """Whether what is read lies on the host, or has to be read."""
+    """Whether what is read lies on the host."""
     return (
         value_uses.lies_on_host(link)
         or kinds.settled(link)
         or value_uses.made_on_host(scene, link)
         or host_values.stays(scene, link[0].value, link)
-        or value_uses.is_wanted_there(link)
-        or link[0].attr == "cpu"
-        and value_uses.is_passed_on(link)
     )
+
+
+def _has_to_be_read(link: Link) -> bool:
+    """Whether the program needs a value on the host: it waits there, and nothing is to be done."""
+    return value_uses.is_wanted_there(link) or link[0].attr == "cpu" and value_uses.is_passed_on(link)
 
 
 def first_wait(scene: Scene, link: Link) -> bool:
