@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import last_above
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import OPTION_HOLDERS, call_name, constant
 from porter.regex import lazy
 
 # with no gradient of its own: that is for a single value alone
@@ -17,13 +17,15 @@ _BACKWARD = (
     rb"(?:\b%(name)s|\((?:[\w.]+[ \t]*\+[ \t]*)*%(name)s(?:[ \t]*\+[ \t]*[\w.]+)*\))"
     rb"\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
 )
-_LOSS = lazy(r"(?i)(?:^|_)(?:loss|criterion|cross_entropy)$|Loss$")
+_LOSS = lazy(r"(?i)loss$|(?:^|_)(?:criterion|cross_entropy)$")  # `mseloss`, `NLLLoss`
 REDUCED = frozenset(
     f"torch.nn.functional.{name}"
     for name in """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss
     smooth_l1_loss""".split()
 )  # functions that answer with one value, unless they are told otherwise
 _SIZES = frozenset({"len", "size", "float", "int"})
+# an attribute may be a tensor: a size and an option are none
+_NUMBERS = lazy(rf"(?i)(?:^|[._])(?:{OPTION_HOLDERS})\.|(?:^|[._])(?:num|size|steps?|len|length|count)(?:_\w+)?$")
 
 
 def is_loss(text: str, name: Link | None, file: RuleFile) -> bool:
@@ -103,7 +105,9 @@ def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> b
 
 
 def _is_number(node: Node) -> bool:
-    """`len(x)`, `x.size(0)`, `args.steps`, `2`"""
+    """`len(x)`, `x.size(0)`, `args.steps`, `loader.batch_size`, `2`"""
     if node.__class__ is ast.Call:
         return call_name(node.func) in _SIZES
-    return node.__class__ in (ast.Constant, ast.Attribute)
+    return (
+        node.__class__ is ast.Constant or node.__class__ is ast.Attribute and bool(_NUMBERS.search(ast.unparse(node)))
+    )
