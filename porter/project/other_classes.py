@@ -13,7 +13,8 @@ from porter.regex import lazy
 Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
 
 _SELF = b"self."
-_HEAD = lazy(rb"\n[ \t]*class[ \t]+(\w+)[ \t]*(?:\(([^:]*)\))?[ \t]*:")
+_CLASS = lazy(rb"\n[ \t]*class[ \t]+(\w+)[ \t]*(?=[\[(:])")
+_MARK = lazy(rb"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|[\[({]|[\])}]|:")
 _WORD = lazy(rb"[A-Za-z_]\w*")
 # the last statement of the first column before a place: it has to be a class, or nobody knows whose `self` it is
 _MARGIN = lazy(rb"(?:class[ \t]+(\w+)|[^\s#)\]}])")
@@ -31,8 +32,11 @@ class OtherClasses:
         found: dict[bytes, set[bytes]] = {}
         texts = self._texts(b"class", "")
         for path, text in texts if texts is not None else ():
-            for name, bases in _HEAD.findall(b"\n" + text) if kind_of(path) == PYTHON else ():
-                found.setdefault(name, set()).update(_WORD.findall(bases))
+            text = b"\n" + text
+            for match in _CLASS.finditer(text) if kind_of(path) == PYTHON else ():
+                found.setdefault(match[1], set()).update(
+                    _WORD.findall(text, match.end(), _end_of_head(text, match.end()))
+                )
         return found
 
     @cached_property
@@ -43,19 +47,36 @@ class OtherClasses:
         """Whether a name is one of `self`, in a class that no object belongs to which belongs to the class `owner`, too."""
         if not text.endswith(_SELF, 0, start):
             return False
-        name = _class_around(text, start)
-        pair = (name, owner.encode())
+        classes = _classes_around(text, start)
+        return bool(classes) and all(self._is_stranger(name, owner.encode()) for name in classes)
+
+    def _is_stranger(self, name: bytes, owner: bytes) -> bool:
+        """Whether no object belongs to both classes."""
+        pair = (name, owner)
         if pair not in self._strangers:
             known = all(one in self._bases for one in pair)
-            self._strangers[pair] = known and self._tree.heirs(pair[0]).isdisjoint(self._tree.heirs(pair[1]))
+            self._strangers[pair] = known and self._tree.heirs(name).isdisjoint(self._tree.heirs(owner))
         return self._strangers[pair]
 
 
-def _class_around(text: bytes, start: int) -> bytes:
-    """The top-level class around a place; nothing where it is in none."""
+def _end_of_head(text: bytes, start: int) -> int:
+    """Where the colon stands that ends the head of a class: a comment, a slice or a lambda may have others."""
+    depth = 0
+    for match in _MARK.finditer(text, start):
+        if match[0] in b"[({":
+            depth += 1
+        elif match[0] in b"])}":
+            depth -= 1
+        elif match[0] == b":" and depth < 1:
+            return match.start()
+    return len(text)
+
+
+def _classes_around(text: bytes, start: int) -> list[bytes]:
+    """The top-level class around a place, and those in it that begin above: one of them has the place. None outside of classes."""
     end = start
     while end > 0:
         end = text.rfind(b"\n", 0, end)
         if match := _MARGIN.match(text, end + 1):
-            return match[1] or b""
-    return b""
+            return _CLASS.findall(b"\n" + text[end + 1 : start]) if match[1] else []
+    return []

@@ -255,6 +255,8 @@ class Server:
 Server().train()
 print(User(torch.nn.Linear(2, 2)))
 """
+MIXIN = "class Mixin:\n    def train(self):\n        self.save()\n\n\n"
+INNER = "class Outer:\n    class {}:\n        def train(self):\n            self.save()\n"
 
 
 @pytest.mark.parametrize(
@@ -270,6 +272,12 @@ print(User(torch.nn.Linear(2, 2)))
             True,
         ),
         ({"own.py": "class Mixin:\n    def train(self):\n        self.save()\n\n\nclass A(Mixin):\n    pass\n"}, False),
+        ({"own.py": MIXIN + "class A[T](Mixin, User):\n    pass\n"}, True),
+        ({"own.py": MIXIN + "class A(  # of two: these\n    Mixin, User\n):\n    pass\n"}, True),
+        ({"own.py": MIXIN + "class A(pick(lambda name: name), Mixin, User):\n    pass\n"}, True),
+        ({"own.py": MIXIN + "class A(Mixin): use = User\n"}, False),
+        ({"own.py": INNER.format("Inner(User)")}, True),
+        ({"own.py": INNER.format("Inner")}, False),
         ({"own.py": "def end(self):\n    self.save()\n\n\nUser.end = end\n"}, True),
         ({"own.py": "def end(users):\n    for user in users:\n        user.save()\n"}, True),
     ],
