@@ -48,10 +48,15 @@ def holders(file: RuleFile) -> frozenset[tuple[Node, str]]:
 
 
 def _set(file: RuleFile) -> Iterator[tuple[Link, Node]]:
-    """The attributes that are set, with the values; None where something else than an assignment sets one."""
+    """The attributes that are set, with the values; None where something else than an assignment sets one. `self.torch: Any`
+    alone sets nothing."""
     for link in file.buckets[ast.Attribute]:
-        if link[0].ctx.__class__ is not ast.Load:
-            yield link, link[1][0].value if link[1][0].__class__ is ast.Assign else None
+        if link[0].ctx.__class__ is ast.Load:
+            continue
+        statement = link[1][0]
+        if statement.__class__ is ast.AnnAssign and statement.value is None:
+            continue
+        yield link, statement.value if statement.__class__ in (ast.Assign, ast.AnnAssign) else None
 
 
 def _is_torch(file: RuleFile, link: Link, value: Node) -> bool:
