@@ -306,7 +306,8 @@ def test_a_long_row_of_sums_is_kept_on_the_device():
     [
         ("loss, hits = criterion(model(batch))", "total += hits.item()", "kept"),
         ("loss, hits = model(batch).mean(), model(batch).max()", "total += hits.item()", "summed"),
-        ("out = loss = model(batch)", "total += loss.item()\n        holder.data = out.cpu()", "kept"),
+        ("out = loss = model(batch)", "total += loss.item()\n        holder.data = out.cpu()", "summed"),
+        ("out = loss = model(batch)", "total += loss.item()\n        drawn = torch.rand(1).item()", "kept"),
         ("out = loss = model(batch)", "total += loss.item()\n        shown = out.cpu()", "summed"),
     ],
 )
