@@ -107,7 +107,7 @@ class _Function:
         elif value.__class__ is ast.Name:
             name = value.id
             value = self._once(value)
-        found = found or _entries(value)
+        found = found or (self._written(name) if value.__class__ is ast.Name else _entries(value))
         for more in self.more.get(name, ()):
             for one in self.bound.get(more.id, ()) if more.__class__ is ast.Name else [more]:
                 found |= _entries(one)
@@ -115,6 +115,12 @@ class _Function:
         for inner in self.inside.get(name, ()):  # in a dictionary of one of the keys
             found |= {key: inner for key, empty in found.items() if _is_empty(empty)}
         return {key: Value(part, self._once(part), is_torch and self._is_object(part)) for key, part in found.items()}
+
+    def _written(self, name: str) -> dict[str, Node]:
+        """Of a name with several values, as `state = torch.load(path)` for a start and `state = {...}` to be saved, the only one
+        that is written here."""
+        written = [one for one in self.bound.get(name, ()) if _entries(one) or _is_empty(one)]
+        return _entries(written[0]) if len(written) == 1 else {}
 
     def _is_object(self, value: Node) -> bool:
         """`optimizer`, whose `step()` is called, or which a class of torch.optim makes."""

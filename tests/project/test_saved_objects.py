@@ -16,6 +16,7 @@ SETTINGS = HEAD + b'torch.save({"model": m.state_dict(), "args": args, "g": g}, 
     ("text", "held"),
     [
         (SETTINGS, "args"),
+        (SETTINGS.replace(b"    state =", b"    state = torch.load(path)\n    state ="), "args"),
         (SETTINGS.replace(b"parser.parse_args()", b"vars(parser.parse_args())"), ""),
         (SETTINGS.replace(b'"args": args', b'"args": args.name'), ""),
         (SETTINGS.replace(b'"args": args', b'"args": cfg'), ""),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from porter.checks.export.loaded_objects import is_other_branch
 from porter.checks.export.loaded_uses import named, part
+from porter.checks.export.names_set_again import until_set_again
 from porter.engine.checkpoints import Saved
 from porter.engine.rule_file import RuleFile
 from porter.project.saved_dictionaries import records
@@ -45,8 +46,9 @@ def _read(call: Link, file: RuleFile) -> tuple[set[str], set[str], set[str]]:
 
 
 def _uses(value: Link, file: RuleFile) -> list[Link]:
-    uses = [use for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load]
-    uses = [use for use in uses if not is_other_branch(value, use)]  # there the name is another checkpoint
+    uses = [use for uses in named(value, file) for use in until_set_again(value, uses)]
+    # in the other branch the name is another checkpoint
+    uses = [use for use in uses if use[0].ctx.__class__ is ast.Load and not is_other_branch(value, use)]
     return [*uses, value, *_of_attribute(value, file)]
 
 
@@ -75,6 +77,26 @@ def _optional(uses: list[Link], call: Link) -> tuple[set[str], set[str]]:
         needed |= set() if is_tried else {key}
     may_lack = {key for tried, handled in spelled.values() for key in tried - handled} - needed
     return may_lack, {key for tried, handled in spelled.values() for key in handled - tried} - needed
+
+
+def _asked_for(uses: list[Link]) -> list[str]:
+    """Keys that are read only where the dictionary has them: `if "model" in loaded: x = loaded["model"]`."""
+    found: list[str] = []
+    for use in uses:
+        key, child = part(use)[1], use[0]
+        for node in parents(use):
+            if key and node.__class__ is ast.If and child in node.body and _holds(node.test, key, use):
+                found.append(key)
+            child = node
+    return found
+
+
+def _holds(test: Node, key: str, use: Link) -> bool:
+    asked = (node for node in walk(test) if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.In)
+    return any(
+        constant(one.left) == key and getattr(one.comparators[0], "id", "") == getattr(use[0], "id", None)
+        for one in asked
+    )
 
 
 def _asks(tried: Node) -> bool:
@@ -219,6 +241,11 @@ def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
     whole = saved_with(file.facts.checkpoints.saved, frozenset(read - handled), file.path) if tried else None
     if whole is not None and whole.path == file.path:
         return whole
+    # of keys that it asks for before it reads them, one is enough
+    asked = _asked_for(_uses(part(call)[0], file))
+    if asked and read <= {*asked}:
+        found = (saved_with(file.facts.checkpoints.saved, frozenset({key}), file.path) for key in asked)
+        return next(filter(None, found), None)
     if _is_resumed(call, file):
         held = [row for row in file.facts.checkpoints.saved if file.path.startswith(row.program)]
         return held[0] if held and all(row.held for row in held) else None
