@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 
-from porter.engine.facts import Options
+from porter.engine.launch import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.python.kept import Remember, anew, rows_of
 from porter.python.trees import Parse

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from porter.engine.facts import Options
+from porter.engine.launch import Options
 from porter.files.errors import FilesError
 from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
 from porter.files.read import read

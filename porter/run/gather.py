@@ -10,8 +10,9 @@ from types import MappingProxyType
 
 from porter.analysis.calls import calls
 from porter.engine.checkpoints import Checkpoints
-from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
+from porter.engine.facts import Accelerators, Facts, OwnCode, Variables
 from porter.engine.functions import Functions
+from porter.engine.launch import Launch
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
@@ -49,6 +50,7 @@ from porter.project.shim_programs import shimmed, under_shims
 from porter.project.shipped_files import shipped_objects
 from porter.project.single_rows import single_rows
 from porter.project.switched_packages import switched_packages
+from porter.project.trainer_programs import trainer_programs
 from porter.project.unmoved import unmoved_places
 from porter.project.unset_options import unset_options
 from porter.project.used_constants import used_constants
@@ -177,6 +179,7 @@ def _gather(
             words,
             unset_options(gathered.texts, parse) if in_one_world else (),
             tuple(remote_quantizers(gathered.texts, lists)),
+            trainer_programs(gathered.texts, survey.project.files),
         ),
         own=own,
         variables=Variables(

@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias
 
-from porter.engine import checkpoints, facts, native_code
+from porter.engine import checkpoints, facts, launch, native_code
 from porter.engine.facts import Facts
 from porter.finding import Change, FileResult, Finding, Site
 
 Plain: TypeAlias = tuple[Any, ...]  # of what marshal writes
 _RECORDS = {  # the classes of facts, and those that facts are made of
     kind.__name__: kind
-    for kind in (*vars(facts).values(), *vars(checkpoints).values(), *vars(native_code).values())
+    for module in (facts, checkpoints, launch, native_code)
+    for kind in vars(module).values()
     if isinstance(kind, type) and kind.__module__.startswith("porter.engine.")
 }
 

@@ -18,7 +18,8 @@ from test_advice import LOOP, ROWS, commands
 from porter.advice import load
 from porter.analysis.analyse import analyse, kind, may_concern
 from porter.analysis.session import open_session
-from porter.engine.facts import Facts, Launch
+from porter.engine.facts import Facts
+from porter.engine.launch import Launch
 from porter.engine.together import lines_of
 from porter.files.kinds import PYTHON
 from porter.rulebook.texts import Texts

@@ -9,7 +9,8 @@ import pytest
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
 from porter.checks.registry import load
-from porter.engine.facts import Accelerators, Facts, Launch, OwnCode
+from porter.engine.facts import Accelerators, Facts, OwnCode
+from porter.engine.launch import Launch
 from porter.engine.session import Session
 from porter.engine.shimmed import Shimmed
 from porter.finding import apply

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse, may_concern
 from porter.analysis.session import open_session
-from porter.engine.facts import Facts, Launch
+from porter.engine.facts import Facts
+from porter.engine.launch import Launch
 from porter.engine.session import Session
 from porter.finding import apply
 from porter.rulebook.texts import Texts

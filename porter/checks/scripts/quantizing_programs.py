@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
-from porter.regex import lazy
 from porter.text.document import Document
+from porter.text.shells.lines import command_at
 from porter.text.shells.script import Script
 
 _VALUE = r"(?:=|(?:[ \t]|\\\n)+)[\"']?[48](?![\w.])"
-# a string, which may hold anything, or what ends a command; `2>&1` ends none
-_QUOTED_OR_END = lazy(r"""'[^']*'|"[^"]*"|\\.|((?<!>)&+|[;|]+)""")
 
 
 class QuantizingPrograms(TextRule):
@@ -29,15 +27,6 @@ class QuantizingPrograms(TextRule):
                 at = match.start(1) - 2
                 if at in told or any(start <= at < end for start, end in script.comments):
                     continue
-                if re.search(rf"(?<![\w.-]){re.escape(name)}\b", _command(script.text, at)):
+                if re.search(rf"(?<![\w.-]){re.escape(name)}\b", script.text[command_at(script.text, at)[0] : at]):
                     told.add(at)
                     yield Hit((at, match.end(1)), "passed", values=named(option=match[1], name=name))
-
-
-def _command(text: str, at: int) -> str:
-    """The command in which a place stands, up to it: what other commands of its lines are given is no matter of this one."""
-    start = text.rfind("\n", 0, at) + 1
-    while start > 1 and text[: start - 1].endswith("\\"):
-        start = text.rfind("\n", 0, start - 1) + 1
-    ends = [match.end() for match in _QUOTED_OR_END.finditer(text, start, at) if match[1]]
-    return text[ends[-1] if ends else start : at]
