@@ -42,9 +42,15 @@ _NO_KERNEL = lazy(  # matches _KERNEL, but is no kernel: Python functions such a
     r"^_cuda$|(?:^|_)(?:(?:to|try|move|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
+_WAYS = lazy(r"_?(?:forward|backward|fwd|bwd)(?![a-z])")
 FAST_PATHS = frozenset({"_native_multi_head_attention", "_transformer_encoder_layer_fwd"})
 _FAST = lazy(rb"\b_native_multi_head_attention\b|\b_transformer_encoder_layer_fwd\b")
 _COMPARED = ' == "cuda"'  # a condition such as `impl == "cuda"` counts as a kernel only where nothing else does
+
+
+def without_way(kernel: str) -> str:
+    """One word for the kernels of both ways, which one change answers: `spmm_cuda` of spmm_forward_cuda and spmm_backward_cuda."""
+    return _WAYS.sub("", kernel)
 
 
 def kernel(file: File, link: Link | None) -> str | None:

@@ -19,6 +19,7 @@ from porter.python.build_scripts import builds_extensions
 from porter.python.cases import guarded as guarded_case
 from porter.python.described_devices import is_of_generation
 from porter.python.handed_on import given_to, taken_by, tried_with
+from porter.python.kernel_branches import without_way
 from porter.python.lightning_choices import of_side
 from porter.python.own_words import compared_setting, is_name_of_kernels
 from porter.python.searched_texts import is_searched
@@ -80,7 +81,7 @@ class DeviceLiteral(Rule):
             return None
         if kernel:
             why = "taken" if file.path in file.facts.native.taken else "kernel"
-            return Hit(original, why, values=(*values, ("kernel", kernel)), code=code)
+            return Hit(original, why, values=(*values, ("kernel", kernel), (TOGETHER, without_way(kernel))), code=code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):
             shared = (("package", package), (TOGETHER, package))
             return Hit(original, "of-a-base", values=(*values, *shared), code=code)

@@ -9,7 +9,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.native.guarded import guarded
 from porter.python.evidence import OPTION_HOLDERS
-from porter.python.kernel_branches import FAST_PATHS
+from porter.python.kernel_branches import FAST_PATHS, without_way
 from porter.python.parallel_choices import one_device
 from porter.regex import lazy
 
@@ -47,7 +47,7 @@ class IsCuda(Rule):
             return Hit(original, "of-a-class")  # no module of torch has it: it is one of those
         if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             why = "taken" if kernel in FAST_PATHS or file.path in file.facts.native.taken else "kernel"
-            return Hit(original, why, values=(("kernel", kernel), (TOGETHER, kernel)))
+            return Hit(original, why, values=(("kernel", kernel), (TOGETHER, without_way(kernel))))
         if parallel := one_device(file, link):
             return Hit(original, "one-device", values=(("what", parallel),))
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
