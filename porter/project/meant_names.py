@@ -25,6 +25,9 @@ _PAGES = (".md", ".rst")
 _BEFORE = (b"`", b".", b'"', b"'", b"=")
 _BEHIND = (b"`", b"(", b'"', b"'", b"=")
 _OF_CODE = (b"import ", b"python", b" --", b"=")
+_HOLDER = lazy(rb"((?:\w+[ \t]*\.[ \t]*)*\w*)[ \t]*\.[ \t]*\Z")  # what a name is asked of; b"" for an expression
+_ALIAS = lazy(rb"(?m)^[ \t]*import\b[^\n]*\bas[ \t]+(\w+)")
+_NEAR = 120  # bytes
 _SETTING = lazy(rb"[ \t]*(?:-[ \t]+)?[\w.-]+[ \t]*:[ \t]")
 
 
@@ -56,11 +59,12 @@ class MeantNames:
     def uses(self, name: str, path: str, home: str) -> bool:
         """Whether the file `path`, which contains a name, uses what the file `home` defines under it, as far as can be seen."""
         sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]
-        if any(imported == name != called for s in self._read(path) for imported, called in s.names):
+        renamed = {s.module for s in self._read(path) for imported, called in s.names if imported == name != called}
+        if renamed and not all(self._is_another(module, name, path, home) for module in renamed):
             return True  # it is used under another name
         if not sources and not self._defines(path, name):
             # a file that does not import `home` may have the name in a string, for a registry
-            says, quotes = self._says(path, name), self._quotes(path, name)
+            says, quotes = self._says(path, name) and self._may_reach(path, name), self._quotes(path, name)
             return says if says is quotes or self._imports(path, home) else quotes
         others = all(self._is_another(module, name, path, home) for module in sources)
         return self._says(path, name, b"." if others else b"")
@@ -82,6 +86,18 @@ class MeantNames:
 
     def _quotes(self, path: str, name: str) -> bool:
         return re.search(rb"[\"'](?:[\w./:-]*[./:])?%s[\"']" % re.escape(name.encode()), self._text(path)) is not None
+
+    def _may_reach(self, path: str, name: str) -> bool:
+        """Whether a file that does not import a name may mean one of another file where it says it: it imports all names of some
+        module, or asks something that it imports. `rows.gather()` is a method, whatever `rows` is."""
+        bound = {called for s in self._read(path) for _, called in s.names or (("", s.module.partition(".")[0]),)}
+        bound |= {alias.decode() for alias in _ALIAS.findall(self._text(path))}
+        rest, whole = self._rest[path], whole_word(name.encode())
+        for match in whole.finditer(rest):
+            holder = _HOLDER.search(rest, max(0, match.start() - _NEAR), match.start())
+            if ("*" if holder is None else holder[1].decode().partition(".")[0].strip()) in bound:
+                return True
+        return False
 
     def _says(self, path: str, name: str, before: bytes = b"") -> bool:
         """Whether a file uses a name outside of imports and comments. `before`: the text right before the name."""

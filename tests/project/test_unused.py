@@ -77,6 +77,17 @@ PROGRAM = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
 CALLERS = "from lib.parts import Sampler\n\n\ndef idle():\n    return Sampler()\n\n\ndef used():\n    return 3\n"
 USES = {
     "another file": ({"eval.py": "from lib import parts\n\nparts.shown(3)\n"}, {"Sampler"}),
+    "a method of the same name": (
+        {"eval.py": "from lib.parts import live\n\nrows.shown(live(3))\nf(rows).shown(3)\n"},
+        {"cached", "Sampler"},
+    ),
+    "an alias of the module": ({"eval.py": "import lib.parts as p\n\np.shown(3)\n"}, {"Sampler"}),
+    "all its names": ({"eval.py": "from lib.parts import *\n\nshown(3)\n"}, {"Sampler"}),
+    "another class under another name": (
+        {"eval.py": "from other import Sampler as Other\n\nOther()\n", "other.py": "class Sampler:\n    pass\n"},
+        {"cached", "Sampler"},
+    ),
+    "its class under another name": ({"eval.py": "from lib.parts import Sampler as Other\n\nOther()\n"}, {"cached"}),
     "a comment": ({"eval.py": "# parts.shown(3)\n"}, {"cached", "Sampler"}),
     "a text in settings": ({"config.yaml": "model: lib.parts.Sampler\n"}, {"cached"}),
     "a notebook": ({"a.ipynb": '{"cells": [{"cell_type": "code", "source": ["parts.Sampler()"]}]}'}, {"cached"}),
