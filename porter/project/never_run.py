@@ -208,7 +208,8 @@ def _value(test: ast.expr, known: dict[str, bool]) -> bool | None:
 class Methods:
     """The methods of a file. `is_own`: whether a module belongs to the project. `says`: whether another file names a method of
     a class. `is_of_others`: whether a name of this file certainly means none of this class.
-    `skipped`: whether a line is known already as one that never runs. `is_open`: others may call all that is not private."""
+    `skipped`: whether a line is known already as one that never runs. `is_open`: others may call all that is not private.
+    `of_library`: whether a class may be derived from one of a library, by way of classes of other files."""
 
     def __init__(
         self,
@@ -219,6 +220,7 @@ class Methods:
         is_of_others: Callable[[str, bytes, int], bool],
         skipped: Callable[[int], bool] = lambda line: False,
         is_open: bool = False,
+        of_library: Callable[[str], bool] = lambda owner: False,
     ) -> None:
         self._text, self._says, self._is_of_others, self._skipped = text, says, is_of_others, skipped
         owners = [] if _LOOKED_UP.search(text) else [node for node in tree.body if isinstance(node, ast.ClassDef)]
@@ -227,6 +229,7 @@ class Methods:
             _span(method): (owner.name, method.name)
             for owner in owners
             if all(call_name(base) in own | _BASES for base in owner.bases) and not owner.keywords
+            if all(call_name(base) in _BASES for base in owner.bases) or not of_library(owner.name)
             for method in owner.body
             if isinstance(method, _DEFINITIONS) and _may_be_idle(method) and (not is_open or is_private(method.name))
         }

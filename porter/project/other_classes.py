@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.files.kinds import PYTHON, kind_of
-from porter.python.graphs import ClassTree
+from porter.python.graphs import ClassTree, reached
 from porter.regex import lazy
 
 # gives the files that contain a word, and their texts, those near a file first; None if that is not known
@@ -18,6 +18,12 @@ _MARK = lazy(rb"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|[\[({]|[\])}]|:")
 _WORD = lazy(rb"[A-Za-z_]\w*")
 # the last statement of the first column before a place: it has to be a class, or nobody knows whose `self` it is
 _MARGIN = lazy(rb"(?:class[ \t]+(\w+)|[^\s#)\]}])")
+
+
+# words among bases that call no method of a class by its name, but those that never_run.py knows
+_CALL_NOTHING = frozenset(
+    b"object Module Dataset IterableDataset ABC ABCMeta metaclass Generic Protocol T nn torch utils data abc typing".split()
+)
 
 
 class OtherClasses:
@@ -42,6 +48,12 @@ class OtherClasses:
     @cached_property
     def _tree(self) -> ClassTree[bytes]:
         return ClassTree(self._bases)
+
+    def may_be_called_by_library(self, owner: str) -> bool:
+        """Whether a class may be derived from a class of a library, by however many steps. That calls methods by their names, as
+        Lightning does `training_step`."""
+        above = reached([owner.encode()], lambda name: self._bases.get(name, ()))
+        return any(name not in self._bases and name not in _CALL_NOTHING for name in above)
 
     def have(self, owner: str, text: bytes, start: int) -> bool:
         """Whether a name is one of `self`, in a class that no object belongs to which belongs to the class `owner`, too."""

@@ -148,7 +148,7 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders) -> FileResult:
     def untaken(line: int) -> str:
         return finders.untaken.at(tree, text, path, line, is_open) if tree else ""
 
-    is_of_others = finders.classes.have
+    is_of_others, of_library = finders.classes.have, finders.classes.may_be_called_by_library
 
     @cache
     def says(owner: str, name: str) -> bool:
@@ -161,7 +161,7 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders) -> FileResult:
         def is_skipped(line: int) -> bool:
             return any(skip(line) for skip in skipped)
 
-        return Methods(tree, text, uses.is_own, says, is_of_others, is_skipped, is_open).idle
+        return Methods(tree, text, uses.is_own, says, is_of_others, is_skipped, is_open, of_library).idle
 
     ways: list[tuple[str, Callable[[int], str]]] = [
         ("never", constant), ("unused", methods()), ("off", off), ("off", methods(off)), ("never", untaken),

@@ -285,3 +285,29 @@ INNER = "class Outer:\n    class {}:\n        def train(self):\n            self
 def test_a_method_that_only_other_classes_call(tmp_path: Path, monkeypatch, more: dict[str, str], told: bool) -> None:
     lines, aside = looked(tmp_path, monkeypatch, {"lib.py": SAVED, "train.py": SERVER, **more}, "PRT307")
     assert (bool(lines), list(aside.values())) == (told, [] if told else ["User.save"])
+
+
+STEPS = """import torch
+from base import System
+
+
+class Shaped(System):
+    def training_step(self, batch):
+        return self.training_substep(batch)
+
+    def training_substep(self, batch):
+        return (torch.ones(2, dtype=torch.float64).cuda() * batch).sum()
+
+
+print(Shaped())
+"""
+
+
+@pytest.mark.parametrize(("base", "told"), [("LightningModule", True), ("torch.nn.Module", False)])
+def test_a_library_calls_what_a_class_of_its_own_has_below_another_file(
+    tmp_path: Path, monkeypatch, base: str, told: bool
+) -> None:
+    """Lightning asks for `training_step` of whatever is derived from its module, by however many steps."""
+    system = f"import torch\nfrom pytorch_lightning import LightningModule\n\n\nclass System({base}):\n    pass\n"
+    lines, aside = looked(tmp_path, monkeypatch, {"train.py": STEPS, "base.py": system}, "PRT307")
+    assert (bool(lines), list(aside.values())) == (told, [] if told else ["Shaped.training_substep"])
