@@ -11,12 +11,12 @@ from porter.project.modules import IMPORTED, module_of
 from porter.python.graphs import reached
 from porter.regex import lazy
 
-# text before `import`: of an import from, of a plain import; comments and signs in a list of names; the end of a statement
-_FROM = lazy(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
+# what stands before `import` in `from module import ...`; the letters of other languages are bytes from \x80 on
+_FROM = lazy(rb"(?:^|[;:])[ \t]*from(?:[ \t]+|(?=\.))([.\w \t\x80-\xff]+?)[ \t]*$")
 _PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")  # what stands before `import` in a statement without `from`
-_NOISE = lazy(rb"#[^\n]*|[()\\]")
-_END = lazy(rb"[;#]")  # ends a statement
-_TWICE = 3  # files that one import may mean; if there are more, it means none of them
+_NOISE = lazy(rb"#[^\n]*|\)[^\n]*|[(\\]")  # in a list of names: comments, signs, and what follows the closing bracket
+_END = lazy(rb"[;#]")  # ends a list of names without brackets
+_MOST_MEANT = 3  # files that one import may mean; if there are more, it means none of them
 
 
 class Import(NamedTuple):
@@ -28,10 +28,11 @@ class Import(NamedTuple):
 
 def imports(text: bytes) -> Iterator[Import]:
     """All texts that look like an import statement."""
-    if b"\r" in text.replace(b"\r\n", b""):
-        text = text.replace(b"\r", b"\n")
-    for match in IMPORTED.finditer(text):
-        start = match.start()
+    if b"\r" in text:  # no offset changes
+        text = text.replace(b"\\\r\n", b" \\\n").replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+    after = 0  # where the search goes on
+    while match := IMPORTED.search(text, after):
+        start, after = match.span()
         begin = text.rfind(b"\n", 0, start) + 1
         while begin > 1 and text[begin - 2 : begin - 1] == b"\\":  # from a \ import b
             begin = text.rfind(b"\n", 0, begin - 1) + 1
@@ -40,7 +41,9 @@ def imports(text: bytes) -> Iterator[Import]:
         if origin is None and not _PLAIN.search(before):
             continue
         outermost = origin.start() == 0 and before.startswith(b"from") if origin else not before
-        named = [pair for part in _listed(match[0][len(b"import") :]) if (pair := _called(part))]
+        listed, length = _listed(match[0][len(b"import") :])
+        after = start + len(b"import") + length
+        named = [pair for part in listed if (pair := _called(part))]
         if origin:
             module = origin[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
             yield Import(module, tuple(named), outermost, start)
@@ -51,7 +54,7 @@ def imports(text: bytes) -> Iterator[Import]:
 
 def imports_name(data: bytes, path: str, name: str) -> bool:
     """Whether a text imports a name of the file at a path, or the file itself and names it there."""
-    stem = path.removesuffix(".py")
+    stem = module_of(path)
     if name.encode() not in data or stem.rpartition("/")[2].encode() not in data:
         return False
     for found in _statements(data):
@@ -91,10 +94,13 @@ def lines_of_cells(notebook: bytes, end: bytes = b"\n") -> bytes:
     return pairs.replace(b'\\"', b"'").replace(b"\\n", end).replace(b'"', end).replace(b"\0", b"\\")
 
 
-def _listed(text: bytes) -> list[bytes]:
-    if b"(" not in text:
-        text = _END.split(text, 1)[0]
-    return _NOISE.sub(b" ", text).split(b",")
+def _listed(text: bytes) -> tuple[list[bytes], int]:
+    """The parts of a list of names, and its length. A list without brackets ends before `;`, where another import may follow; a
+    comment belongs to it."""
+    length = len(text)
+    if not text.lstrip(b" \t\\\n").startswith(b"(") and (end := _END.search(text)):
+        text, length = text[: end.start()], end.start() if end[0] == b";" else length
+    return _NOISE.sub(b" ", text).split(b","), length
 
 
 def _called(part: bytes) -> tuple[str, str] | None:
@@ -208,7 +214,7 @@ class Project:
         if not words[0] or words[0] in sys.stdlib_module_names:
             return []
         ends = self._ends.get("/".join(words), ())
-        return [self._modules[module] for module in ends] if len(ends) <= _TWICE else []
+        return [self._modules[module] for module in ends] if len(ends) <= _MOST_MEANT else []
 
     def nearest(self, path: str, name: str) -> str | None:
         """The file that the name of a module means, in the folder of `path` or in one above. A relative name counts from the
