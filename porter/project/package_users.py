@@ -24,10 +24,14 @@ from porter.rulebook.table import Package, load, package_row
 # names of files that ask for packages
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
-# a line `import package`, within a file and at its begin
-_PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # a line `import package`
 _FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")  # the same in the first line of a file
-_NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+# numpy in a list, `numpy = "` of poetry and Pipfile, and the versions
+_NUMPY = lazy(
+    rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*(=[ \t]*(?:\{[^}\n]{0,80}?\bversion[ \t]*=[ \t]*)?["'])?[ \t]*"""
+    rb"""([^\n;#"']{0,80})""",
+    re.MULTILINE,
+)
 _PYTHON = lazy(
     rb"""^[ \t]*-[ \t]+["']?python[ \t]*==?[ \t]*(3\.\d+)(?![\d.*]*[,|])""", re.MULTILINE
 )  # of conda, one alone
@@ -88,7 +92,8 @@ def users(
     notebooks: Iterable[bytes],
     parse: Parse,
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """(package, folder, files that import it) for each package that a list asks for; and the packages that no file imports.
+    """(package, folder, files that import it) for each package that counts; and those that no file imports. What a list asks for
+    counts, and what installs without a GPU (`anywhere` in its row), listed or not.
 
     A folder is "" for the whole project, or one with its own list and programs. A part of a package that runs on NPUs as it is
     does not count, unless only later versions do. `asked`: all lists, and what else installs. `texts`: Python files with imports. `read`: these imports.
@@ -239,11 +244,17 @@ def numpys(lists: Mapping[str, bytes]) -> tuple[tuple[str, str, str], ...]:
     for path, data in lists.items():
         python = _PYTHON.search(data)
         pinned = python[1].decode() if python else ""
-        specs = {match[1].strip().decode("ascii", "replace") for match in _NUMPY.finditer(data)}
+        specs = {_numpy(match) for match in _NUMPY.finditer(data)}
         if is_conda and path.rpartition("/")[2] in _OF_PACKAGES:
             specs.discard("")
         found.update((spec, pinned, lasts.get(pinned, "")) for spec in specs or [""] * (pinned in lasts))
     return tuple(sorted(found))
+
+
+def _numpy(match: re.Match[bytes]) -> str:
+    """The versions of numpy in a list. `numpy = "1.24"` of poetry is that version alone."""
+    spec = match[2].strip().decode("ascii", "replace")
+    return f"=={spec}" if match[1] and spec[:1].isdigit() else spec
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

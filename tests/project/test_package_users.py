@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from porter.project.imports import Project, imports
-from porter.project.package_users import lists_of
+from porter.project.package_users import lists_of, numpys
 from porter.python.trees import parse
 
 
@@ -122,3 +122,25 @@ def test_a_python_that_the_target_outgrows_holds_nothing_back(tmp_path):
     (tmp_path / "environment.yml").write_text("dependencies:\n  - python=3.8\n  - numpy\n")
     lists = known(tmp_path, ["a.py", "environment.yml"], {"a.py": b"import numpy\n"})
     assert not lists.leaves_out("2.0.0", python=(3, 9))
+
+
+TABLES = [
+    ("Pipfile", '[packages]\nnumpy = "^1.24"\n', True),
+    ("Pipfile", '[packages]\nnumpy = "*"\n', False),
+    ("pyproject.toml", '[tool.poetry.dependencies]\nnumpy = "^1.24"\n', True),
+    ("pyproject.toml", '[tool.poetry.dependencies]\nnumpy = "1.24.4"\n', True),
+    ("pyproject.toml", '[tool.poetry.dependencies]\nnumpy = ">=1.24"\n', False),
+    ("pyproject.toml", '[tool.poetry.dependencies]\nnumpy = {version = "^1.24", python = ">=3.9"}\n', True),
+    ("requirements.txt", "numpy>=1.24,<2\n", True),
+]
+
+
+@pytest.mark.parametrize("name,text,is_left_out", TABLES)
+def test_the_numpy_of_a_table_is_read(tmp_path, name, text, is_left_out):
+    (tmp_path / name).write_text(text)
+    lists = known(tmp_path, ["a.py", name], {"a.py": b"import numpy\n"})
+    assert lists.leaves_out("2.0.0", "2.3.0", python=(3, 9)) is is_left_out
+
+
+def test_versions_are_kept_as_they_are_written():
+    assert numpys({"Pipfile": b'numpy = "^1.24"\n'}) == (("^1.24", "", ""),)
