@@ -11,8 +11,7 @@ from porter.python.index import FUNCTIONS, parents
 
 SUMMARIES = frozenset({"torchsummary.summary", "torchsummary.torchsummary.summary"})
 _DEVICE = 3  # summary(model, input_size, batch_size, device)
-
-
+_MOVES = frozenset({"cuda", "cpu", "to", "eval"})  # methods that give the model back
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -52,6 +51,8 @@ def _is_at_work(file: RuleFile, call: Link) -> bool:
     model = next(
         iter((*call[0].args, *(keyword.value for keyword in call[0].keywords if keyword.arg == "model"))), None
     )
+    while isinstance(model, ast.Call) and isinstance(model.func, ast.Attribute) and model.func.attr in _MOVES:
+        model = model.func.value  # summary(model.cuda(), size)
     if not isinstance(model, ast.Name):
         return isinstance(model, ast.Attribute)  # `self.model`, which belongs to more than this function
     uses = (use for use in file.names.uses if use[0].id == model.id and isinstance(use[0].ctx, ast.Load))
