@@ -60,20 +60,20 @@ class LoadWithoutMapLocation(Rule):
             chosen = fate != "stays" or file.source.says(ON_HOST)
             device = None if chosen or sometimes else file.style.device(cst.SimpleString('"cuda"'), file)
             return Hit(
-                original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
+                original.func, "whole", new=device and with_place(updated, argument, device), loads=device is not None
             )
         if fate == "moved" and (held := file.facts.accelerators.held):  # saved whole: its class is of the project
             device = file.style.device(cst.SimpleString('"cuda"'), file)
             values = (("name", held),)
             return Hit(
-                original.func, "held", new=device and _with(updated, argument, device), values=values, loads=True
+                original.func, "held", new=device and with_place(updated, argument, device), values=values, loads=True
             )
         as_it_comes = loaded_optimizers.is_taken_whole(value, file) or kept_loads.is_given_to_moved(value, file)
         if as_it_comes or any(ask(value, file) for ask in loaded_uses.AS_IT_COMES):
             return Hit(original.func, "parts")
         made_on = kept_loads.device(value, file)
         if made_on is not None:  # a tensor of the object that computes on a device
-            new = _with(updated, argument, cst.parse_expression(made_on)) if made_on and not sometimes else None
+            new = with_place(updated, argument, cst.parse_expression(made_on)) if made_on and not sometimes else None
             return Hit(original.func, "parts", new=new)
         if sometimes:
             return Hit(original.func, "sometimes")
@@ -81,10 +81,10 @@ class LoadWithoutMapLocation(Rule):
             return Hit(original.func, "branch")
         if any(first <= loaded[0].lineno <= last for first, last in branches(file.tree)):
             return Hit(original.func, "never")
-        return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
+        return Hit(original.func, "missing", new=with_place(updated, argument, cst.SimpleString('"cpu"')))
 
 
-def _with(call: cst.Call, place: tuple[int | None, cst.Arg | None], device: cst.BaseExpression) -> cst.Call:
+def with_place(call: cst.Call, place: tuple[int | None, cst.Arg | None], device: cst.BaseExpression) -> cst.Call:
     """The call with a device for `map_location`, which stands at this place or is not given."""
     index, given = place
     if given is None or index is None:

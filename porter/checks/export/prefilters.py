@@ -1,4 +1,7 @@
-"""Cheap looks at a place before LibCST sees its statement: `Rule.only` is one."""
+"""Cheap looks at a place before LibCST sees its statement: a rule names one of them as its `only`.
+
+A look only drops places, and lets through all that its rule may tell. The rule decides, by names of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
     from porter.training.scene import Scene
 
+# a part of each name that `MODEL` in whole_model_saved.py matches, which decides what PRT902 tells
 _MODEL = lazy(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 
 
@@ -36,6 +40,6 @@ def is_anywhere(scene: Scene, link: Link) -> bool:
 
 def names_model(scene: Scene, link: Link) -> bool:
     first: Node = link[1][0].args[0] if link[1][0].args else None
-    saved = [first, *first.values] if first.__class__ is ast.Dict else [first]
+    saved = first.values if first.__class__ is ast.Dict else [first]
     named = (n for n in saved if n.__class__ in (ast.Name, ast.Attribute))
     return not scene.file.tested and any(_MODEL.search(ast.unparse(n)) for n in named)
