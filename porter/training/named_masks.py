@@ -72,6 +72,21 @@ def _gives_positions(value: Node) -> bool:
 
 
 def is_below_trouble(link: Link) -> bool:
-    """Whether a place stands below a check that is hardly ever true: `if torch.isnan(loss)`."""
-    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
-    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
+    """Whether a place stands where only trouble leads: below `if torch.isnan(loss)`, or in the `else` of `if not torch.isnan(loss)`."""
+    inner = link[0]
+    for above, _ in ancestors(link):
+        if above.__class__ is ast.If and _is_trouble(above.test, inner in above.body):
+            return True
+        inner = above
+    return False
+
+
+def _is_trouble(test: Node, answer: bool) -> bool:
+    """Whether a test finds trouble where its answer is `answer`. Where that is not clear, it does."""
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        return _is_trouble(test.operand, not answer)
+    if test.__class__ is ast.BoolOp:
+        return any(_is_trouble(value, answer) for value in test.values)
+    nodes = [*walk(test)]
+    asks = any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for n in nodes)
+    return asks and (answer or any(n.__class__ in (ast.Compare, ast.UnaryOp) for n in nodes))  # isnan(x).sum() == 0
