@@ -57,7 +57,7 @@ def unpack(file: str, into: str, name: str) -> str:
 
 
 def _write(members: Iterator[Member], top: str) -> None:
-    links: list[tuple[str, str]] = []
+    links: list[tuple[str, str, str]] = []
     written = 0
     for n, member in enumerate(members):
         if n >= MOST_FILES:
@@ -71,15 +71,22 @@ def _write(members: Iterator[Member], top: str) -> None:
             if os.path.isabs(member.link):
                 raise _climbs(member.name)
             _inside("/".join((*parts[:-1], member.link)), member.name)
-            links.append((path, member.link))
+            links.append((path, member.link, member.name))
         elif member.same:
             with suppress(FileExistsError):
                 os.link(os.path.join(top, *_inside(member.same, member.name)), path)
         elif member.stream is not None:
             written += _copy(member, path, MOST_BYTES - written)
-    for path, target in links:  # last, so that no file is written through one
+    for path, target, _ in links:  # last, so that no file is written through one
         with suppress(FileExistsError):
             os.symlink(target, path)
+    base = os.path.realpath(top)
+    # a link that stays inside by its text may go through another one, and so out
+    climbing = [link for link in links if not f"{os.path.realpath(link[0])}{os.sep}".startswith(f"{base}{os.sep}")]
+    for path, *_ in climbing:
+        os.unlink(path)
+    if climbing:
+        raise _climbs(climbing[0][2])
 
 
 def _copy(member: Member, path: str, room: int) -> int:

@@ -51,6 +51,20 @@ def test_so_is_one_whose_links_climb(tmp_path, kind, target):
         unpack(str(tmp_path / "a.tar"), str(tmp_path / "out"), "a")
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_so_is_one_whose_links_climb_together(tmp_path, is_first):
+    """Each stays inside by its text; the second goes through the first. Their order in the archive does not matter."""
+    links = [("r/d1/d2/s", "../../.."), ("r/d1/t", "d2/s/..")]
+    with tarfile.open(tmp_path / "a.tar", "w") as made:
+        for name, target in links if is_first else links[::-1]:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            made.addfile(info)
+    with pytest.raises(UserError, match="leads out of its folder"):
+        unpack(str(tmp_path / "a.tar"), str(tmp_path / "out"), "n")
+    assert not os.path.lexists(tmp_path / "out/n/r/d1/t")
+
+
 def test_nothing_is_written_through_a_link(tmp_path):
     """The link stays inside and is made last: the file of the same name lies in a folder of its own."""
     with tarfile.open(tmp_path / "a.tar", "w") as made:
