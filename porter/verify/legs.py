@@ -1,4 +1,8 @@
-"""Two copies of a project: as it is, and ported. Neither run writes into the user's tree."""
+"""Two copies of a project: as it is, and ported. A run writes into its copy.
+
+What .gitignore names is linked, not copied: a file that a program writes into an ignored folder of the project, such as
+`outputs/`, lies in the user's tree, and both runs see it.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +85,8 @@ def _check_size(root: Path) -> None:
                 total += os.lstat(os.path.join(folder, name)).st_size
         if total > _LARGEST:
             raise UserError(
-                f"{root.name}: more than {_LARGEST >> 30} GB to copy for the two runs; name data folders in .gitignore "
+                f"{root.name}: more than {_LARGEST >> 30} GB to copy for each run; name data folders in .gitignore "
                 "(they are linked, not copied), or port first and use --original OLD --ported NEW",
-                f"{root.name}：两次运行需复制的内容超过 {_LARGEST >> 30} GB；请把数据目录写入 .gitignore（只链接、不复制），"
+                f"{root.name}：每次运行需复制的内容超过 {_LARGEST >> 30} GB；请把数据目录写入 .gitignore（只链接、不复制），"
                 "或先迁移，再用 --original OLD --ported NEW",
             )

@@ -262,6 +262,8 @@ def test_copies_link_what_git_ignores_and_leave_the_tree_alone(tmp_path):
         assert (copy / "pkg/weights.bin").is_symlink() and not (copy / ".git").exists()
     (new / "train.py").write_text("changed")
     assert (root / "train.py").read_text() == "x = 1\n"
+    (new / "data" / "made.txt").write_text("by a run")  # below a link, as docs/reference.md says
+    assert (root / "data" / "made.txt").exists() and (old / "data" / "made.txt").exists()
 
 
 def test_what_an_inplace_run_replaced_is_the_original(tmp_path):
@@ -282,7 +284,7 @@ def test_what_an_inplace_run_replaced_is_the_original(tmp_path):
 def test_a_tree_too_large_to_copy_is_refused(tmp_path, monkeypatch):
     (tmp_path / "big.txt").write_text("x" * 100)
     monkeypatch.setattr(legs, "_LARGEST", 50)
-    with pytest.raises(UserError, match="--original OLD --ported NEW"):
+    with pytest.raises(UserError, match="to copy for each run; .*--original OLD --ported NEW"):
         legs.make(tmp_path, {"ported": {}}, tmp_path, tmp_path / "two")
 
 
