@@ -110,6 +110,15 @@ def fact_group_norm_and(name):
         agree(on_npu, plain, x, weight, bias, tolerance=1e-4)
 
 
+@over("x", "weight", "bias")
+def fact_npu_group_norm_swish_makes_up_no_gradient(left_out):
+    x, weight, bias = torch.randn(2, 8, 5).npu(), GAMMA.npu(), BETA.npu()
+    y, mean, rstd = torch_npu.npu_group_norm_swish(x, 4, weight, bias, eps=1e-5)
+    asked = [name != left_out for name in ("x", "weight", "bias")]
+    found = torch.ops.npu.npu_group_norm_swish_grad(torch.ones_like(y), x, 4, weight, bias, mean, rstd, asked, 1.0)
+    is_([gradient is not None for gradient in found], asked)
+
+
 def fact_npu_group_norm_swish_with_a_scale():
     x = torch.randn(2, 8, 5)
     y = F.group_norm(x, 4, GAMMA, BETA)

@@ -1,10 +1,11 @@
-"""Layer and group normalisation, alone and with what comes before or after them."""
+"""Layer and group normalisation, alone and with what comes before or after them; and two RMS norms: with the weight of Gemma, and with
+a cast."""
 
 import torch
 import torch.nn.functional as F
 
 from virtual_npu.operators.normalisation import reciprocal_rms, rms_normed
-from virtual_npu.operators.register import derivatives, kernel
+from virtual_npu.operators.register import derivatives, kernel, masked
 
 
 def _statistics(x, gamma, epsilon):
@@ -99,7 +100,11 @@ def group_norm_swish(x, num_groups, weight, bias, eps=1e-5, swish_scale=1.0):
 def group_norm_swish_grad(grad, x, num_groups, weight, bias, mean, rstd, grad_input_mask, swish_scale=1.0):
     groups = x.float().reshape(x.shape[0], num_groups, -1)
     eps = float((rstd.float().pow(-2) - groups.var(-1, correction=0)).mean().clamp_min(0))
-    return tuple(derivatives(lambda x, w, b: _group_norm(x, num_groups, w, b, eps, swish_scale), grad, x, weight, bias))
+
+    def forward(x, weight, bias):
+        return _group_norm(x, num_groups, weight, bias, eps, swish_scale)
+
+    return masked(derivatives(forward, grad, x, weight, bias), grad_input_mask)
 
 
 @kernel("npu_gemma_rms_norm")

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from virtual_npu.operators.register import Unsupported, derivatives, kernel
+from virtual_npu.operators.register import Unsupported, derivatives, kernel, masked
 
 _CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
@@ -110,13 +110,9 @@ def convolution(x, weight, bias, stride, padding, dilation, groups):
     return _convolve(x, weight, bias, stride, padding, dilation, groups)
 
 
-def _masked(gradients, mask):
-    return tuple(g if wanted else None for g, wanted in zip(gradients, mask))
-
-
 @kernel("npu_conv2d_backward", "npu_conv3d_backward", "npu_convolution_backward")
 def convolution_backward(x, grad, weight, stride, padding, dilation, groups, output_mask):
-    return _masked(
+    return masked(
         derivatives(
             lambda x, w, b: _convolve(x, w, b, stride, padding, dilation, groups), grad, x, weight,
             torch.zeros(weight.shape[0], dtype=weight.dtype),
@@ -141,4 +137,4 @@ def convolution_transpose_backward(x, grad, weight, padding, output_padding, str
         return _convolve_transposed(x, w, b, padding, output_padding, stride, dilation, groups)
 
     bias = torch.zeros(weight.shape[1] * groups, dtype=weight.dtype)
-    return _masked(derivatives(forward, grad, x, weight, bias), mask)
+    return masked(derivatives(forward, grad, x, weight, bias), mask)

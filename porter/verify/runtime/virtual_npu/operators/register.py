@@ -82,6 +82,11 @@ def derivatives(function, gradient, *inputs):
     return [_zero_if_missing(by_input.get(id(x)), x) if isinstance(x, torch.Tensor) else None for x in given]
 
 
+def masked(gradients, mask):
+    """What a backward kernel gives back: nothing for a gradient that is not asked for."""
+    return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, mask))
+
+
 def _zero_if_missing(gradient, x):
     return torch.zeros_like(x) if gradient is None else gradient
 
