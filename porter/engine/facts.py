@@ -211,11 +211,11 @@ class Accelerators(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A function that the training step of another file calls for every batch."""
+    """A function that runs for every batch: the training step of another file calls it, directly or through other functions."""
 
     path: str
     name: str  # "function" or "Class.method"
-    by: str  # the first file that calls it
+    by: str  # the first file that calls it; one without a step, where steps reach it only through other functions
     hosts: tuple[str, ...] = ()  # arguments that are on the host already: names, and positions as numbers
 
 

@@ -27,13 +27,13 @@ class Walk:
         """The functions that run for every batch because a step of another file calls them, directly or through others."""
         settled: set[Node] = set()  # functions that a step calls directly; the first such file is enough
         known: set[Node] = set()  # functions that run for every batch
-        step_files: dict[Node, str] = {}  # by function, the file that a finding names
+        caller_files: dict[Node, str] = {}  # by function, the file that a finding names
         for node, files in ways.near.items():
             for path in files:
                 if any(called == node and row.always for called, row in self._calls_in(path, ways)):
                     settled.add(node)
                     known.add(node)
-                    step_files[node] = path
+                    caller_files[node] = path
                     break
         todo = sorted(known)
         while todo:
@@ -44,11 +44,11 @@ class Walk:
                 if node in settled or not row.always and row.home != caller[1]:
                     continue
                 if node[0] != caller[0]:
-                    step_files[node] = min(step_files.get(node, caller[0]), caller[0])
+                    caller_files[node] = min(caller_files.get(node, caller[0]), caller[0])
                 if node not in known:
                     known.add(node)
                     todo.append(node)
-        for node, path in step_files.items():
+        for node, path in caller_files.items():
             reads = [
                 row.hosts
                 for called, row in self._calls_in(path, ways)
