@@ -1,4 +1,5 @@
-"""One file of a run with its edits, as `porter migrate` shows and writes them."""
+"""One file of a run with its edits, as `porter migrate` shows and writes them. What that command says stands in
+rules/words/report.toml, as `migrate.*` and `left.*`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`from torch.profiler import profile, ProfilerActivity`: what the NPU's profiler has comes from torch_npu.profiler."""
+"""`from torch.profiler import profile, ProfilerActivity`: what the NPU's profiler has comes from torch_npu.profiler.
+
+`needed` says whether the file may record a device. It goes by resolved names, and a name that a star brings resolves to nothing: so
+`from torch.profiler import *` is passed over, and a message for it would need another question than `needed`.
+"""
 
 from __future__ import annotations
 
