@@ -297,9 +297,6 @@ class Shaped(System):
 
     def training_substep(self, batch):
         return (torch.ones(2, dtype=torch.float64).cuda() * batch).sum()
-
-
-print(Shaped())
 """
 
 
@@ -309,5 +306,6 @@ def test_a_library_calls_what_a_class_of_its_own_has_below_another_file(
 ) -> None:
     """Lightning asks for `training_step` of whatever is derived from its module, by however many steps."""
     system = f"import torch\nfrom pytorch_lightning import LightningModule\n\n\nclass System({base}):\n    pass\n"
-    lines, aside = looked(tmp_path, monkeypatch, {"train.py": STEPS, "base.py": system}, "PRT307")
+    train = "from lib import Shaped\n\nprint(Shaped())\n"
+    lines, aside = looked(tmp_path, monkeypatch, {"lib.py": STEPS, "base.py": system, "train.py": train}, "PRT307")
     assert (bool(lines), list(aside.values())) == (told, [] if told else ["Shaped.training_substep"])
