@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from porter.checks.precision import held_types
 from porter.checks.precision.tallies import is_share, is_tallied, returns
-from porter.checks.precision.written_places import moved, names_cpu, on_cpu
+from porter.checks.precision.written_places import moved, names_cpu, on_cpu, to_device
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -35,7 +35,7 @@ class Float64Tensor(Rule):
                 or link is None
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
-                or on_cpu(link)
+                or on_cpu(file.names, link)
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
@@ -65,9 +65,12 @@ class Float64Tensor(Rule):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
             given = (*call.args, *(k.value for k in call.keywords if k.arg == "device"))
-            if on_cpu(link) or place not in (0, 1, "dtype") or any(names_cpu(a, scene.names, link) for a in given):
+            if place not in (0, 1, "dtype") or any(names_cpu(a, scene.names, link) for a in given):
                 return None
-            return None if lies_on_host(scene, call.func.value, link) else "cast"
+            if on_cpu(file.names, link):
+                return None
+            stays = lies_on_host(scene, call.func.value, link) and not to_device(call, file.names, link)
+            return None if stays else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
@@ -76,4 +79,4 @@ class Float64Tensor(Rule):
             host = names_cpu(device, scene.names, link) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
         held = held_types.is_held(link) and not held_types.is_kept_number(link, file)
-        return "made" if held or moved(link) else None
+        return "made" if held or moved(file.names, link) else None

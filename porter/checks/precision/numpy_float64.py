@@ -36,8 +36,8 @@ class NumpyFloat64(Rule):
             link = link[1]
         if link is None or not is_double(file.names, link[0], link) or self._narrowed(link):
             return None
-        on_device = any(k.arg == "device" for k in link[0].keywords)
-        return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device or moved(link) else None
+        on_device = any(k.arg == "device" for k in link[0].keywords) or moved(file.names, link)
+        return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device else None
 
     @staticmethod
     def _late(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
