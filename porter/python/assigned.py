@@ -56,7 +56,10 @@ def _values(bindings: list[Link]) -> list[ast.expr]:
 
 
 def _element(value: ast.expr, index: int, count: int) -> ast.expr | None:
-    return value.elts[index] if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count else None
+    """The value at a place of as many values as there are targets. None where a star stands there: `device, n = *where, 8`"""
+    if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) != count:
+        return None
+    return None if isinstance(value.elts[index], ast.Starred) else value.elts[index]
 
 
 def is_set_again(names: AnyNames, use: Link) -> bool:
