@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 
 from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
@@ -11,26 +12,44 @@ from porter.python.index import Link, Node, ancestors
 _EXITS = frozenset({"exit", "_exit", "quit", "abort"})
 # `device_count() > 0`, `device_count() == 0`: there is a device, there is none
 MORE, LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)
+_COMPARE = {
+    **dict(zip(LESS, (operator.eq, operator.lt, operator.le))),
+    **dict(zip(MORE, (operator.gt, operator.ge, operator.ne))),
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+}
 
 
 def stops_without_gpu(question: Link | None) -> bool:
     """Whether the program ends if the question is answered with no."""
-    child, answer = question[0] if question else None, True  # the value of the condition with a GPU
+    child, answer = question[0] if question else None, False  # the value of the condition without a GPU
     for up in ancestors(question):
         above, kind = up[0], up[0].__class__
         if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
             answer = not answer
-        elif kind is ast.Compare and child is above.left and isinstance(above.ops[0], (*MORE, *LESS)):
-            answer = answer is isinstance(above.ops[0], MORE)
+        elif kind is ast.Compare and child is above.left:
+            compared = _compared(above, answer)
+            if compared is None:
+                return False
+            answer = compared
         elif kind is ast.BoolOp:
-            if isinstance(above.op, ast.Or) is answer:
+            if isinstance(above.op, ast.Or) is not answer:
                 return False  # something else decides as well
         elif kind is ast.If:
-            return child is above.test and _ends(_without(up) if answer else above.body)
+            return child is above.test and _ends(above.body if answer else _without(up))
         elif kind is not ast.Attribute and (kind is not ast.Call or child is not above.func):
             return False
         child = above
     return False
+
+
+def _compared(node: ast.Compare, answer: bool) -> bool | None:
+    """What a comparison gives for an answer without a GPU: `False == True`, or `0 == 8` for a number of GPUs. With what is no number,
+    it is taken for a question whether there are enough: `device_count() < args.gpus`. None where nobody knows."""
+    by, value = node.ops[0].__class__, node.comparators[0]
+    if by in _COMPARE and isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
+        return bool(_COMPARE[by](answer, value.value))
+    return (by in LESS) is not answer if by in (*MORE, *LESS) else None
 
 
 def _without(branch: Link) -> list[ast.stmt]:
