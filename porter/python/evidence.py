@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from porter.python.blocks import once
 from porter.python.index import Link, Node, walk
+from porter.regex import lazy
 from porter.rulebook.table import hint, hints
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "mtia", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
@@ -17,6 +18,8 @@ CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they use CUDA themsel
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
 RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # functions that run a command
 HAVE_PARTS_ON_CUDA = frozenset(word.partition(".")[0] for word in CUDA_LIBRARIES if "." in word)
+# what puts all that is made on a device; set_default_dtype does not
+DEFAULT_DEVICE = lazy(rb"set_default_(?:device|tensor_type)")
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
 # names of objects that hold parsed options
 OPTION_HOLDERS = "args|arguments|opts?|options|hparams|hps|cfg|config|flags|settings"

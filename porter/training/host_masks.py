@@ -7,7 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import set_in_block, values_of
-from porter.python.evidence import call_name
+from porter.python.evidence import DEFAULT_DEVICE, call_name
 from porter.python.index import Link, Node, walk
 from porter.python.waits import SEARCHES
 from porter.regex import lazy, rare
@@ -82,7 +82,7 @@ class _Made:
             if full in _ARRAYS or full == _FROM_NUMPY:
                 return True
             known = full in self._factories and is_factory(full, node) and not _has_no_dimension(node)
-            return known and not self._scene.file.source.says(b"set_default_")
+            return known and not self._scene.file.source.says(DEFAULT_DEVICE)
         method: Node = node.func
         return method.__class__ is ast.Attribute and method.attr not in MOVES and self.on_host(method.value, link)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import once_for_file
-from porter.python.evidence import constant
+from porter.python.evidence import DEFAULT_DEVICE, constant
 from porter.python.index import Link, Node
 from porter.python.parameters import default_of
 
@@ -31,7 +31,7 @@ def is_made_there(scene: AnyContext, node: Node, link: Link) -> bool:
         return False
     if whole is not node and whole.id in _tokenized(scene.file):
         return True
-    if node.__class__ is ast.Attribute or scene.file.source.says(b"set_default_"):
+    if node.__class__ is ast.Attribute or scene.file.source.says(DEFAULT_DEVICE):
         return False
     values = values_of(scene.names, whole, link)
     return bool(values) and all(_returned(scene.file, getattr(getattr(v, "func", v), "id", "")) for v in values)

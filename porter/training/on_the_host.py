@@ -28,7 +28,7 @@ _OPTIMISES = rare(
 )  # begins with plain letters, so that the search is fast
 # what may put tensors elsewhere; not `device=x.device`
 _ELSEWHERE = rare(
-    rb"cuda|(?<![Ii])npu|set_default_|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"
+    rb"cuda|(?<![Ii])npu|set_default_(?:device|tensor_type)|[Aa]ccelerat(?:e\b|or)|lightning|\.device\(|\.to\([^)\n]*device"
     rb"|device(?<!\.device)(?!=\w+\.device\b)"
 )
 _COLLECTIVES = frozenset({"all_gather", "all_gather_into_tensor", "gather", "broadcast", "send"})

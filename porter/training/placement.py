@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import device_like
+from porter.python.evidence import DEFAULT_DEVICE, device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.rulebook.table import hints
 from porter.training import kept_on_host, named_on_host
@@ -63,7 +63,7 @@ class Natures:
         self._known: dict[tuple[Node, Value], str] = {}
         self._given: dict[tuple[Node, str], str] = {}
         self._asked: dict[Node, tuple[dict[str, set[str]], set[str]]] = {}
-        self._default_is_device = b"set_default_" in self._file.source.utf8
+        self._default_is_device = self._file.source.says(DEFAULT_DEVICE)
 
     def of(self, node: Node, link: Link) -> str:
         """The nature of an expression at, or below, this link."""

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import DEFAULT_DEVICE
 from porter.python.index import Link, methods
-from porter.regex import lazy
 from porter.training.host_copies import lies_on_host
 
 OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool", "ps_roi_align", "PSRoIAlign",
@@ -18,7 +18,6 @@ MODULES = ("torch.ops.torchvision", "torchvision.ops",
 
 # what makes a tensor of the host
 _OF_HOST = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.from_numpy", "torch.tensor"})
-_ELSEWHERE = lazy(rb"set_default_(?:device|tensor_type)")
 
 
 class VisionOperator(Rule):
@@ -53,4 +52,4 @@ def _is_made(node: ast.expr, link: Link, file: RuleFile) -> bool:
     """Whether a tensor is made of what the host has; not where the file makes all tensors on a device."""
     if not isinstance(node, ast.Call) or any(k.arg in ("device", None) for k in node.keywords):
         return False
-    return file.names.resolve(node.func, link) in _OF_HOST and not file.source.says(_ELSEWHERE)
+    return file.names.resolve(node.func, link) in _OF_HOST and not file.source.says(DEFAULT_DEVICE)

@@ -13,7 +13,7 @@ from porter.python.waits import READS
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names
 
-_NORMS = frozenset({"norm", "vector_norm", "sum"})
+_NORMS = frozenset({"norm", "vector_norm", "sum", "max"})
 _SCALES = frozenset({"mul_", "div_"})
 _ROOTS = frozenset({"norm", "vector_norm", "sqrt", "pow", "square"})
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})

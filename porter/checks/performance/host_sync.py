@@ -8,7 +8,7 @@ from porter.checks.performance import checked, conditions, explicit_waits, gradi
 from porter.checks.performance.explicit_waits import told
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import call_name
+from porter.python.evidence import DEFAULT_DEVICE, call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
 from porter.training import buffers, host_takers, host_values, kinds, made_of_sizes, value_uses, wanted_on_host
@@ -27,7 +27,12 @@ class HostSync(BatchRule):
     builtins = BUILTINS
     nodes = HEADERS
     # within so many characters: a long line of such words would be gone over again for each
-    text = (*(rf"\b{word}\(" for word in conditions.READING), r"while [^\n<>]{0,400}[<>]", r"if [^\n<>=]{0,400}[<>=]")
+    text = (
+        *(rf"\b{word}\(" for word in conditions.READING),
+        r"while [^\n<>]{0,400}[<>]",
+        r"if [^\n<>=]{0,400}[<>=]",
+        r"assert [^\n<>=]{0,400}[<>=]",
+    )
     only = staticmethod(prefilters.waits)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
@@ -74,7 +79,7 @@ class HostSync(BatchRule):
             or kinds.settled(link)  # `if isinstance(n, torch.Tensor): n = n.item()`
         ):
             return None
-        if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
+        if value_uses.made_on_host(scene, link) and not file.source.says(DEFAULT_DEVICE):
             return None
         if host_values.stays(scene, link[0].value, link) or gradients.is_read_of_norm(scene.names, link):
             return None

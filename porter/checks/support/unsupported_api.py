@@ -17,7 +17,7 @@ from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import DEFAULT_DEVICE, call_name, constant
 from porter.python.guards import asked, guard
 from porter.python.index import Link, Node, ancestors, chain_of, methods, walk
 from porter.python.inventory import first
@@ -90,7 +90,7 @@ class UnsupportedApi(IndexRule):
 
 def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
     uses = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
-    if name in FACTORIES and not file.source.says(b"set_default_"):
+    if name in FACTORIES and not file.source.says(DEFAULT_DEVICE):
         uses = [(k, dtype) for k, dtype in uses if not _is_made_on_host(k)]
     if uses := [(k, dtype) for k, dtype in uses if _computes(file, k)]:
         place = first([k for k, _ in uses])
@@ -194,7 +194,7 @@ def _is_of_host(file: RuleFile, function: Link) -> bool:
     if not file.source.says(_ON_HOST, function[0]):
         return False
     # what a method has may be anywhere
-    if function[1][0].__class__ is ast.ClassDef or file.source.says(b"set_default_"):
+    if function[1][0].__class__ is ast.ClassDef or file.source.says(DEFAULT_DEVICE):
         return not file.source.says(_MOVES)
     takers = (n for n in walk(function[0]) if n.__class__ is ast.Call and call_name(n.func) == "to")
     given = (getattr(a, "id", "") for call in takers for a in [*call.args, *(k.value for k in call.keywords)])
