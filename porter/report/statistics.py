@@ -63,7 +63,7 @@ def lines(report: Report) -> list[Line]:
         line = [("  ".join(pad(cell, space, True) for cell, space in zip(cells, wides)) + "  ", "")]
         return [*line, (pad(severity, wide, False) + "  ", style), *((text, "") for text in more)]
 
-    first = "".join(text for text, _ in row(head, last[0], "", f"{last[1]:<6}  {last[2]}"))
+    first = "".join(text for text, _ in row(head, last[0], "", f"{pad(last[1], 6, False)}  {last[2]}"))
     rows: list[Line] = [[(first, "dim")]]
     room = report.view.width - sum(wides) - 2 * len(wides) - wide - 2
     for rule, cells in zip(found, counts):

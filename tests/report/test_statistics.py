@@ -53,6 +53,8 @@ def test_the_table_says_the_same(porter, lang):
     assert total.split()[0] == str(sum(row["places"] for row in rows))
     places = [columns(line.partition("PRT")[0]) for line in body]
     assert set(places) == {columns(head.rpartition("code" if lang == "en" else "编号")[0])}
+    titles = {columns(line.partition(row["code"])[0]) + len("PRT101  ") for line, row in zip(body, rows)}
+    assert titles == {columns(head.rpartition("rule" if lang == "en" else "检查项")[0])}
     assert all(columns(line) <= 100 for line in (head, *body, total))
 
 
