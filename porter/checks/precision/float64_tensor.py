@@ -35,7 +35,7 @@ class Float64Tensor(Rule):
                 or link is None
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
-                or on_cpu(file.names, link)
+                or on_cpu(scene.names, link)
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
@@ -67,9 +67,9 @@ class Float64Tensor(Rule):
             given = (*call.args, *(k.value for k in call.keywords if k.arg == "device"))
             if place not in (0, 1, "dtype") or any(names_cpu(a, scene.names, link) for a in given):
                 return None
-            if on_cpu(file.names, link):
+            if on_cpu(scene.names, link):
                 return None
-            stays = lies_on_host(scene, call.func.value, link) and not to_device(call, file.names, link)
+            stays = lies_on_host(scene, call.func.value, link) and not to_device(call, scene.names, link)
             return None if stays else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
@@ -79,4 +79,4 @@ class Float64Tensor(Rule):
             host = names_cpu(device, scene.names, link) or like and is_on_host(scene, like, link)
             return None if host or is_reduced(file.names, link) else "made"
         held = held_types.is_held(link) and not held_types.is_kept_number(link, file)
-        return "made" if held or moved(file.names, link) else None
+        return "made" if held or moved(scene.names, link) else None

@@ -4,6 +4,7 @@ cast stands behind the move, the edit puts it in front, for review."""
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from porter.checks.precision import prefilters
 from porter.checks.precision.late_casts import CASTING, TAKERS, cast_first, is_double, is_late, taker_of
@@ -36,7 +37,8 @@ class NumpyFloat64(Rule):
             link = link[1]
         if link is None or not is_double(file.names, link[0], link) or self._narrowed(link):
             return None
-        on_device = any(k.arg == "device" for k in link[0].keywords) or moved(file.names, link)
+        scene: Any = file.scene
+        on_device = any(k.arg == "device" for k in link[0].keywords) or moved(scene.names, link)
         return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device else None
 
     @staticmethod
