@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from textwrap import indent
+import re
+from textwrap import dedent, indent
 
 import pytest
 
 from porter.analysis.parsed import Parsed
 from porter.analysis.session import open_session
 from porter.python.assigned import values_of
-from porter.python.index import Link
+from porter.python.index import Link, strings
 from porter.python.source import Source
 from porter.python.stopping import stops_without_gpu
+from porter.python.strings.rows import arguments, read
 
 SESSION = open_session()
 
@@ -73,3 +75,71 @@ def test_where_nobody_knows_nothing_ends(condition):
         assert not stops_without_gpu(
             question(f"if {condition}:\n{indent(one, '    ')}\nelse:\n{indent(other, '    ')}\n")
         )
+
+
+def string(file: Parsed, value: str) -> list[Link]:
+    lines = [*range(1, len(file.source.starts) + 1)]
+    return strings(file.tree, lines, re.compile(f"^{value}$"))
+
+
+def given(text: str, value: str) -> list[tuple[str, int]]:
+    """What a string of a file is for: the name of the argument, and how many places of the test read it."""
+    file = parsed(text)
+    (link,) = string(file, value)
+    return [(argument.name, len(read(file.names, argument))) for argument in arguments(file.names, link)]
+
+
+def test_what_stands_in_a_star_counts_on_from_its_place():
+    text = """
+        @pytest.mark.parametrize("a, b, c, d", [("one", *("two", "three"), "four")])
+        def test(a, b, c, d):
+            use(c)
+    """
+    text = dedent(text)
+    assert [given(text, value) for value in ("one", "two", "three", "four")] == [[("a", 0)], [("b", 0)], [("c", 1)], []]
+
+
+def test_rows_in_a_star_are_rows():
+    text = """
+        @pytest.mark.parametrize("a, b", [("one", 1), *[("two", 2), (2, "three")]])
+        def test(a, b):
+            use(a, b)
+    """
+    assert [given(dedent(text), value) for value in ("two", "three")] == [[("a", 1)], [("b", 1)]]
+
+
+def test_a_fixture_is_asked_for_by_the_name_that_it_is_given():
+    text = """
+        @pytest.fixture(name="place", params=["cuda"])
+        def place_fixture(request):
+            return request.param
+
+        def test(place):
+            use(place)
+    """
+    assert given(dedent(text), "cuda") == [("place", 1)]
+
+
+def test_a_key_in_a_row_is_no_argument_of_a_test():
+    text = """
+        @pytest.mark.parametrize("cfg, place", [({"place": "one"}, "two")])
+        def test(cfg, place):
+            use(place)
+
+        @pytest.mark.parametrize("cfg", [{"place": "three"}])
+        def test_alone(cfg, place):
+            use(place)
+    """
+    assert [given(dedent(text), value) for value in ("one", "two", "three")] == [[], [("place", 1)], [("place", 0)]]
+
+
+def test_the_keys_of_a_class_of_tests_are_its_attributes():
+    text = """
+        @parameterized_class([{"place": "cuda"}])
+        class Test:
+            pass
+    """
+    file = parsed(dedent(text))
+    (link,) = string(file, "cuda")
+    (argument,) = arguments(file.names, link)
+    assert argument.name == "place" and isinstance(argument.owner[0], ast.ClassDef)

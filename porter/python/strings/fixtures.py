@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from porter.python.evidence import call_name, constant, like
+from porter.python.evidence import call_name, like
 from porter.python.index import FUNCTIONS, Link, Node
 from porter.python.names import Names
-from porter.python.strings.rows import Argument, read
+from porter.python.strings.rows import Argument, name_of, read
 
 FIXTURE, REQUEST, VALUES = "fixture", "request", "params"
 _USES = 40  # of one argument that are looked at
@@ -54,12 +54,6 @@ def fixture_of(call: Link) -> Link | None:
     if function is None or function[0].__class__ not in FUNCTIONS[:2] or call_name(call[0].func) != FIXTURE:
         return None
     return function if call[0] in function[0].decorator_list else None
-
-
-def name_of(call: ast.Call, function: Node) -> str:
-    """What tests call a fixture."""
-    given = next((constant(keyword.value) for keyword in call.keywords if keyword.arg == "name"), None)
-    return given if isinstance(given, str) else str(function.name)
 
 
 def values_in(names: Names, fixture: Link) -> list[Link]:

@@ -16,7 +16,8 @@ from porter.python.names import Names
 from porter.python.parameters import is_static, parameters, positional
 
 PARAMETRIZE, SET = "parametrize", "param"  # functions of pytest; parameterized has `param` as well
-_BY_NAME = (PARAMETRIZE, "parameterized_class")  # their first argument names those that the rows are for
+_BY_KEY = "parameterized_class"  # its only argument may be the list of rows: dicts with the names as keys
+_BY_NAME = (PARAMETRIZE, _BY_KEY)  # their first argument names those that the rows are for
 _LISTS = ("expand", "parameterized")  # of parameterized: its first argument is the list of rows
 _ROWS = ("parameters", "named_parameters")  # of absl: its arguments are the rows, or the only one is their list
 _FIXTURE = "fixture"  # of pytest: it is the value of each argument that is called like it
@@ -58,13 +59,18 @@ def _climb(names: Names, link: Link, path: _Path, row: Node, named: bool = False
         kind = above.__class__
         if kind in (ast.Tuple, ast.List):
             index, row = place(above, node)[1], row or above
-            path = (_UNKNOWN if index > _starred(above) else index, *path)
+            index = _UNKNOWN if index > _starred(above) else index
+            if node.__class__ is ast.Starred:  # *("cpu", "cuda"): their places count on from that of the star
+                inner, path = path[0], path[1:]
+                known = isinstance(inner, int) and _UNKNOWN not in (inner, index)
+                index = index + int(inner) if known else _UNKNOWN
+            path = (index, *path)
         elif kind in _COMPREHENSIONS and node is above.elt:
             path = (0, *path)
         elif kind is ast.Starred:
             if not path:
                 return
-            path = path[1:]
+            path = path if up[1][0].__class__ in (ast.Tuple, ast.List) else path[1:]
         elif kind is ast.Dict or kind is ast.keyword and call_name(getattr(up[1][0], "func", None)) == "dict":
             side, index = place(above, node) if kind is ast.Dict else ("values", 0)
             key = constant(above.keys[index]) if kind is ast.Dict and side == "values" else getattr(above, "arg", None)
@@ -77,7 +83,7 @@ def _climb(names: Names, link: Link, path: _Path, row: Node, named: bool = False
         elif kind is ast.Call or kind is ast.keyword and up[1][0].__class__ is ast.Call:
             call = up if kind is ast.Call else up[1]
             if call_name(call[0].func) == _FIXTURE and getattr(above, "arg", "") == "params" and path:
-                yield from _taken(names, call[1])
+                yield from _taken(names, call)
             elif found := _asked(call, node if kind is ast.Call else above, path, row):
                 yield found
             return
@@ -114,13 +120,20 @@ def _for_tests(readers: list[Link]) -> list[Link]:
     return found
 
 
-def _taken(names: Names, fixture: Link | None) -> Iterator[Argument]:
-    """The arguments of tests, and of other fixtures, that are a fixture of this file."""
-    name = getattr(fixture and fixture[0], "name", "")
+def _taken(names: Names, call: Link) -> Iterator[Argument]:
+    """The arguments of tests, and of other fixtures, that are a fixture of this file. `call`: of `pytest.fixture`, above the function."""
+    function: Node = call[1] and call[1][0]
+    name = name_of(call[0], function) if function.__class__ in FUNCTIONS[:2] else ""
     several: list[Link | None] = [
         link for links in names.scopes.functions.values() for link in links if name in parameters(link[0])
     ]
     yield from (Argument(name, link) for link in several or [None] if name)
+
+
+def name_of(call: ast.Call, function: Node) -> str:
+    """What tests call a fixture."""
+    given = next((constant(keyword.value) for keyword in call.keywords if keyword.arg == "name"), None)
+    return given if isinstance(given, str) else str(function.name)
 
 
 def _asked(link: Link, child: Node, path: _Path, row: Node) -> Argument | None:
@@ -136,6 +149,9 @@ def _asked(link: Link, child: Node, path: _Path, row: Node) -> Argument | None:
         if callee == PARAMETRIZE and owner and owner[0].__class__ is ast.ClassDef:
             owner = None  # for all tests of the class
         rows = index == 1 if child.__class__ is not ast.keyword else child.arg in ("argvalues", "input_values")
+        if len(path) == 2 and isinstance(path[1], str):
+            # a key of a dict; for `parametrize`, the dict is the argument, and no argument is called like the key
+            return Argument(path[1], owner if callee == _BY_KEY else None, row) if rows or callee == _BY_KEY else None
         return _by_name(call, owner, path, row) if rows and call.args else None
     if owner is None or owner[0].__class__ is ast.ClassDef:
         return None
@@ -158,11 +174,10 @@ def _asked(link: Link, child: Node, path: _Path, row: Node) -> Argument | None:
 
 def _by_name(call: ast.Call, owner: Link | None, path: _Path, row: Node) -> Argument | None:
     names, last = argument_names(call.args[0]), path[1] if len(path) == 2 else 0
-    if isinstance(last, str):
-        return Argument(last, owner, row)
     single = len(path) == 1 and len(names) == 1
-    known = (single or len(path) == 2) and 0 <= last < len(names)
-    return Argument(names[last], owner, None if single else row) if known else None
+    if not isinstance(last, int) or not single and len(path) != 2 or not 0 <= last < len(names):
+        return None
+    return Argument(names[last], owner, None if single else row)
 
 
 def _at(test: Link, path: _Path, row: Node, named: bool) -> Argument | None:
@@ -190,7 +205,7 @@ def argument_names(node: Node) -> list[str]:
 
 
 def named_by_list(up: Link) -> str | None:
-    """The name of the list that a `pytest.param("cuda")` stands in."""
+    """The name of the list that a `pytest.param("cuda")` stands in, without `_list`; None where it has none."""
     outer = up[1]
     if outer is None or outer[1] is None or outer[0].__class__ not in (ast.List, ast.Tuple):
         return None
