@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -47,8 +48,8 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """equal | close | apart | silent (nothing was recorded that could be compared)"""
-        if not self.curves:
-            return "silent"
+        if not self.curves and (not self.saved[1] or self.tolerance and self.saved[2]):
+            return "silent"  # under a tolerance, other bits alone say nothing
         if not all(curve.agrees for curve in self.curves) or (not self.tolerance and self.saved[2]):
             return "apart"
         bits = all(curve.equal == len(curve.original) for curve in self.curves) and not self.saved[2]
@@ -78,12 +79,23 @@ def _says_nothing(name: str, *sides: list[Point]) -> bool:
 
 def _saved(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[int, int, tuple[str, ...]]:
     """What is saved as `...cuda` may be saved as `...npu` by the port: of what an accelerator's library keeps, say."""
-    before, after = ({_UUID.sub("uuid", name): tensor for name, tensor in side.items()} for side in (before, after))
+    before, after = _by_steady_name(before), _by_steady_name(after)
     partner = {name: name if name in after else name.replace("cuda", "npu") for name in before}
     differ = {name for name, there in partner.items() if before[name] != after.get(there)}
     names = {*before, *(after.keys() - partner.values())}
     differ |= after.keys() - partner.values()
     return len(names) - len(differ), len(names), tuple(sorted(differ))
+
+
+def _by_steady_name(saved: Mapping[str, object]) -> dict[str, object]:
+    """Several files whose names differ in nothing but their UUID are told apart by the order in which they were saved."""
+    tensors: dict[str, object] = {}
+    times: Counter[str] = Counter()
+    for name, tensor in saved.items():
+        steady = _UUID.sub("uuid", name)
+        times[steady] += 1
+        tensors[steady if times[steady] == 1 else f"{steady} ({times[steady]})"] = tensor
+    return tensors
 
 
 def _curve(name: str, original: list[Point], ported: list[Point], tolerance: float) -> Curve:

@@ -125,6 +125,23 @@ def test_a_file_that_has_another_name_in_each_run_is_the_same_file():
     assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=other)) == "equal"
 
 
+def test_files_that_differ_in_nothing_but_another_name_in_each_run_are_all_compared():
+    """The second of three numbers differs."""
+    first, second = ({f"m-{digit * 32}.pt:w": value for digit, value in zip(digits, values)}
+                     for digits, values in (("123", "abc"), ("456", "axc")))  # fmt: skip
+    assert compare(outcome(1.0, saved=first), outcome(1.0, saved=second)).saved == (2, 3, ("m-uuid.pt:w (2)",))
+    assert compare(outcome(1.0, saved=first), outcome(1.0, saved=first)).saved == (3, 3, ())
+
+
+def test_where_there_is_no_curve_what_is_saved_decides():
+    one, other = {"m.pt:w": ["f", [1], "00"]}, {"m.pt:w": ["f", [1], "01"]}
+    assert verdict(outcome(saved=one), outcome(saved=one)) == "equal"
+    assert verdict(outcome(saved=one), outcome(saved=other)) == "apart"
+    assert verdict(outcome(saved=one), outcome()) == "apart"
+    assert verdict(outcome(saved=one), outcome(saved=one), 0.5) == "equal"
+    assert verdict(outcome(saved=one), outcome(saved=other), 0.5) == "silent"  # other bits may be near
+
+
 def test_what_is_saved_under_the_name_of_the_device_differs():
     cuda = {"rng.pth:cuda": ["uint8", [2], "ab"]}
     assert compare(outcome(1.0, saved=cuda), outcome(1.0, saved={"rng.pth:npu": ["uint8", [2], "cd"]})).saved[2] == (
