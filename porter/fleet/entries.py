@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,7 +106,7 @@ def _of_line(text: str, place: str, base: str) -> Entry:
     lexer = shlex.shlex(text, posix=True, punctuation_chars="")
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     try:
-        source, *rest = list(lexer)
+        source, *rest = list(lexer) or [""]
     except ValueError:
         return Entry(place, _shown(text)).refused("a quote is not closed", "引号没有闭合")
     given: dict[str, str] = {}
@@ -233,17 +234,19 @@ def _shown(text: str) -> str:
 
 
 def _told_apart(found: Iterable[Entry]) -> list[Entry]:
-    """Each with an id of its own, which does not depend on the rest of the list."""
+    """Each with an id of its own, which does not depend on other entries: of one that is named again, it ends in how often."""
     seen: dict[str, Entry] = {}
+    times: Counter[str] = Counter()
     rows: list[Entry] = []
     for entry in found:
         mark = hashlib.sha256("\0".join((entry.source, entry.revision, entry.name)).encode()).hexdigest()[:8]
         stem = re.sub(r"[^a-z0-9.]+", "-", entry.name.lower()).strip("-.")[:_LONGEST].rstrip("-.")
         entry = replace(entry, id=f"{stem or 'repository'}-{mark}")
+        times[entry.id] += 1
         if entry.id in seen:
             first = seen[entry.id].place
             named = entry if entry.error else entry.refused(f"named before, in {first}", f"已在 {first} 中列出")
-            entry = replace(named, id=f"{entry.id}-{len(rows)}")
+            entry = replace(named, id=f"{entry.id}-{times[entry.id]}")
         seen.setdefault(entry.id, entry)
         rows.append(entry)
     return rows

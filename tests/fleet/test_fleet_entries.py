@@ -6,7 +6,7 @@ import pytest
 from fleet_world import committed, repositories, tarred, written
 
 from porter.errors import UserError
-from porter.fleet.entries import Entry, entries
+from porter.fleet.entries import Entry, entries, libraries
 
 pytestmark = pytest.mark.slow  # git is started
 
@@ -124,6 +124,18 @@ def test_two_of_one_name_are_two_and_one_that_is_named_twice_is_told(folder, tmp
     one, other, again = listed(folder, "train\n../elsewhere/train\ntrain\n")
     assert one.name == other.name == "train" and len({one.id, other.id, again.id}) == 3
     assert one.error is other.error is None and again.error["en"] == "named before, in list.txt:1"
+
+
+def test_the_id_of_one_that_is_named_again_does_not_depend_on_others(folder):
+    short, long = listed(folder, "train\ntrain\ntrain\n"), listed(folder, "flash\ntrain\ngit\ntrain\ntrain\n")
+    assert [entry.id for entry in short] == [entry.id for entry in long if entry.name == "train"]
+    assert len({entry.id for entry in long}) == 5
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_library_without_a_name_is_told_so(text):
+    (entry,) = libraries([text])
+    assert entry.error["en"] == "no source, or one with invisible characters"
 
 
 def test_an_id_does_not_depend_on_the_rest_of_the_list(folder):
