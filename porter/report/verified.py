@@ -56,11 +56,11 @@ def chapter(run: Json) -> Json:
 
 
 def _chart(curves: list[Json]) -> Json | None:
-    """The loss that parts first, or else the first one, of both runs."""
+    """The loss that parts after the fewest values, or else the first one, of both runs."""
     losses = [curve for curve in curves if "loss" in curve["name"].lower() and len(curve["original"]) > 1]
     if not losses:
         return None
-    curve = min(losses, key=lambda c: (c["parts_at"] is None, not c["name"].startswith("loss")))
+    curve = min(losses, key=lambda c: (c["parts_at"] is None, c["parts_at"] or 0, not c["name"].startswith("loss")))
     lines = {name: thinned([*enumerate(curve[name])]) for name in ("original", "ported")}
     if not any(lines.values()):
         return None

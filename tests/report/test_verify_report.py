@@ -82,6 +82,21 @@ def test_the_losses_are_drawn_up_to_where_they_part():
     assert chapter(data(NAN))["chart"]["original"] == "600.0,120.0"
 
 
+def test_of_several_losses_the_one_that_parts_first_is_drawn():
+    found = data(PARTS)
+    (loss,) = found["curves"]
+
+    def curve(name: str, parts_at: int | None) -> dict[str, object]:
+        return {**loss, "name": name, "parts_at": parts_at}
+
+    for names in (("loss", "loss of rank 1"), ("eval_loss", "loss")):
+        for parts, drawn in (((2, 1), 1), ((1, 2), 0), ((None, 2), 1)):
+            found["curves"] = [curve(name, part) for name, part in zip(names, parts)]
+            assert chapter(found)["chart"]["name"] == names[drawn]
+    found["curves"] = [curve("eval_loss", 2), curve("loss", 2)]
+    assert chapter(found)["chart"]["name"] == "loss"
+
+
 def test_a_report_without_a_run_has_no_such_chapter(porter, tmp_path):
     assert porter("report", "findings.json", "--output", "report.html").code == 0
     assert "verified" not in re.sub(
