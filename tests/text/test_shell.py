@@ -19,6 +19,7 @@ from porter.rulebook.texts import Texts
 from porter.run.gather import gather
 from porter.target import Target
 from porter.text.shells.images import brings_cuda
+from porter.text.shells.script import Word
 
 ABOUT = open_session(
     facts=Facts(launch=Launch(options=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
@@ -34,6 +35,18 @@ def ported(text: str, session: Session = ABOUT, unsafe: bool = False) -> str:
     result = analyse("run.sh", text.encode(), session)
     assert not {"PRT002", "PRT003"} & {f.code for f in result.findings}, result.findings
     return apply(text.encode(), result.review if unsafe else result.auto).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("'a b'", "a b"), ('"a b"', "a b"), ("--name='a b'", "--name=a b"), ("''", ""),
+        ("'a'b'c'", None), (r"'it'\''s'", None), ('"a"b"c"', None), ('"$x"', None),
+        ("*.py", "*.py"), ("~/x", "~/x"), ("{a,b}", "{a,b}"),
+    ],
+)  # fmt: skip
+def test_the_value_of_a_word(text, value):
+    assert Word(0, len(text), text).value == value
 
 
 @pytest.mark.parametrize("code", CODES)

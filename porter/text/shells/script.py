@@ -21,7 +21,8 @@ class Word:
 
     @property
     def value(self) -> str | None:
-        """Without quotes; None where it is computed."""
+        """Without quotes; None where it is computed, or made of several quoted parts. Globs, `~` and braces stay as they are
+        written: `*.py`."""
         return _value(self.text)
 
     @property
@@ -94,7 +95,7 @@ class Script:
 
 @lru_cache(maxsize=4096)
 def _value(text: str) -> str | None:
-    if text[:1] == "'" and text[-1:] == "'" and len(text) > 1:
+    if text[:1] == "'" and text[-1:] == "'" and len(text) > 1 and "'" not in text[1:-1]:
         return text[1:-1]
     if text[:1] == '"' and text[-1:] == '"' and len(text) > 1 and '"' not in text[1:-1]:
         text = text[1:-1]
