@@ -90,7 +90,8 @@ def _weights(states: States, is_first: bool) -> Verdict | None:
 
 
 def _is_reduced(states: States, verdict: Verdict) -> bool:
-    """Whether the first product and all others of float32 differ as those of ten bits of mantissa do."""
+    """Whether the first product, and all others of the forward pass, differ as those of ten bits of mantissa do. A run that
+    computes mostly in halves, as `states.base` says, is not asked; the types of single products are not looked at."""
     if verdict.pair is None or verdict.reason != "outputs" or states.base > SINGLE:
         return False
     state = states.of(verdict.pair)
