@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # functions whose result, as a condition, may be a tensor
 READING = ("any", "all", "isnan", "isinf", "isfinite", "equal", "allclose", "sum", "max", "min", "mean", "norm")
+# conditions with a comparison; within so many characters: a long line of such words would be gone over again for each
+COMPARED = (r"while [^\n<>]{0,400}[<>]", r"if [^\n<>=]{0,400}[<>=]", r"assert [^\n<>=]{0,400}[<>=]")
 _COMPARING = frozenset({"torch.equal", "torch.allclose", "math.isnan", "math.isinf", "math.isfinite"})
 _FINITE = frozenset({"isnan", "isinf", "isfinite"})
 _NUMERIC = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq})

@@ -26,13 +26,7 @@ class HostSync(BatchRule):
     methods = (*sorted(READS), *TELLING, "synchronize")
     builtins = BUILTINS
     nodes = HEADERS
-    # within so many characters: a long line of such words would be gone over again for each
-    text = (
-        *(rf"\b{word}\(" for word in conditions.READING),
-        r"while [^\n<>]{0,400}[<>]",
-        r"if [^\n<>=]{0,400}[<>=]",
-        r"assert [^\n<>=]{0,400}[<>=]",
-    )
+    text = (*(rf"\b{word}\(" for word in conditions.READING), *conditions.COMPARED)
     only = staticmethod(prefilters.waits)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
