@@ -122,8 +122,9 @@ def _is_table(head: bytes) -> bool:
     """A row of names, and below it a row of as many cells that has a number."""
     rows = head.decode("utf-8-sig", "replace").split("\n", 2)
     names, cells = ([cell.strip(' "\r') for cell in row.split(",")] for row in (*rows, "")[:2])
-    plain = all(_NAME.fullmatch(name) and not _NUMBER.fullmatch(name) for name in names)
-    return len(names) > 1 and len(cells) == len(names) and plain
+    named = names[1:] if not names[0] else names  # pandas gives the index no name
+    plain = all(_NAME.fullmatch(name) and not _NUMBER.fullmatch(name) for name in named)
+    return len(names) > 1 and len(cells) == len(names) and plain and any(map(_NUMBER.fullmatch, cells))
 
 
 def _table(name: str, stream: Readable, limit: int) -> Run | None:
@@ -136,7 +137,7 @@ def _table(name: str, stream: Readable, limit: int) -> Run | None:
         counted = next((n for n in names if n.lower() == "epoch"), "") if not _has_step(names) else ""
         for row in rows:
             cells = {key: _number(cell) for key, cell in zip(names, row) if cell.strip()}
-            if counted in cells:
+            if counted and counted in cells:
                 cells["step"] = cells[counted]
             readings, step = readings_of({key: cell for key, cell in cells.items() if cell is not None})
             ordered |= step is None and bool(readings)

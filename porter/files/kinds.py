@@ -44,13 +44,24 @@ def kind_of(path: str) -> str:
     name = name.lower()
     if known := _BY_NAME.get(name):
         return known
-    if "file" in name and _DOCKER.match(name) or "." not in name and folder.rpartition("/")[2].lower() == "dockerfiles":
+    if (
+        "file" in name
+        and _is_dockerfile(name)
+        or "." not in name
+        and folder.rpartition("/")[2].lower() == "dockerfiles"
+    ):
         return DOCKERFILE
     if name.endswith((".txt", ".in")):
         listed = _REQUIREMENTS.match(name) or folder.rpartition("/")[2].lower() in _FOLDERS
         return REQUIREMENTS if listed else ""
     stem, dot, suffix = name.rpartition(".")
     return _BY_SUFFIX.get(suffix, "") if dot and stem else ""
+
+
+def _is_dockerfile(name: str) -> bool:
+    """`Dockerfile`, `Dockerfile.gpu`, `Dockerfile-uv-base`, and neither `dockerfile_utils.py` nor `dockerfile.md`."""
+    _, dot, suffix = name.rpartition(".")
+    return _DOCKER.match(name) is not None and not (dot and suffix in _BY_SUFFIX)
 
 
 def largest(kind: str) -> int:

@@ -34,7 +34,7 @@ def both_sides(link: Link, old: str, new: str, file: File) -> tuple[Change, ...]
     above: Node = link[1][0] if link[1] is not None else None
     start, end = file.source.span(node)
     if above.__class__ in (ast.Tuple, ast.List, ast.Set):
-        return (Change(start, end, f"{old}, {new}".encode()),) if is_compared(link) else ()
+        return (Change(start, end, f"{old}, {new}".encode()),) if _is_one_of(link) else ()
     if above.__class__ is ast.MatchValue:
         return (Change(start, end, f"{old} | {new}".encode()),)
     if above.__class__ is ast.Call:
@@ -56,6 +56,17 @@ def both_sides(link: Link, old: str, new: str, file: File) -> tuple[Change, ...]
     word = b"in" if signs[0][0] == b"==" else b"not in"
     pad = [b"" if file.source.utf8[at : at + 1].isspace() else b" " for at in (signs[0].start() - 1, signs[0].end())]
     return Change(*signs[0].span(), pad[0] + word + pad[1]), Change(start, end, f"({old}, {new})".encode())
+
+
+def _is_one_of(link: Link) -> bool:
+    """Whether a string is one of those that `in` asks for: `x in ("cuda", "cpu")`. `(x, n) == ("cuda", 1)` asks for all parts."""
+    listed, above = link[1][0], link[1][1][0]
+    return (
+        above.__class__ is ast.Compare
+        and len(above.ops) == 1
+        and above.ops[0].__class__ in (ast.In, ast.NotIn)
+        and above.comparators[0] is listed
+    )
 
 
 def _in_a_text(compare: ast.Compare, old: str, new: str, file: File) -> tuple[Change, ...]:

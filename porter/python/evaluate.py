@@ -61,7 +61,7 @@ def _compared(left: ast.expr, op: ast.cmpop, right: Node) -> bool | None:
         return not same
     if text.endswith("torch.__version__") and word.__class__ is str and not word[:1].isdigit():
         return not same  # the code asks for another framework that is called torch as well
-    return not same if word is None and text in ("torch.version.cuda", "torch.version.hip") else None
+    return same if word is None and text in ("torch.version.cuda", "torch.version.hip") else None
 
 
 def on_nothing(test: ast.expr) -> bool:

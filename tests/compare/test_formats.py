@@ -109,6 +109,7 @@ def test_the_trainer_prints_no_steps(tmp_path):
         ("epoch,step,train_loss,val_loss,lr-AdamW", "0,{s},{loss},,1e-05"),
         ("step,loss,learning_rate", "{s},{loss},1e-05"),
         ("Iteration,lm loss,lr", "{s},{loss},1e-05"),
+        (",step,loss", "7,{s},{loss}"),  # pandas writes the index without a name
     ],
 )
 def test_tables(tmp_path, head, row):
@@ -116,6 +117,11 @@ def test_tables(tmp_path, head, row):
     assert told(tmp_path / "metrics.csv") == ("csv", list(STEPS), list(LOSSES))
     (tmp_path / "log").write_text((tmp_path / "metrics.csv").read_text())
     assert told(tmp_path / "log")[1:] == (list(STEPS), list(LOSSES))
+
+
+def test_two_lines_of_prose_are_no_table(tmp_path):
+    (tmp_path / "log").write_text("training, started\nloss one, a word\n" + TEXTS["megatron"][0])
+    assert told(tmp_path / "log") == ("megatron", list(STEPS), list(LOSSES))
 
 
 def test_a_table_of_epochs(tmp_path):

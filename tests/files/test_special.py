@@ -52,6 +52,20 @@ def test_a_file_called_git_that_leads_nowhere(tmp_path, text):
     assert git_directory(str(tmp_path)) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Dockerfile", "dockerfile"),
+        ("Dockerfile.gpu", "dockerfile"),
+        ("docker/Dockerfile-uv-base", "dockerfile"),
+        ("dockerfile_utils.py", "python"),
+        ("dockerfile.md", "page"),
+    ],
+)
+def test_a_suffix_says_more_than_the_word_dockerfile(name, kind):
+    assert kind_of(name) == kind
+
+
 def test_which_scripts_speak_of_a_project(tmp_path, monkeypatch):
     make(tmp_path, "train.sh", "tests/run.sh", text="torchrun train.py\n")
     make(tmp_path, "ascend_env.sh", text=f"{MARK.decode()}\nexport A=1\n")

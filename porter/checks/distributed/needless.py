@@ -54,7 +54,7 @@ def _is_handed_out(scene: Any, link: Link) -> bool:
     given = next(
         (k.value for k in call.keywords if k.arg == "scatter_list"), call.args[1] if len(call.args) > 1 else None
     )
-    if given is None or any(k.arg == "group" for k in call.keywords):
+    if given is None or len(call.args) > 3 or any(k.arg == "group" for k in call.keywords):
         return False
     values = values_of(scene.names, given, link) if given.__class__ is ast.Name else [given]
     branches = [part for value in values for part in _branches(value)]

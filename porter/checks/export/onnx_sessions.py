@@ -11,7 +11,7 @@ from porter.python.evidence import call_name, constant
 from porter.regex import lazy, rare
 
 _OTHER = rare(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
-_COMMENT = lazy(rb"(?:^|[ \t])#")
+_COMMENT = lazy(rb"(?m)(?:^|[ \t])#")
 _TENSORRT = lazy(rb"(?i)tensorrt|trtexec")
 _ELSEWHERE = frozenset({"openvino", "coremltools", "ncnn", "MNN", "rknn"})  # what makes files for other hardware
 

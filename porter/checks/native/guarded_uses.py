@@ -57,10 +57,11 @@ def _only_asks(node: ast.Try, file: RuleFile) -> bool:
 
 
 def _computes_else(up: Link) -> bool:
-    """In a function, what follows `except` calls something."""
-    if not any(above[0].__class__ in FUNCTIONS for above in ancestors(up)):
+    """In a function, what follows the `except` that the failed import leads to calls something."""
+    handler = handler_of(up[0])
+    if handler is None or not any(above[0].__class__ in FUNCTIONS for above in ancestors(up)):
         return False
-    calls = [n for handler in up[0].handlers for n in walk(handler) if n.__class__ is ast.Call]
+    calls = [n for n in walk(handler) if n.__class__ is ast.Call]
     return any(call_name(call.func) not in _SAYING for call in calls)
 
 

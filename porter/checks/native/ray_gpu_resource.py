@@ -53,7 +53,7 @@ class RayGpuResource(Rule):
         if index is None or not _TAKES.fullmatch(called):
             return None
         value = original.args[index].value
-        if isinstance(value, cst.Integer) and not value.evaluated_value:
+        if isinstance(value, (cst.Integer, cst.Float)) and not value.evaluated_value:
             return None
         values = (("old", file.text(value)),)
         if called == "ray.init" and imports_of(file, "ray.rllib"):  # the other half is in RLlib's own settings
