@@ -8,8 +8,9 @@ from porter.compare.pair import Pair, relative
 from porter.compare.run import Weight
 from porter.compare.tolerance import TURNED, WEIGHTS
 from porter.compare.verdict import Fact, shown, some
+from porter.regex import lazy
 
-_WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.")
+_WRAPPERS = lazy(r"(?:(?<=\.)|^)(?:module|_orig_mod|_fsdp_wrapped_module)\.")  # whole parts of a name
 _HALVES = {"bfloat16": 8e-3, "float16": 1e-3}
 _ALL = 0.5  # of the matrices: so many differ where the seed does
 
@@ -85,14 +86,13 @@ def is_turned(one: Weight, other: Weight, allowed: float) -> bool:
     return abs(one.mark - other.mark) > TURNED * allowed * max(abs(one.norm), abs(other.norm))
 
 
+def without_wrappers(name: str) -> str:
+    """`encoder.weight` of `module.encoder.weight`: DistributedDataParallel, torch.compile and FSDP put parts before it."""
+    return _WRAPPERS.sub("", name)
+
+
 def _plain(found: dict[str, Weight]) -> dict[str, Weight]:
-    """Without what wrappers put before the names."""
-    plain = {}
-    for name, weight in found.items():
-        for wrapper in _WRAPPERS:
-            name = name.replace(wrapper, "")
-        plain[name] = weight
-    return plain
+    return {without_wrappers(name): weight for name, weight in found.items()}
 
 
 def _alike(one: dict[str, Weight], other: dict[str, Weight]) -> bool:

@@ -160,7 +160,7 @@ def _is_own(file: RuleFile, call: Link, name: str) -> bool:
     if not name:
         func = call[0].func
         if func.__class__ is not ast.Name:
-            return getattr(func.value, "id", "") in ("self", "cls")
+            return getattr(getattr(func, "value", None), "id", "") in ("self", "cls")
         heirs = (link for link in file.buckets[ast.ClassDef] if link[0].name == func.id)
         plain = [link for link in heirs if "__init__" not in methods(link[0])]
         bases = [dotted(base) for link in plain for base in link[0].bases]
