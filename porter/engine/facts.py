@@ -167,9 +167,7 @@ class Lists(NamedTuple):
 class SaidOnce(NamedTuple):
     """For each statement about a whole project, the place at which it is made, or what keeps it from being made."""
 
-    fused: str = (
-        ""  # the first place that asks for a fused optimiser of torch, but for those whose own `fused=True` does
-    )
+    fused: str = ""  # the first place that asks for a fused optimiser of torch, but for arguments of its own
     scaled: str = ""  # the place of the first GradScaler
     gelu: str = ""  # the first file that computes the exact GELU
     # the first file with a DropPath; None where the sizes of images differ: then the advice does not fit

@@ -25,6 +25,7 @@ _DETERMINISTIC = lazy(
 _NEAR = 600  # bytes of a call before an argument
 FUSED_ONES = ("Adam", "AdamW", "SGD", "Adagrad")
 _FUSED = rare(rb"\bfused(?:[ \t]*=(?!=)|[\"']\][ \t]*=(?!=)|[\"'][ \t]*:)[ \t]*(?:True\b|[^\n,]{0,80}\bcuda\b)")
+OPTIMISER = lazy(rb"\b(?:%s)\(" % "|".join(FUSED_ONES).encode())
 # `AdamW(model.parameters(), fused=True`, as far as one line or a short call says it: there PRT316 has an edit
 _DIRECTLY = lazy(rb"\b(?:%s)\((?:[^()]|\([^()]*\)){0,400}\Z" % "|".join(FUSED_ONES).encode())
 # a scaler of the loss that is not switched off, and not for CPUs
@@ -144,14 +145,12 @@ def is_deterministic(texts: Mapping[str, bytes]) -> bool:
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:
-    """The first "path:line" at which a fused optimiser of torch is asked for, but not by its own `fused=True`; "" for none."""
+    """The first "path:line" at which a fused optimiser of torch is asked for, but not by an argument of its own; "" for none."""
     for path in sorted(texts):
         data = texts[path]
         if b"fused" in data and b"optim" in data and b"torch" in data and not is_test(path):
             for match in _FUSED.finditer(data):
-                if not match[0].endswith(b"True") or not _DIRECTLY.search(
-                    data, max(0, match.start() - _NEAR), match.start()
-                ):
+                if not _DIRECTLY.search(data, max(0, match.start() - _NEAR), match.start()):
                     return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
     return ""
 

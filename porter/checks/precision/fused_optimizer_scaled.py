@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.project.said_once import FUSED_ONES, first_fused, first_scaler
+from porter.project.said_once import FUSED_ONES, OPTIMISER, first_fused, first_scaler
 
 _RAISES = frozenset(
     f"{module}.GradScaler"
@@ -25,8 +25,8 @@ class FusedOptimizerScaled(Rule):
 
     def _optimiser(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`fused=None` leaves the choice to torch, which takes its foreach form on an NPU; `fused=False` would take none."""
-        index = next((i for i, arg in enumerate(original.args) if _gives(arg, "fused", "True")), None)
-        place = index is not None and (file.facts.once.scaled or first_scaler({file.path: file.source.utf8}))
+        index = next((i for i, arg in enumerate(original.args) if _asks_for_it(arg, file)), None)
+        place = index is not None and self._scaled(file)
         if not place or index is None:
             return None
         args = [*updated.args]
@@ -34,13 +34,27 @@ class FusedOptimizerScaled(Rule):
         new = updated.with_changes(args=args) if file.style.one_world else None
         return Hit(original.args[index].value, "fused", new=new, safe=True, values=(("place", place),))
 
+    @staticmethod
+    def _scaled(file: RuleFile) -> str:
+        """Where the loss of this optimiser is scaled: here, or elsewhere if the file does not train by itself."""
+        here = first_scaler({file.path: file.source.utf8})
+        return here or ("" if file.source.says(b".backward(") else file.facts.once.scaled)
+
     def _scaler(self, original: cst.Call, name: str, file: RuleFile) -> Hit | None:
         """Said where no edit of an optimiser answers: the option comes from a dict, from settings or from a comparison."""
-        place = file.facts.once.fused or first_fused({file.path: file.source.utf8})
+        place = first_fused({file.path: file.source.utf8})
+        if not file.source.says(OPTIMISER):  # it is made in another file
+            place = place or file.facts.once.fused
         device = file.text(original.args[0].value) if original.args else ""
         if not place or "cpu" in device or any(_gives(arg, "enabled", "False") for arg in original.args):
             return None
         return Hit(original.func, "scaled" if name in _RAISES else "silent", values=(("place", place),))
+
+
+def _asks_for_it(arg: cst.Arg, file: RuleFile) -> bool:
+    """`fused=True`, `fused=device.type == "cuda"`: the port of the second is true on an NPU."""
+    named = arg.keyword is not None and arg.keyword.value == "fused"
+    return _gives(arg, "fused", "True") or named and "cuda" in file.text(arg.value)
 
 
 def _gives(arg: cst.Arg, keyword: str, value: str) -> bool:
