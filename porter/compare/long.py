@@ -178,7 +178,8 @@ def is_grown(curve: Curve, floor: float, digit: float) -> bool:
 
 
 def pattern(curve: Curve, floor: float, found: list[int]) -> str:
-    """How two curves part: spikes, a gap late, a drift that grows, or apart from the start."""
+    """How two curves part: spikes, a gap late, a drift that grows, or apart from the start. Each word has its sentence as
+    `why.long.<word>` in rules/words/compare.toml, and stands in `pattern` of compare/schema.json."""
     windows = Windows.of(curve)
     gaps = [(b - a) / max(abs(a), floor, 1e-300) for a, b in zip(windows.one, windows.other)]
     half = len(gaps) // 2

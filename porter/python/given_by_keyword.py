@@ -1,5 +1,8 @@
 """Other libraries that a question for a GPU is asked for, told by the keyword that gives them the answer: `net.run(images, num_gpus=n)`
-beside an import of dnnlib.tflib is TensorFlow's, `GradCAM(model, layers, use_cuda=args.use_cuda)` calls `.cuda()` itself."""
+beside an import of dnnlib.tflib is TensorFlow's, `GradCAM(model, layers, use_cuda=args.use_cuda)` calls `.cuda()` itself.
+
+What is called is not looked at: only a keyword that no other call of such a file has belongs here. A package that is switched by a
+common word, as by `gpu=True`, belongs to library_switches.py."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name, constant, is_log, is_part_of, logged
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, methods, owner_of
-from porter.python.parameters import dotted, positional
+from porter.python.parameters import dotted, is_static, positional
 from porter.regex import lazy
 
 _DEVICE_NAME = lazy(r"(?:^|_)device$")
@@ -196,7 +196,7 @@ def _parameter(file: RuleFile, call: Link, where: str | int) -> Link | None:
     ]
     if len(found) != 1:
         return None
-    a, below = found[0][0].args, int(owner_of(found[0]) is not None)
+    a, below = found[0][0].args, int(owner_of(found[0]) is not None and not is_static(found[0][0]))
     named = (p for p in (*a.args, *a.kwonlyargs) if p.arg == where)
     parameter = positional(a, where + below) if isinstance(where, int) else next(named, None)
     return (parameter, (a, found[0])) if parameter is not None else None

@@ -79,7 +79,7 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
                 return base(x), int(not first), "interleave", None
         elif first and high is not None:
             return base(x), 0, "half", high
-        elif low is not None and not first:
+        elif low is not None and not first and high is None:  # a part up to another bound may leave some of it out
             return base(x), 1, "half", low
     return None
 

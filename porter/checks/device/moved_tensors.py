@@ -57,4 +57,4 @@ def is_dropped(call: cst.Call, file: RuleFile) -> bool:
     if link is None or not isinstance(moved, cst.Name) or link[1][1][0].__class__ is not ast.Expr:
         return False
     made = file.meaning.made_by(moved) or ""
-    return made.startswith("torch.") and made.count(".") == 1 and made != "torch.load"
+    return made.startswith("torch.") and made.count(".") == 1 and made not in _ANYTHING

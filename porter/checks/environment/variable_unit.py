@@ -1,4 +1,6 @@
-"""`NCCL_BUFFSIZE` counts bytes, `HCCL_BUFFSIZE` MB: name and value change together, where the value stands beside the name."""
+"""`NCCL_BUFFSIZE` counts bytes, `HCCL_BUFFSIZE` MB: name and value change together, where the value stands beside the name.
+
+Shell has the same in checks/scripts/shell_variables.py, and settings in checks/settings/variables_set.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Files that take nothing from a package but names: one finding speaks for all of them."""
+"""Files that take nothing from a package but names: one finding speaks for all of them.
+
+Its values `bystanders` and `bystander_files` become the sentence `bystanders` of rules/words/rulebook.toml, whatever the message is. They
+are listed in `_OF_THE_PLACE` of engine/together.py and in `_CARRIED` of project/told_together.py, too."""
 
 from __future__ import annotations
 
