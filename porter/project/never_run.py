@@ -229,11 +229,12 @@ class Methods:
             _span(method): (owner.name, method.name)
             for owner in owners
             if all(call_name(base) in own | _BASES for base in owner.bases) and not owner.keywords
-            if all(call_name(base) in _BASES for base in owner.bases) or not of_library(owner.name)
             for method in owner.body
             if isinstance(method, _DEFINITIONS) and _may_be_idle(method) and (not is_open or is_private(method.name))
         }
         self._sorted = sorted(self._spans)
+        self._derived = {owner.name for owner in owners if not all(call_name(base) in _BASES for base in owner.bases)}
+        self._of_library = of_library
         self._known: dict[tuple[str, str], bool] = {}
 
     def idle(self, line: int) -> str:
@@ -247,7 +248,8 @@ class Methods:
         """Whether only idle methods name this one, of this class."""
         if method not in self._known:
             self._known[method] = True  # assumed while we look: methods that only name each other are idle together
-            if not all(map(self._is_in_idle, self._lines(*method))) or self._says(*method):
+            named = not all(map(self._is_in_idle, self._lines(*method))) or self._says(*method)
+            if named or method[0] in self._derived and self._of_library(method[0]):  # all files are searched for that
                 # the assumption was wrong: all that may be derived from it is asked again
                 self._known = {other: False for other, is_idle in self._known.items() if not is_idle} | {method: False}
         return self._known.get(method, False)

@@ -32,6 +32,7 @@ class OtherClasses:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._strangers: dict[tuple[bytes, bytes], bool] = {}
+        self._called: dict[str, bool] = {}  # classes that a library may call
 
     @cached_property
     def _bases(self) -> dict[bytes, set[bytes]]:
@@ -52,8 +53,10 @@ class OtherClasses:
     def may_be_called_by_library(self, owner: str) -> bool:
         """Whether a class may be derived from a class of a library, by however many steps. That calls methods by their names, as
         Lightning does `training_step`."""
-        above = reached([owner.encode()], lambda name: self._bases.get(name, ()))
-        return any(name not in self._bases and name not in _CALL_NOTHING for name in above)
+        if owner not in self._called:
+            above = reached([owner.encode()], lambda name: self._bases.get(name, ()))
+            self._called[owner] = any(name not in self._bases and name not in _CALL_NOTHING for name in above)
+        return self._called[owner]
 
     def have(self, owner: str, text: bytes, start: int) -> bool:
         """Whether a name is one of `self`, in a class that no object belongs to which belongs to the class `owner`, too."""
