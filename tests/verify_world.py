@@ -15,15 +15,21 @@ from porter.resources import cache_dir
 from porter.verify import install, interpreter
 
 
+def with_torch() -> interpreter.Interpreter:
+    """The interpreter that has torch; PORTER_TEST_PYTHON names one that is not this one."""
+    ours = interpreter.ask(os.environ.get("PORTER_TEST_PYTHON"))
+    if ours.torch is None:
+        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
+    return ours
+
+
 def virtual_npu() -> tuple[interpreter.Interpreter, install.Device]:
-    """The interpreter that has torch and its device; PORTER_TEST_PYTHON names one that is not this one."""
+    """The interpreter that has torch, and its device."""
     if sys.platform != "linux":
         pytest.skip(f"the virtual NPU runs on Linux only, this is {sys.platform}")
     if shutil.which(os.environ.get("CXX", "c++")) is None:
         pytest.skip("a C++ compiler is not on PATH: the virtual NPU is compiled")
-    ours = interpreter.ask(os.environ.get("PORTER_TEST_PYTHON"))
-    if ours.torch is None:
-        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
+    ours = with_torch()
     with _alone():
         try:
             return ours, install.find(ours)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from porter.verify import interpreter
 from porter.verify.install import RUNTIME
+from tests import verify_world
 
 WATCHED = """
 import importlib.util, json, os, sys, types
@@ -44,9 +44,7 @@ def own(x):
 
 def events(folder: Path, program: str) -> list[str]:
     """What a run of the program tells; `library` lies elsewhere than the program."""
-    python = interpreter.ask(os.environ.get("PORTER_TEST_PYTHON"))
-    if python.torch is None:
-        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
+    python = verify_world.with_torch()
     for name, text in (("project/program.py", program), ("elsewhere/library.py", LIBRARY)):
         (folder / name).parent.mkdir()
         (folder / name).write_text("import torch\n\nx = torch.ones(2)\n" + text, encoding="utf-8")
