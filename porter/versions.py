@@ -24,7 +24,7 @@ _EXACT = ("===", "==", "~=", "~", "^", "=")  # operators that name one version
 _BEGINNING = lazy(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a version
 _MOST = 100  # limits of one requirement
-_LATEST = "99999.0"  # later than all that there are
+LATEST = "99999.0"  # later than all that there are
 
 
 def canonical(name: str) -> str:
@@ -101,18 +101,19 @@ def allows(spec: str, text: str) -> bool:
     return bool(numbers) and _specifiers(spec).contains(numbers, prereleases=True)
 
 
-def reaches(spec: str, least: str) -> bool:
-    """Whether a requirement takes this version or a later one."""
-    bounds = [(*numbers, 0, 0)[:3] for _, numbers in limits(spec) if numbers >= release(least)]
-    later = [(major, minor, patch + more) for major, minor, patch in bounds for more in (0, 1)]
-    return any(allows(spec, text) for text in (least, _LATEST, *(".".join(map(str, numbers)) for numbers in later)))
+def reaches(spec: str, least: str, end: str = LATEST) -> bool:
+    """Whether a requirement takes this version or a later one, before `end`."""
+    first, last = release(least, 3), release(end, 3)
+    bounds = [(*numbers, 0, 0)[:3] for _, numbers in limits(spec)]
+    later = [(major, minor, patch + 1) for major, minor, patch in bounds]
+    near = [first, *bounds, *later, _before(last)]  # a requirement that takes one at all takes one of these
+    return any(first <= numbers < last and allows(spec, ".".join(map(str, numbers))) for numbers in near)
 
 
-def reaches_below(spec: str, end: str) -> bool:
-    """Whether a requirement takes a version before this one."""
-    bounds = [(0, 0, 0), *((*numbers, 0, 0)[:3] for _, numbers in limits(spec))]
-    later = [(major, minor, patch + more) for major, minor, patch in bounds for more in (0, 1)]
-    return any(numbers < release(end, 3) and allows(spec, ".".join(map(str, numbers))) for numbers in later)
+def _before(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """As late as can be before a version: 1.99999.99999 for 2.0.0."""
+    place = max((place for place, number in enumerate(numbers) if number), default=0)
+    return (*numbers[:place], numbers[place] - 1, *(99999,) * (len(numbers) - place - 1))
 
 
 @lru_cache(maxsize=4)

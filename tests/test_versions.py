@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from porter.versions import allows, base, begins, limits, parse, pinned, reaches, reaches_below, release
+from porter.versions import allows, base, begins, limits, parse, pinned, reaches, release
 
 NONE = ["", " ", "newest", "torch2.7", "*", ".", "1..2", "2.7..1", "-1", "²", "٣.1", "\x00", "\ud800", "v", "rc1"]
 READ = {
@@ -173,4 +173,23 @@ def test_packaging_is_imported_where_there_is_a_version_to_read():
     ],
 )
 def test_below(spec, below):
-    assert reaches_below(spec, "0.7") is below
+    assert reaches(spec, "0", "0.7") is below
+
+
+@pytest.mark.parametrize(
+    ("spec", "between"),
+    [
+        ("", True),
+        ("==1.24.3", True),
+        ("==1.25.*", True),
+        (">=1.18,<1.24.1", True),
+        (">=1.18,<1.24", False),
+        ("!=1.24", True),
+        (">1.99", True),
+        (">=2.0", False),
+        ("==2.1.0", False),
+        ("<1.20", False),
+    ],
+)
+def test_between(spec, between):
+    assert reaches(spec, "1.24", "2.0") is between

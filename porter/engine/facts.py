@@ -12,7 +12,7 @@ from porter.engine.functions import Functions
 from porter.engine.launch import Launch
 from porter.engine.native_code import NativeCode
 from porter.engine.shimmed import Shimmed
-from porter.versions import allows, at_least, reaches, release
+from porter.versions import LATEST, at_least, reaches, release
 
 
 class Simulated(NamedTuple):
@@ -128,14 +128,11 @@ class Lists(NamedTuple):
     ] = ()  # (package, list) where no program that the list is for needs a device for the package
     gravest: tuple[tuple[str, str], ...] = ()  # (package, severity) of packages of which files import only known parts
 
-    def leaves_out(self, *numpys: str, python: tuple[int, int]) -> bool:
-        """Whether every list that asks for numpy excludes these versions, or pins a Python that none of them runs on. `python`:
-        the first of the target; an older one will not stay."""
-        return bool(self.numpys) and not any(
-            allows(spec, numpy) and not (last and release(pinned) >= python and release(last) < release(numpy))
-            for spec, pinned, last in self.numpys
-            for numpy in numpys
-        )
+    def leaves_out(self, first: str, end: str = LATEST, *, python: tuple[int, int]) -> bool:
+        """Whether every list that asks for numpy takes no version from `first` on and before `end`, or pins a Python that none of
+        them runs on. `python`: the first of the target; an older one will not stay."""
+        specs = [f"{s},<={last}" if last and release(pinned) >= python else s for s, pinned, last in self.numpys]
+        return bool(specs) and not any(reaches(spec, first, end) for spec in specs)
 
     def has_least(self, requirement: str, path: str, *, frozen: bool = False) -> bool:
         """Whether the lists for a file ask for a package, and each for this version or a later one. `requirement`: `name>=4.51`.

@@ -16,7 +16,7 @@ from porter.rulebook.table import Wheels, load
 from porter.target import Target, first_python
 from porter.text.asked import Asked
 from porter.text.torch_needs import dropped, held_torch, numpys, unmet
-from porter.versions import allows, reaches, reaches_below, release
+from porter.versions import allows, reaches, release
 
 _PLATFORM = lazy(r"platform|os_name")
 _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
@@ -131,7 +131,7 @@ def _backports(path: str, requirements: Sequence[Asked], torch: Sequence[int]) -
         if not rows or want.kind == "conda" or "python" in want.marker:
             continue
         [(first, last)] = rows
-        if not want.spec or reaches_below(want.spec, first):
+        if not want.spec or reaches(want.spec, "0", first):
             continue
         values = named(
             name=want.name, old=want.spec, python=last, torch=_dotted(torch), new=_dotted(first_python(torch))

@@ -26,7 +26,7 @@ def unmet(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[tuple
 def numpys(requirements: Sequence[Asked], target: Target, lists: Lists) -> Iterator[Hit]:
     """Requirements that take a numpy which this torch, built for numpy 1, cannot exchange arrays with. Where the lists that name
     versions, or pin Python, leave that numpy out, one that names none does not bring it."""
-    if target.torch >= _NUMPY_2 or lists.leaves_out("2.0.0", "2.3.0", python=first_python(target.torch)):
+    if target.torch >= _NUMPY_2 or lists.leaves_out("2.0.0", python=first_python(target.torch)):
         return
     for want in requirements:
         if want.name == "numpy" and reaches(want.spec, "2.0.0"):

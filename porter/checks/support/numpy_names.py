@@ -73,12 +73,12 @@ def _hit(original: Any, name: str, new: str, file: RuleFile, *, node: Any, safe:
 def _has_it(file: RuleFile) -> bool:
     """`np.trapezoid if hasattr(np, "trapezoid") else np.trapz`; and a numpy below 2 has `trapz` alone: the lists hold it there,
     or the target's torch was built for it."""
-    is_older = file.target.torch < _FOR_NUMPY_2 or _are_left_out(WITH_TRAPEZOID, file)
+    is_older = file.target.torch < _FOR_NUMPY_2 or _are_left_out((WITH_TRAPEZOID,), file)
     return is_older or b"trapezoid" in file.source.words
 
 
-def _are_left_out(numpys: Iterable[str], file: RuleFile) -> bool:
-    return file.facts.lists.leaves_out(*numpys, python=first_python(file.target.torch))
+def _are_left_out(versions: Iterable[str], file: RuleFile) -> bool:
+    return file.facts.lists.leaves_out(*versions, python=first_python(file.target.torch))
 
 
 def _of_import(original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Hit | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.regex import lazy
+from porter.versions import LATEST
 
 # by which name of Python's own
 BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
@@ -37,13 +38,7 @@ MODULES = lazy(
     r"shape_base|twodim_base|type_check|ufunclike|utils))(?!\w)"
 )
 _GONE_WITH = {"asscalar": "1.23", "trapz": "2.4", "in1d": "2.4"} | dict.fromkeys(BUILTINS, "1.24")  # the others: 2.0
-_LACKING = {
-    "1.23": ("1.23.0", "1.26.4", "2.0.0", "2.3.0"),
-    "1.24": ("1.24.0", "1.26.4", "2.0.0", "2.3.0"),
-    "2.0": ("2.0.0", "2.3.0"),
-    "2.4": ("2.4.0",),
-}
-WITH_TRAPEZOID = (*_LACKING["2.0"], *_LACKING["2.4"])
+WITH_TRAPEZOID = "2.0"  # the first numpy that has it
 
 
 def gone_with(name: str) -> str:
@@ -51,10 +46,9 @@ def gone_with(name: str) -> str:
     return _GONE_WITH.get(name, "2.0")
 
 
-def lacking(name: str) -> tuple[str, ...]:
-    """Versions without a name, or without one of MODULES: where a project takes none of them, it has the name."""
-    versions = _LACKING[gone_with(name)]
-    return tuple(version for version in versions if version < "2") if name in BACK else versions
+def lacking(name: str) -> tuple[str, str]:
+    """The versions without a name, or without one of MODULES, from one on and before another: who takes none of them has the name."""
+    return gone_with(name), "2.0" if name in BACK else LATEST
 
 
 def way_of(name: str) -> str:
