@@ -101,6 +101,7 @@ def allows(spec: str, text: str) -> bool:
     return bool(numbers) and _specifiers(spec).contains(numbers, prereleases=True)
 
 
+@lru_cache(maxsize=256)
 def reaches(spec: str, least: str, end: str = LATEST) -> bool:
     """Whether a requirement takes this version or a later one, before `end`."""
     first, last = release(least, 3), release(end, 3)
