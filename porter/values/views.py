@@ -77,6 +77,8 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
         if step is not None:
             if step.op == "const" and step.info == 2 and high is None and (first or start == 1):
                 return base(x), int(not first), "interleave", None
+        elif any(v is not None and v.op == "const" and v.info in (1, -1) for v in (low, high)):
+            return None  # what is of width 1 is spread over the rest, however wide that is
         elif first and high is not None:
             return base(x), 0, "half", high
         elif low is not None and not first and high is None:  # a part up to another bound may leave some of it out

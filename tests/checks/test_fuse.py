@@ -341,6 +341,8 @@ _LEFT = {
     "there are three parts": ("swiglu", "gate, up = both.chunk(2", "gate, up, _ = both.chunk(3"),
     "the parts differ in size": ("swiglu", "both.chunk(2", "both.split([4, 8]"),
     "halves overlap": ("swiglu by hand", "up = x[..., half:]", "up = x[..., half - 1 :]"),
+    "the first column gates the rest": ("swiglu by hand", "half = x.shape[-1] // 2", "half = 1"),
+    "the last column is gated by the rest": ("swiglu by hand", "half = x.shape[-1] // 2", "half = -1"),
     "types are mixed": ("rotary of neighbours", "x * cos + other * sin", "(x.float() * cos + other * sin).to(x.dtype)"),
     "it is turned the other way": ("rotary of neighbours", "(-odd, even)", "(-even, odd)"),
     "the second is turned": ("rotary of neighbours", "(-odd, even)", "(even, -odd)"),
