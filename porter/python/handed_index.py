@@ -25,7 +25,7 @@ _INDEX_KEYWORDS = ("device_ids", "output_device", "devices")
 _ACCELERATORS = ("torch.cuda.", "torch.npu.")  # their functions take an index and a device alike
 _SEVERAL = (ast.List, ast.Tuple)
 _KEEPERS = (ast.Attribute, ast.Return, ast.Yield, ast.Lambda, ast.Dict, *_SEVERAL)
-_DEEPEST = 4  # functions through which a value is followed
+_DEEPEST = 4  # steps that a value is followed: each name that holds it is one, each parameter two
 
 
 class Uses(NamedTuple):

@@ -42,7 +42,7 @@ def _answers(name: str) -> bool:
 def _value(binding: Link) -> Node:
     """What an assignment to a single name gives it; None for a parameter, a loop and whatever else binds a name."""
     above = binding and binding[1] and binding[1][0]
-    return above.value if above.__class__ is ast.Assign and binding[0] in above.targets else None
+    return above.value if above.__class__ is ast.Assign else None
 
 
 def _is_own_method(value: Node, name: str) -> bool:
