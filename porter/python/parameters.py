@@ -22,10 +22,8 @@ def parameters(function: Node) -> list[str]:
 
 def positional(a: ast.arguments, index: int) -> ast.arg | None:
     """The parameter at a position. A negative position counts from the last."""
-    index += len(a.posonlyargs) + len(a.args) if index < 0 else 0
-    if index < len(a.posonlyargs):
-        return a.posonlyargs[index]
-    return a.args[index - len(a.posonlyargs)] if index - len(a.posonlyargs) < len(a.args) else None
+    every = [*a.posonlyargs, *a.args]
+    return every[index] if -len(every) <= index < len(every) else None
 
 
 def behind(func: Node) -> tuple[Node, int]:
@@ -57,7 +55,8 @@ def given_to(
     of values/."""
     a = function.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
-    if a.vararg or a.kwarg or len(args) > len(names):
+    free = {*names[max(len(args), len(a.posonlyargs)) :], *(p.arg for p in a.kwonlyargs)}  # what a keyword may name
+    if a.vararg or a.kwarg or len(args) > len(names) or not free.issuperset(keywords):
         return None
     values = {**dict(zip(names, args)), **keywords}
     known = defaults(function)
