@@ -22,8 +22,13 @@ def leads(file: File, node: Node, calls: Calls) -> bool:
     functions = file.names.scopes.functions.get(node.id, ()) if node.__class__ is ast.Name else ()
     known, key = file.answers["functions with kernels"], (calls, getattr(node, "id", ""))
     if functions and key not in known:
+        before = len(known)
         known[key] = False  # as long as it is looked for, for functions that call each other
         known[key] = all(not _asks(link[0]) and _runs(file, link[0].body, link, calls) for link in functions)
+        if known[key]:  # a no that was said meanwhile may rest on that one
+            for later in [*known][before + 1 :]:
+                if not known[later]:
+                    del known[later]
     return bool(functions) and bool(known[key])
 
 

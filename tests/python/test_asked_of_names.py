@@ -12,6 +12,7 @@ from porter.analysis.parsed import Parsed
 from porter.analysis.session import open_session
 from porter.python.assigned import values_of
 from porter.python.index import Link, strings
+from porter.python.leads_to_kernels import leads
 from porter.python.source import Source
 from porter.python.stopping import stops_without_gpu
 from porter.python.strings.rows import arguments, read
@@ -143,3 +144,13 @@ def test_the_keys_of_a_class_of_tests_are_its_attributes():
     (link,) = string(file, "cuda")
     (argument,) = arguments(file.names, link)
     assert argument.name == "place" and isinstance(argument.owner[0], ast.ClassDef)
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_what_functions_that_call_each_other_lead_to_does_not_depend_on_who_is_asked_first(order):
+    def starts(file, func, link):
+        return func.id == "kern"
+
+    file = parsed("def a(x):\n    b(x)\n    kern(x)\n\n\ndef b(x):\n    a(x)\n\n\na(1)\nb(1)\n")
+    names = {link[0].id: link[0] for link in file.names.uses if link[0].lineno > 8}
+    assert all(leads(file, names[name], starts) for name in order)
