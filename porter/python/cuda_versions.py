@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import is_reached
-from porter.python.evidence import call_name, constant, is_log_call
+from porter.python.evidence import call_name, constant, logged
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 VERSION, AMD = "torch.version.cuda", "torch.version.hip"
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_PARSES = frozenset({"int", "float", "parse", "Version", "LooseVersion", "StrictVersion"})
+_PARSES = frozenset({"int", "float", "parse", "parse_version", "Version", "LooseVersion", "StrictVersion"})
+_PASSED = (ast.IfExp, ast.Tuple, ast.keyword)  # what hands a value on as it is
 _MOVES = frozenset({"cuda", "npu", "to"})
-_NAMES = ("torch.version.", "torch.__version__", "torch.cuda.")  # of torch, and yet no work on a device
+_NAMES = ("torch.version.", "torch.__version__")  # of torch, and yet no work on a device
+# nor is what only asks one, before the port and after it
+_ASKS = lazy(
+    r"torch\.\w+\.(?:(?:get|is|has)_\w+|\w+_count|current_device\w*|(?:max_)?memory_\w+|mem_get_info|nccl\.version)$"
+)
 
 
 def taken(file: File, opened: Link, yes: bool = True) -> str | None:
@@ -29,13 +35,13 @@ def taken(file: File, opened: Link, yes: bool = True) -> str | None:
     mentions = _computed(file)
     if not any(is_reached(mention, opened, yes) for mention in mentions):
         return None
-    side: list[Node] = opened[0].body if yes else opened[0].orelse
+    side: Node | list[Node] = opened[0].body if yes else opened[0].orelse
     parts = side if isinstance(side, list) else [side]
     return None if any(_is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
 
 
 def asked_beside(file: RuleFile, link: Link) -> str:
-    """The version, if a comparison asks for it as well: `x.device.type != "cuda" or torch.version.cuda is None`."""
+    """The version, if something else of the condition says it: `x.device.type != "cuda" or torch.version.cuda is None`."""
     child: Node = link[0]
     for above, _ in ancestors(link):
         if above.__class__ is ast.BoolOp:
@@ -70,29 +76,38 @@ def _is_computed(file: File, value: Link, depth: int = 0) -> bool:
         above, kind = up[0], up[0].__class__
         if kind is ast.Attribute or kind is ast.Subscript and child is above.value:
             return True
+        if _writes(above):  # a person is told as much by None
+            return not logged(up)
         if kind is ast.BinOp:
             return isinstance(above.op, ast.Add)
         if kind is ast.Compare:
             return isinstance(above.ops[0], ORDERS)
-        if kind is ast.FormattedValue:
-            return not any(is_log_call(over[0]) or over[0].__class__ is ast.Raise for over in ancestors(up))
         if kind is ast.Call:
             return child is not above.func and call_name(above.func) in _PARSES
         if kind is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name and not depth:
             readers = file.names.readers(above.targets[0].id, (above.targets[0], up))
             return any(_is_computed(file, reader, 1) for reader in readers)
-        if kind is not ast.IfExp or child is above.test:
+        if kind not in _PASSED or kind is ast.IfExp and child is above.test:
             return False
         child = above
     return False
 
 
+def _writes(node: Node) -> bool:
+    """Whether a text is made: `f"cu{version}"`, `"cu%s" % version`, `"cu{}".format(version)`."""
+    if node.__class__ is ast.BinOp:
+        return isinstance(node.op, ast.Mod)
+    return node.__class__ is ast.FormattedValue or node.__class__ is ast.Call and call_name(node.func) == "format"
+
+
 def _is_for_device(file: File, node: Node, link: Link) -> bool:
-    """`model.cuda()`, `x.to(device)`, "cuda:0", `torch.zeros(2)`; a name of torch.cuda that is only asked is none."""
+    """`model.cuda()`, `x.to(device)`, "cuda:0", `torch.zeros(2)`; what only asks a device is none."""
     text = constant(node)
     if isinstance(text, str):
         return text.partition(":")[0] == "cuda"
     if node.__class__ is not ast.Call:
         return False
     name = file.names.resolve(node.func, link) or ""
-    return name.startswith("torch.") and not name.startswith(_NAMES) or not name and call_name(node.func) in _MOVES
+    if name.startswith("torch."):
+        return not name.startswith(_NAMES) and _ASKS.match(name) is None
+    return not name and call_name(node.func) in _MOVES
