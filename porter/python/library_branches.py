@@ -42,7 +42,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             library = library_on_cuda(file.names.resolve(above.func, up))
             if (
                 library := library
-                or library_given(file, child)
+                or library_given(file, up, child)
                 or switched(file, up, child)
                 or chosen_by(file, up, child)
             ):
