@@ -23,13 +23,14 @@ from porter.python.trees import Parse
 from porter.python.walks import children
 
 _QUESTION = b"torch.cuda.is_available"  # a test with this asks for a GPU
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
 def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, project: Project) -> NativeCode:
     """`native`, with the names that tests with a GPU import and that cannot run on an NPU (`needed`)."""
     exports = exports_of(function for function in native.functions if function.path not in native.spared)
-    gone = {path for path in texts if any(name.encode() in texts[path] for name in GONE) and _is_stopped(path, project)}
+    said = (path for path in texts if any(name.encode() in texts[path] for name in GONE))
+    gone = {path: module for path in said if (module := _stopping(path, project))}
     if not exports and not gone:
         return native
     ends = _Ends(exports, gone, texts, parse, project)
@@ -38,16 +39,16 @@ def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, pro
     return replace(native, needed=tuple(sorted(needed)))
 
 
-def _is_stopped(path: str, project: Project) -> bool:
-    """Whether an import of a file fails because it imports a package that is gone."""
-    return any(s.outermost and s.module.partition(".")[0] in GONE for s in project.read(path))
+def _stopping(path: str, project: Project) -> str:
+    """What a file imports of a package that is gone, so that it cannot be imported itself; "" where nothing is."""
+    return next((s.module for s in project.read(path) if s.outermost and s.module.partition(".")[0] in GONE), "")
 
 
 class _Ends:
     """Names of files, and the kernels or packages that they end in."""
 
     def __init__(
-        self, exports: Exports, gone: set[str], texts: Mapping[str, bytes], parse: Parse, project: Project
+        self, exports: Exports, gone: dict[str, str], texts: Mapping[str, bytes], parse: Parse, project: Project
     ) -> None:
         self.exports, self.gone, self.texts, self.parse, self.project = exports, gone, texts, parse, project
         self._known: dict[tuple[str, int], dict[str, str]] = {}
@@ -59,16 +60,12 @@ class _Ends:
             for name, called in statement.names:
                 sources = sorted({source for file in files for source in (file, *self.project.behind(file, name))})
                 if stopped := next(filter(self.gone.__contains__, sources), None):
-                    yield (
-                        called,
-                        next(s.module for s in self.project.read(stopped) if s.module.partition(".")[0] in GONE),
-                    )
+                    yield called, self.gone[stopped]
                 elif end := next((end for source in sources if (end := self._defined(source, deep).get(name))), None):
                     yield called, end
 
     def _defined(self, path: str, deep: int) -> dict[str, str]:
         if (path, deep) not in self._known:
-            self._known[path, deep] = {}  # ends the recursion if files import each other
             self._known[path, deep] = self._read(path, deep)
         return self._known[path, deep]
 
@@ -89,7 +86,8 @@ def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapp
     """The definitions that end in something, by name. `used`: what nodes end in. `names`: what names end in."""
     plain = [*statements]
     chosen = dict.fromkeys(inner for statement in plain for inner in _chosen(statement))
-    words = {s: [*_words(s, used)] for s in (*plain, *chosen) if isinstance(s, _DEFINITIONS)}
+    defining = (s for s in (*plain, *chosen) if isinstance(s, _DEFINITIONS) and getattr(s, "value", s) is not None)
+    words = {s: [*_words(s, used)] for s in defining}
     known = {**names, **{end: end for end in used.values()}}
     found = endings(words, known, _bound)
     if spared := {name for s in chosen if s in words and s not in found for name in _bound(s)}:
@@ -108,13 +106,13 @@ def _chosen(statement: ast.stmt) -> list[ast.stmt]:
 
 def _bound(statement: ast.stmt) -> list[str]:
     """The names that a definition binds."""
-    targets: Iterable[Node] = getattr(statement, "targets", (statement,))
+    targets: Iterable[Node] = getattr(statement, "targets", None) or (getattr(statement, "target", statement),)
     return [name for t in targets if (name := getattr(t, "id", "") or getattr(t, "name", ""))]
 
 
 def _words(statement: Node, used: Mapping[Node, str]) -> Iterator[str]:
     """The names that a statement reads; and for a node in `used`, what that ends in."""
-    todo: list[Node] = [statement]
+    todo: list[Node] = [statement.value if statement.__class__ is ast.AnnAssign else statement]
     while todo:
         node = todo.pop()
         if node in used:

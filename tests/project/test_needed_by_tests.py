@@ -132,6 +132,15 @@ class Kind(torch.nn.Module):
         elif kind == "hull":
             self.run = hull
 """,
+    "geo/named.py": """
+from typing import Callable
+from .ops import centre, hull
+from .shapes import Shape
+
+run: Callable = hull
+middle: Callable[[Shape], Shape] = centre
+area: Callable
+""",
     "geo/blobs.py": "import torch\nfrom caffe2.python import core\n\n\ndef exported(net):\n    return core.Net(net)\n",
 }
 HEAD = "import unittest\nimport pytest\nimport torch\n"
@@ -160,6 +169,7 @@ STAYS = [
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
     case("from geo import area\n", 'area(torch.ones(3, device="cuda"))'),  # over a package that hands it on
     case("from geo.shapes import Shape\n", 'Shape()(torch.ones(3).to("cuda:0"))'),
+    case("from geo.named import run\n", "run(torch.ones(3).cuda())"),
     case("from geo.versions import hulls\n", "hulls(torch.ones(3).cuda())"),
     case("from geo import _hulls\n", "_hulls.hull(torch.ones(3).cuda())"),
     case("", "from geo.ops import hull\n        hull(torch.ones(3).cuda())"),
@@ -190,6 +200,7 @@ STAYS = [
     f"{HEAD}from geo.ops import hull\n\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    hull(torch.ones(3).cuda())\n",
 ]
 MOVES = [
+    case("from geo.named import middle\n", "middle(torch.ones(3).cuda())"),  # an annotation runs nothing
     case("from geo.versions import means\n", "means(torch.ones(3).cuda())"),  # it has another way
     case("from geo.tried import tried\n", "tried(torch.ones(3).cuda())"),  # nobody builds the extension for an NPU
     case("from geo.kinds import Kind\n", "Kind('centre').run(torch.ones(3).cuda())"),
@@ -208,6 +219,15 @@ def test_stays(tmp_path, text):
     after, findings = ported(tmp_path, text)
     assert after == text
     assert {(f.why, f.severity) for f in findings if f.code in ("PRT101", "PRT120", "PRT130")} == {("tested", "note")}
+
+
+def test_the_import_that_stops_the_file_is_named(tmp_path, monkeypatch):
+    tried = "try:\n    from caffe2.python import workspace\nexcept ImportError:\n    workspace = None\n"
+    monkeypatch.setitem(
+        PROJECT, "geo/blobs.py", f"{tried}from caffe2.proto import core\n\n\ndef exported(net):\n    ...\n"
+    )
+    _, findings = ported(tmp_path, case("from geo.blobs import exported\n", "exported(torch.nn.ReLU().cuda())"))
+    assert {dict(f.values)["what"] for f in findings if f.why == "tested"} == {"caffe2.proto"}
 
 
 @pytest.mark.parametrize("text", MOVES)
