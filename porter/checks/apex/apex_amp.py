@@ -24,6 +24,7 @@ KINDS = {
     "_amp_state": "private",
 }
 _WHOLE = "apex.amp"
+_INITIALIZE: tuple[str | None, ...] = ("models", "optimizers", "enabled", "opt_level")  # what it takes, in their order
 
 
 class ApexAmp(Rule):
@@ -65,7 +66,7 @@ def _is_asked_for(link: Link | None) -> bool:
     """Whether a place runs only where a condition that names apex says so, as `self.use_apex` of a Trainer does."""
     child = link[0] if link is not None else None
     for above in parents(link):
-        if above.__class__ in (ast.If, ast.IfExp) and (above.body is child or child in _body(above)):
+        if above.__class__ in (ast.If, ast.IfExp) and child in _body(above):
             if any("apex" in (getattr(n, "attr", "") or getattr(n, "id", "")).lower() for n in walk(above.test)):
                 return above.test.__class__ is not ast.UnaryOp
         child = above
@@ -85,11 +86,10 @@ def _without_loss(original: cst.Attribute | cst.Name, file: RuleFile) -> str:
         return ""
     if any(isinstance(a, ast.Starred) for a in call.args):
         return ""
-    given = {k.arg: k.value for k in call.keywords}
-    level = constant(given.get("opt_level"))
+    given = {**dict(zip(_INITIALIZE, call.args)), **{k.arg: k.value for k in call.keywords}}
+    level, optimizers = constant(given.get("opt_level")), given.get("optimizers")
     if level == "O3":
         return "halves"
-    optimizers = call.args[1] if len(call.args) > 1 else given.get("optimizers")
     none = optimizers is None or isinstance(optimizers, ast.Constant) or getattr(optimizers, "elts", optimizers) == []
     return "inference" if none and None not in given and level != "O0" and "enabled" not in given else ""
 
