@@ -10,7 +10,8 @@ from porter.compare.tolerance import TURNED, WEIGHTS
 from porter.compare.verdict import Fact, shown, some
 from porter.regex import lazy
 
-_WRAPPERS = lazy(r"(?:(?<=\.)|^)(?:module|_orig_mod|_fsdp_wrapped_module)\.")  # whole parts of a name
+# whole parts of a name
+_WRAPPERS = lazy(r"(?:(?<=\.)|^)(?:module|_orig_mod|_forward_module|_(?:fsdp|checkpoint)_wrapped_module)\.")
 _HALVES = {"bfloat16": 8e-3, "float16": 1e-3}
 _ALL = 0.5  # of the matrices: so many differ where the seed does
 
@@ -27,7 +28,7 @@ class Weights:
     turned: list[str] = field(default_factory=list)  # of one norm, in another order or with other signs
     dtypes: list[str] = field(default_factory=list)
     dtype_names: tuple[str, str] = ("", "")
-    is_all: bool = False  # of the matrices nearly each
+    is_all: bool = False  # several matrices differ, and they are half of all or more
 
     @property
     def differ(self) -> bool:
@@ -87,7 +88,7 @@ def is_turned(one: Weight, other: Weight, allowed: float) -> bool:
 
 
 def without_wrappers(name: str) -> str:
-    """`encoder.weight` of `module.encoder.weight`: DistributedDataParallel, torch.compile and FSDP put parts before it."""
+    """`encoder.weight` of `module.encoder.weight`: DistributedDataParallel, torch.compile, FSDP and others put parts in."""
     return _WRAPPERS.sub("", name)
 
 

@@ -13,6 +13,7 @@ from porter.compare.weights import without_wrappers
         ("module.encoder.weight", "encoder.weight"),
         ("_orig_mod.module.encoder.weight", "encoder.weight"),
         ("_fsdp_wrapped_module.encoder._fsdp_wrapped_module.weight", "encoder.weight"),
+        ("_forward_module.layers.0._checkpoint_wrapped_module.weight", "layers.0.weight"),
         ("submodule.weight", "submodule.weight"),
     ],
 )
