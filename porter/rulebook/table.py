@@ -19,9 +19,6 @@ from porter.versions import release
 Stanza: TypeAlias = "dict[str, Any]"  # as TOML has it
 LANGUAGES = ("en", "zh")
 FLAGS = ("once", "apart", "inventory")  # of a message, or of all messages of a rule
-_SAYS_NOTHING = lazy(
-    r"(?:^|_)(?:forward|backward|fwd|bwd|fw|bw)(?:$|_)|^(?:run|apply|call|launch|compute)$"
-)  # of a function
 STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it takes to use it on NPUs
 
 
@@ -195,9 +192,10 @@ class Tables(NamedTuple):
     roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
     wheels: dict[str, Wheels]  # by the name that is installed
     hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
-    # by "kind:name"; "backport", parts of Python that were packages before: the version from which on they refuse a Python after
-    # the second; "gone", names that are no more: who took them since when, the package, and what takes their place; "needed", what
-    # torch needs beside it, and "asks", what asks for one torch: from which torch on, the least version
+    # by "kind:name", pairs; "backport", parts of Python that were packages before: the version from which on they refuse a Python
+    # after the second; "last", by Python, the last version with wheels for it; "gone", names that are no more: ("torch", "2.6"), who
+    # took them since when, ("package", ""), and how what takes their place is written; by torch, "needed", the least version of what
+    # torch needs beside it, "asks", the first that asks for this torch, and "drops", the first that uses no older torch
     pins: dict[str, tuple[tuple[str, str], ...]]
 
     def kernel(self, *names: str) -> Kernel | None:
@@ -208,7 +206,7 @@ class Tables(NamedTuple):
     def kernel_of_call(self, module: str, name: str, kernels: str) -> Kernel | None:
         """Of a function of an extension: its own name says most, and one kernel says more than several. What the extension is called tells of `forward` alone."""
         known = self.kernel(name)
-        if known is None and _SAYS_NOTHING.search(name.lower()):
+        if known is None and hint("names-no-kernel").search(name):
             return self.kernel(f"{module}_{name}", kernels)
         if known is None and ", " in kernels:  # one of several may be a helper: they have to be of one kind
             several = [self.kernel(kernel) for kernel in kernels.partition(" (+")[0].split(", ")]
@@ -222,7 +220,7 @@ def load(directory: Path | None = None) -> Tables:
     return Tables(
         data["rules"],
         {name: Move._make(row) for name, row in data["moves"].items()},
-        {name: Variable._make((*row[:-1], tuple(row[-1]))) for name, row in data["variables"].items()},
+        {name: Variable._make(row) for name, row in data["variables"].items()},
         [Sink._make(row) for row in data["sinks"]],
         {name: Parameter._make(row) for name, row in data["parameters"].items()},
         {name: Package._make(row) for name, row in data["packages"].items()},
@@ -230,9 +228,9 @@ def load(directory: Path | None = None) -> Tables:
         [Setting._make(row) for row in data["settings"]],
         [Kernel._make(row) for row in data["kernels"]],
         tuple(data["roads"]),
-        {name: tuple(map(tuple, rows)) for name, rows in data["wheels"].items()},
-        {kind: tuple(words) for kind, words in data["hints"].items()},
-        {name: tuple(map(tuple, rows)) for name, rows in data["pins"].items()},
+        data["wheels"],
+        data["hints"],
+        data["pins"],
     )
 
 
