@@ -49,7 +49,7 @@ class Windows:
 
 
 def finite(curve: Curve) -> Curve:
-    """Up to the first value of either run that is none, without the steps that the baseline has none of."""
+    """Without the steps at which either run has a value that is none."""
     kept = Curve(curve.steps[:0], curve.one[:0], curve.other[:0])
     for step, one, other in zip(curve.steps, curve.one, curve.other):
         if math.isfinite(one) and math.isfinite(other):
@@ -90,8 +90,7 @@ def spikes(steps: Sequence[int], values: Sequence[float]) -> list[int]:
     for number, (step, value) in enumerate(zip(steps, values)):
         off = value - level
         if number >= _WARM and off > _SPIKE * swing + _JUMP * abs(level):
-            if not found or step > found[-1]:
-                found.append(step)
+            found.append(step)
             continue
         ease = max(_EASE, 1 / (number + 1))
         level += ease * off

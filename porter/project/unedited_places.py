@@ -1,4 +1,4 @@
-"""Finds places of a value in files that a run does not edit: not named, excluded, reached by a link, or not readable."""
+"""Finds places of a value in files that a run does not edit: not named, excluded, reached by a link, or not parsed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class Partners:
     # ---- the meaning of a holder in a file
 
     def node(self, path: str, holder: str) -> tuple[str, str] | None:
-        """(file, holder) of the definition behind a holder; None where that is not in the project."""
+        """(file, holder) of the definition behind a holder; None where that is not in the project. A variable of the environment is in
+        no file: ""."""
         kind, _, name = holder.partition(":")
         if kind == "env":
             return "", holder
@@ -105,7 +106,7 @@ class Partners:
                     if not holder.startswith("local:"):
                         mine.add(_word(holder))
                     node = self.node(path, holder)
-                    if node and node[0] not in results and node[0] not in others:
+                    if node and node[0] and node[0] not in results and node[0] not in others:
                         fresh[node[0]] = None
             for path in self._saying(mine - words):
                 if path not in results and path not in others:
