@@ -235,10 +235,9 @@ class Receivers:
         if parent.__class__ is ast.Tuple and (value := _set_to(binding)) is not None:
             return self._expression(value, (value, up[1]), depth + 1)
         if parent.__class__ is ast.AnnAssign:
-            kind = self._annotation(parent.annotation, up)
-            return (
-                kind if kind is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
-            )
+            kind, value = self._annotation(parent.annotation, up), self._expression(parent.value, up, depth + 1)
+            # `loss: nn.Module = Loss()` calls what Loss defines
+            return value if kind is UNKNOWN or value is OWN else kind
         if parent.__class__ is ast.NamedExpr:
             return self._expression(parent.value, up, depth + 1)
         return UNKNOWN

@@ -1,6 +1,6 @@
 """`model = Plain(...)` on one way and `model = Own(...)` on another: of the two classes, only one defines `cuda()` itself.
 
-It is asked where `file.receiver()` has not said already that the object is torch's: an annotation such as `model: nn.Module` decides that."""
+It is asked where `file.receiver()` has not said already that the object is torch's, as it does of a parameter `model: nn.Module`."""
 
 from __future__ import annotations
 
