@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from porter.finding import Change
 from porter.python.evidence import call_name
 from porter.regex import lazy
-from porter.rulebook.table import hints
+from porter.rulebook.table import any_of, hints
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -25,10 +25,8 @@ _STARTS = lazy(rb"(?m)^(?:import|from)[ \t]")
 _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\([\"']cpu[\"']\)|[\"']cpu[\"'])")
 # builds an extension: with the shim, torch.cuda.is_available() would take CUDA's sources in; and what no machine without an
 # NVIDIA GPU imports
-_BUILDS, _TENSORRT = (
-    lazy(rb"\bcreate_extension\(|\bBuildExtension\b"),
-    lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?tensorrt\b"),
-)
+_BUILDS = lazy(rb"\bcreate_extension\(|\bBuildExtension\b")
+_NVIDIAS = lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?(?:%s)\b" % any_of("never-on-an-npu-host").encode())
 _RESTARTS = lazy(rb"\b(?:do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")  # the kernel of a notebook
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
@@ -47,8 +45,8 @@ def starts(data: bytes) -> bool:
 
 
 def is_for_nvidia(text: bytes) -> bool:
-    """Whether a file builds extensions or is about TensorRT: it gets no shim."""
-    return _BUILDS.search(text) is not None or _TENSORRT.search(text) is not None
+    """Whether a file builds extensions or imports TensorRT or the like: it gets no shim."""
+    return _BUILDS.search(text) is not None or _NVIDIAS.search(text) is not None
 
 
 def place(file: File) -> Place | None:

@@ -303,6 +303,7 @@ def test_what_builds_extensions_or_is_about_tensorrt_gets_none(tmp_path: Path) -
     files = {
         "build.py": BUILD,
         "onnx2tensorrt.py": f"import tensorrt as trt\nimport torch\nfrom net import net\n{MAIN}",
+        "compiled.py": f"import torch\nimport torch_tensorrt\nfrom net import net\n{MAIN}",
         "train.py": f"from net import net\n{MAIN}",
         "net.py": NET,
     }
