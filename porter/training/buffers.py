@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 @once
 def registered(owner: ast.ClassDef) -> frozenset[str]:
     """The names of the buffers that a class registers itself."""
-    calls = (n for n in walk(owner) if n.__class__ is ast.Call and call_name(n.func) == "register_buffer")
+    own = (node for part in owner.body if not isinstance(part, ast.ClassDef) for node in walk(part))
+    calls = (n for n in own if n.__class__ is ast.Call and _is_of_self(n.func) and n.func.attr == "register_buffer")
     named = (next(iter([*c.args[:1], *(k.value for k in c.keywords if k.arg == "name")]), None) for c in calls)
     return frozenset(str(name) for node in named if (name := constant(node)) is not None)
+
+
+def _is_of_self(node: Node) -> bool:
+    return node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self"
 
 
 def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
@@ -28,12 +33,7 @@ def is_buffer(scene: AnyContext, node: Node, link: Link) -> bool:
     owner = scene.owner(link)
     if node.__class__ is ast.Subscript and type(constant(node.slice)) is int:
         node = node.value
-    return (
-        owner is not None
-        and node.__class__ is ast.Attribute
-        and getattr(node.value, "id", "") == "self"
-        and node.attr in registered(owner)
-    )
+    return owner is not None and _is_of_self(node) and node.attr in registered(owner)
 
 
 def is_of_trainer(scene: AnyContext, node: Node, link: Link) -> bool:
