@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from porter.python.evidence import OPTION_HOLDERS, call_name
+from porter.project.meant_names import is_handed_on
+from porter.python.evidence import OPTION_HOLDERS
 from porter.python.index import Node
 from porter.python.walks import statements
 from porter.regex import lazy
@@ -37,9 +38,6 @@ _LOOKS_UP = lazy(
     rb"|getattr\([ \t]*(?!self\b)[\w.]+[ \t]*,[ \t]*(?![\"'])"
 )
 _WORD = lazy(rb"[A-Za-z_]\w*")
-_PLAIN_MARKS = frozenset(
-    "no_grad inference_mode enable_grad dataclass contextmanager lru_cache cache wraps script abstractmethod".split()
-)
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -83,14 +81,12 @@ def parts(tree: ast.Module) -> Iterator[Part]:
     which nobody else may hold."""
     for node in _statements(tree.body):
         defines = isinstance(node, _DEFINES)
-        marks = getattr(node, "decorator_list", ())
-        marked = any(call_name(getattr(mark, "func", mark)) not in _PLAIN_MARKS for mark in marks)
         text = ast.unparse(_Texts().visit(node)).encode()
         yield Part(
             tuple(sorted(_bound(node))),
             tuple(sorted(words_of(text))),
             may_choose(text) or looks_up(text),
-            marked or not (defines or isinstance(node, (ast.Assign, ast.AnnAssign))),
+            is_handed_on(node) or not (defines or isinstance(node, (ast.Assign, ast.AnnAssign))),
         )
 
 

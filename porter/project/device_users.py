@@ -12,6 +12,7 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from porter.project.meant_names import is_handed_on
 from porter.project.said_devices import speaks_of_devices
 from porter.python.evidence import target_name
 from porter.python.trees import parse
@@ -29,9 +30,6 @@ _LOOKED_UP = lazy(
 _WORD, _RENAMED = lazy(rb"[A-Za-z_]\w*"), lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _COMMENT = lazy(rb"(?m)(?:^[ \t]*#.*|[ \t]#[^\n\"']*)$")
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BENIGN = frozenset(
-    {"dataclass", "property", "no_grad", "inference_mode", "lru_cache", "cache", "contextmanager", "wraps"}
-)
 
 
 class _Parts(NamedTuple):
@@ -96,18 +94,13 @@ def _parts(tree: ast.Module, text: bytes) -> _Parts:
         decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
         first = min([node.lineno, *(one.lineno for one in decorators)])  # `@torch.autocast("cuda")` is come to as well
         part = _code(b"".join(lines[first - 1 : node.end_lineno]))
-        if isinstance(node, _DEFINITIONS) and all(map(_is_benign, decorators)):
+        if isinstance(node, _DEFINITIONS) and not is_handed_on(node):
             defined.append((node.name.encode(), part))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             defined += [(target_name(target).encode(), part) for target in node.targets]  # `_C.BACKEND = "nccl"`, too
         else:
             loose.append(part)
     return _Parts(b"\n".join(loose), tuple(defined))
-
-
-def _is_benign(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (getattr(called, "attr", "") or getattr(called, "id", "")) in _BENIGN
 
 
 def _code(text: bytes) -> bytes:

@@ -19,10 +19,10 @@ _LOOKED_UP = {
 }
 _LONGEST = 80  # characters of a name
 _HELD = b"__dict__"  # names are looked up in the object before it; without one, in the file itself
-_HOLDER = lazy(rb"(?<!\w)(\w+)\.\Z")
+_HOLDER = lazy(rb"(?<![\w.])((?:\w+\.)*\w+)\.\Z")
 _OWN = frozenset({b"self", b"cls", b"config"})
-_CALLED = lazy(rb"^[ \t]*import[^\n]*\bas[ \t]+(\w+)", re.MULTILINE)
-_ASKED = rare(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(\w+)[ \t]*[,)]")  # `getattr(models, name)`
+_CALLED = lazy(rb"^[ \t]*import[^\n]*?([\w.]+)[ \t]+as[ \t]+(\w+)", re.MULTILINE)
+_ASKED = rare(rb"(?:getattr|vars)\([ \t]*((?:\w+\.)*\w+)[ \t]*[,)]")  # `getattr(models, name)`
 # searched for before the patterns, as most files have none of these
 _LOOKS_UP = (b"getattr(", b"vars(", b"__dict__")
 _STAR = lazy(rb"import[ \t]+\*")
@@ -56,22 +56,34 @@ class LookedUpNames:
         return found or self._looks_up(home)
 
     def _looks_up(self, path: str) -> bool:
-        """Whether a file makes names at run time. Of `args.__dict__` they are names only if an import binds `args`."""
+        """Whether a file makes names at run time."""
         text = self._text(path)
         if any(word in text and pattern.search(text) for word, pattern in _LOOKED_UP.items()):
             return True
-        words = _holders(text) - _OWN
-        if not words or b"" in words:
-            return bool(words)
-        bound = {w for i in self._imports(path) for w in (*i.module.split("."), *(called for _, called in i.names))}
-        return not words.isdisjoint({*(w.encode() for w in bound), *_CALLED.findall(self._text(path))})
+        holders = _holders(text) - _OWN
+        return b"" in holders or bool(self._modules(path, holders))
 
     @cached_property
     def _asked(self) -> dict[str, set[bytes]]:
-        """The files that look names up in an object, with the names of these objects."""
+        """The files that look names up in modules, with the last words of these modules."""
         texts = ((p, self._text(p)) for p in self._sources)
         asking = ((p, text) for p, text in texts if any(word in text for word in _LOOKS_UP))
-        return {p: {*_ASKED.findall(text), *_holders(text)} - {b""} for p, text in asking}
+        return {p: self._modules(p, {*_ASKED.findall(text), *_holders(text)} - {b""}) for p, text in asking}
+
+    def _modules(self, path: str, objects: Collection[bytes]) -> set[bytes]:
+        """The last words of those objects that may be modules: an import binds them, not `model` of `def ask(model, name)`."""
+        if not objects:
+            return set()
+        bound = {imported: imported for i in self._imports(path) for imported in i.module.split(".")}
+        bound |= {called: imported for i in self._imports(path) for imported, called in i.names}
+        known = {called.encode(): imported.encode() for called, imported in bound.items()}
+        known |= {called: module.rpartition(b".")[2] for module, called in _CALLED.findall(self._text(path))}
+        found = set[bytes]()
+        for dotted in objects:
+            first, _, rest = dotted.partition(b".")
+            if first in known or b"*" in known:
+                found.add(rest.rpartition(b".")[2] or known.get(first, first))
+        return found
 
     @cached_property
     def _starring(self) -> dict[str, frozenset[bytes]]:
@@ -82,7 +94,7 @@ class LookedUpNames:
 
 
 def _holders(text: bytes) -> set[bytes]:
-    """`models` of `models.__dict__`; b"" for one that stands alone."""
+    """`lib.models` of `lib.models.__dict__`; b"" for one that stands alone."""
     found, at = set[bytes](), text.find(_HELD)
     while at >= 0:
         match = _HOLDER.search(text, max(0, at - _LONGEST), at)

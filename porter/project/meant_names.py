@@ -6,13 +6,16 @@ the name: a file that takes it from there contains the name as well.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.project.imports import Project
+from porter.python.evidence import call_name
 from porter.python.graphs import reached
 from porter.regex import lazy
+from porter.rulebook.table import hint
 
 # imports and `__all__`, in which a name is not used
 HANDED_ON = lazy(
@@ -28,6 +31,7 @@ _OF_CODE = (b"import ", b"python", b" --", b"=")
 _HOLDER = lazy(rb"((?:\w+[ \t]*\.[ \t]*)*\w*)[ \t]*\.[ \t]*\Z")  # what a name is asked of; b"" for an expression
 _ALIAS = lazy(rb"(?m)^[ \t]*import\b[^\n]*\bas[ \t]+(\w+)")
 _NEAR = 120  # bytes
+_KEEPS_NOTHING = hint("decorator-that-keeps-nothing")
 _SETTING = lazy(rb"[ \t]*(?:-[ \t]+)?[\w.-]+[ \t]*:[ \t]")
 
 
@@ -121,6 +125,12 @@ def is_in_prose(path: str, text: bytes, start: int, end: int) -> bool:
         return False
     line = text[text.rfind(b"\n", 0, start) + 1 : text.find(b"\n", end) % (len(text) + 1)]
     return not any(mark in line for mark in _OF_CODE) and _SETTING.match(line) is None
+
+
+def is_handed_on(node: ast.AST) -> bool:
+    """Whether a function or class has a decorator that may hand it on, as one of a registry does."""
+    marks = (call_name(getattr(mark, "func", mark)) for mark in getattr(node, "decorator_list", ()))
+    return not all(map(_KEEPS_NOTHING.search, marks))
 
 
 def whole_word(word: bytes) -> re.Pattern[bytes]:

@@ -1,29 +1,31 @@
 """Finds the top-level functions and classes of a file that nothing in the project uses, in whatever file their users are.
 
 One is used if its name stands in a statement that runs on import; in a file that is no Python; or in a function or class that is
-used. A decorated one is used, as a registry may have it; so is one of a package that others install, if it is not private.
+used. A decorated one is used, as a registry may have it, but for decorators that keep nothing; so is one of a package that others
+install, if it is not private.
 A name on a line that never runs uses nothing: an `Encoder` that one branch makes goes with the branch.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.project.dead_lines import DeadLines
-from porter.project.meant_names import HANDED_ON, is_comment, is_private, whole_word
+from porter.project.meant_names import HANDED_ON, is_comment, is_handed_on, is_private, whole_word
 from porter.project.unused import Uses
 from porter.python.walks import walk
 from porter.regex import lazy
 
-_WORD = lazy(r"[A-Za-z_]\w*")
+_WORD, _CALL = lazy(r"[A-Za-z_]\w*"), lazy(r"([A-Za-z_]\w*)\(")
 # a line that begins a top-level definition
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SENTENCE = 4  # words of a text that is no list of names
 _FEW = 3  # files that may use a name without being live; of more, one mostly is
 
 
@@ -69,7 +71,7 @@ class UnusedParts:
     def _of(self, path: str) -> _Parts | None:
         if path not in self._parts:
             tree = self._uses.tree(path)
-            self._parts[path] = _parts(tree) if tree is not None else None
+            self._parts[path] = _parts(tree, self._uses.is_own) if tree is not None else None
         return self._parts[path]
 
     def _used_elsewhere(self, name: str, home: str) -> bool:
@@ -113,13 +115,14 @@ def _lines_with(name: bytes, text: bytes) -> Iterator[int]:
             yield text.count(b"\n", 0, match.start()) + 1
 
 
-def _parts(tree: ast.Module) -> _Parts:
+def _parts(tree: ast.Module, is_own: Callable[[str], bool]) -> _Parts:
     own = {name: node for node in tree.body if (name := _defined(node))}
-    inside = {name: _lines_of(node, own.keys() - {name}) for name, node in own.items()}
+    foreign = {called for called, module in _modules(tree) if not is_own(module)}
+    inside = {name: _lines_of(node, own.keys() - {name}, foreign) for name, node in own.items()}
     defining = {*own.values()}
-    running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
+    running = [node for node in tree.body if node not in defining or is_handed_on(node)]
     running = [node for node in running if not _is_list_of_names(node)]
-    used = {name for node in running for name in _lines_of(node, own)}
+    used = {name for node in running for name in _lines_of(node, own, foreign)}
     return _Parts(inside, used | {node.name for node in running if isinstance(node, _DEFINITIONS)})
 
 
@@ -138,16 +141,29 @@ def _is_list_of_names(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
 
 
-def _lines_of(node: ast.AST, names: Collection[str]) -> dict[str, list[int]]:
-    """The lines in which some names stand, also as words of a string, as a registry may look them up."""
+def _modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The modules that a file imports at its top, each by the name that it has there."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name
+
+
+def _lines_of(node: ast.AST, names: Collection[str], foreign: Collection[str]) -> dict[str, list[int]]:
+    """The lines in which some names stand, also as words of a string, as a registry may look them up; not `dist.gather` of a
+    module from elsewhere, and of a sentence only what it calls."""
     lines: dict[str, list[int]] = {}
+    listed: set[ast.AST] = set()
     for inner in walk(node):
         if isinstance(inner, ast.Name):
             words = [inner.id]
         elif isinstance(inner, ast.Attribute):
-            words = [inner.attr]
+            words = [] if getattr(inner.value, "id", "") in foreign else [inner.attr]
+            if inner.attr == "split":
+                listed.add(inner.value)
         elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            words = _WORD.findall(inner.value)
+            sentence = inner not in listed and len(inner.value.split()) >= _SENTENCE
+            words = (_CALL if sentence else _WORD).findall(inner.value)
         else:
             continue
         for word in words:

@@ -100,7 +100,40 @@ USES = {
     "a setting of a page": ({"README.md": "    model: Sampler\n\nIt is shown.\n"}, {"cached"}),
     "a statement that runs": ({"lib/parts.py": MODULE + "\n\nprint(shown(3))\n"}, {"Sampler"}),
     "a registry": ({"lib/parts.py": MODULE.replace("class Sampler", "@register\nclass Sampler")}, {"cached"}),
+    "a decorator that only writes its docstring": (
+        {"lib/parts.py": MODULE.replace("class Sampler", "@add_start_docstrings('Samples.', DOC)\nclass Sampler")},
+        {"cached", "Sampler"},
+    ),
+    "a sentence of its own file": (
+        {"lib/parts.py": MODULE + "\n\nprint('a text that is shown by no Sampler')\n"},
+        {"cached", "Sampler"},
+    ),
+    "a call in a text of its own file": (
+        {"lib/parts.py": MODULE + "\n\nexec('a = 3; b = shown(a) if a else 3')\n"},
+        {"Sampler"},
+    ),
+    "a list of names of its own file": (
+        {"lib/parts.py": MODULE + "\n\nNAMES = 'live shown and others'.split()\n"},
+        {"Sampler"},
+    ),
+    "a function of another module that is called like it": (
+        {"lib/parts.py": "import torch.distributed as dist\n" + MODULE + "\n\ndist.shown(3)\n"},
+        {"cached", "Sampler"},
+    ),
     "a name made at run time": ({"eval.py": "import lib.parts\n\ngetattr(lib.parts, name)(3)\n"}, set()),
+    "one in a module that has another name here": (
+        {"eval.py": "import lib.parts as p\n\ngetattr(p, name)(3)\n"},
+        set(),
+    ),
+    "one in a file of a package": ({"eval.py": "from lib import parts as p\n\np.__dict__[name](3)\n"}, set()),
+    "one in an object that is called as the module is": (
+        {"eval.py": "def ask(parts, name):\n    return getattr(parts, name)(3)\n"},
+        {"cached", "Sampler"},
+    ),
+    "one in a part of an object": (
+        {"eval.py": "def ask(net, name):\n    return net.parts.__dict__[name](3)\n"},
+        {"cached", "Sampler"},
+    ),
     "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
     "what an object holds": (
         {"lib/parts.py": MODULE + "\n\nclass Config:\n    def put(self, key):\n        self.__dict__[key] = 1\n"},
