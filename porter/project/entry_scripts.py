@@ -21,15 +21,15 @@ class Scripts:
         self._inits = frozenset(path[: -len("__init__.py")] for path in paths if path.endswith("__init__.py"))
         self._guarded: dict[str, frozenset[str]] = {}  # path: the packages it imports
         self._acting: dict[str, frozenset[str]] = {}
-        self._imported: set[str] = set()  # last words of modules that somebody imports
+        self._imported: set[str] = set()  # last words of modules that somebody imports, and names from them
         self._torch: set[str] = set()  # packages of the repository with a file that imports torch
 
     def look(self, path: str, text: bytes, imported: Iterable[Import]) -> None:
-        first = set()
+        first: set[str] = set()
         for statement in imported:
-            words = statement.modules[0].lstrip(".").split(".")
-            first.add(words[0])
-            self._imported.update((*words, statement.name))
+            first.update(module.partition(".")[0] for module in statement.modules)  # "" of a relative one
+            self._imported.update(module.rpartition(".")[2] for module in statement.modules)
+            self._imported.add(statement.name)
         if "torch" in first and (name := self._package(path)):
             self._torch.add(name)
         if path.rpartition("/")[2] == "setup.py":
