@@ -119,18 +119,13 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 
 def _touch(statement: Node, link: Link, names: Names, is_passed: bool = True) -> str | None:
-    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda()`, or one with a device.
+    """The call in a statement that starts the device: one of torch.cuda or torch.npu, `x.cuda(0)`, or one with a device.
     `is_passed`: the function goes on below the statement, so branches that leave it do not count."""
     for node in _calls(statement, is_passed=is_passed):
         full = names.resolve(node.func, link)
         if full and _TOUCHES.match(full):
             return full
-        if (
-            full is None
-            and node.func.__class__ is ast.Attribute
-            and call_name(node.func) in ("cuda", "npu")
-            and not node.args
-        ):
+        if full is None and node.func.__class__ is ast.Attribute and node.func.attr in ("cuda", "npu"):
             return f".{node.func.attr}()"
         place = _place(node)
         if place and full and full.startswith("torch.") and full != "torch.device":
