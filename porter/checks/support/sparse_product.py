@@ -44,6 +44,8 @@ class SparseProduct(Rule):
             matrix = isinstance(original.operator, cst.MatrixMultiply)
             if not matrix or not (_is_sparse(original.left, file) or _is_sparse(original.right, file)):
                 return None
+            if _is_on_host(file.scene.link_of(original, ast.BinOp), file):
+                return None
             return Hit(original, "default", values=(("name", short(file.text(original))),))
         name = file.name(original.func) or ""
         if name and name not in self.calls:  # `np.matmul`
@@ -54,18 +56,18 @@ class SparseProduct(Rule):
             receiver = [original.func.value] if not name and isinstance(original.func, cst.Attribute) else []
             if not any(_is_sparse(part, file) for part in (*receiver, *(a.value for a in original.args))):
                 return None
-        if _is_on_host(original, file):
+        if _is_on_host(file.scene.link_of(original, ast.Call), file):
             return None
         return Hit(original.func, "default", values=(("name", name or file.text(original.func)),))
 
 
-def _is_on_host(original: cst.Call, file: RuleFile) -> bool:
-    """`torch.sparse.softmax(graph.cpu(), dim=1)`."""
+def _is_on_host(link: Link | None, file: RuleFile) -> bool:
+    """`torch.sparse.softmax(graph.cpu(), dim=1)`, `graph.cpu() @ x.cpu()`: the first operand answers for all of them."""
+    if link is None:
+        return False
     scene: Any = file.scene
-    link = scene.link(original)
-    call = link[1][0] if link is not None and isinstance(link[1][0], ast.Call) else None
-    first = next(iter(call.args), None) if call is not None else None
-    return first is not None and (_is_brought(first) or lies_on_host(scene, first, link[1]))
+    operands = [link[0].left] if isinstance(link[0], ast.BinOp) else link[0].args[:1]
+    return any(_is_brought(operand) or lies_on_host(scene, operand, link) for operand in operands)
 
 
 def _is_brought(node: ast.expr) -> bool:
