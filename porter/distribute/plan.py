@@ -27,7 +27,13 @@ from porter.regex import lazy
 from porter.target import Target
 
 _COUNTS_DEVICES = lazy(r"device_count|len\(|n_?gpu|num_gpu|gpus|ngpu|multi|parallel|> ?1|device_ids|gpu_ids")
-_GROUP = frozenset({"init_process_group", "DistributedDataParallel", "DistributedSampler"})
+# what joins a process group, or needs one; the last three start it themselves where nobody did
+_GROUP = frozenset(
+    {
+        "init_process_group", "DistributedDataParallel", "DistributedSampler",
+        "init_device_mesh", "fully_shard", "FullyShardedDataParallel",
+    }
+)  # fmt: skip
 
 
 class Plan(NamedTuple):
@@ -42,8 +48,10 @@ def distributed_already(files: list[File]) -> tuple[str, int, str] | None:
         for node in walk(file.tree):
             if isinstance(node, ast.Import) and any(alias.name == HELPER for alias in node.names):
                 return file.path, node.lineno, HELPER
-            if isinstance(node, ast.Call) and call_name(node.func) in _GROUP:
-                return file.path, node.lineno, call_name(node.func)
+        for call in file.buckets[ast.Call]:
+            full = file.names.resolve(call[0].func, call) or call_name(call[0].func)  # `... as FSDP`
+            if (name := full.rpartition(".")[2]) in _GROUP:
+                return file.path, call[0].lineno, name
     return None
 
 

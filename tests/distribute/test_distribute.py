@@ -267,6 +267,21 @@ def test_what_is_distributed_by_hand_is_left_alone(place: Project) -> None:
     assert "porter_distributed" not in place.text
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("mesh = torch.distributed.device_mesh.init_device_mesh('npu', (2,))", "init_device_mesh"),
+        ("from torch.distributed.fsdp import fully_shard; fully_shard(torch.nn.Linear(2, 2))", "fully_shard"),
+        ("from torch.distributed.fsdp import FullyShardedDataParallel as F; F(model)", "FullyShardedDataParallel"),
+        ("from torch.nn.parallel import DistributedDataParallel as DDP; DDP(model)", "DistributedDataParallel"),
+    ],
+)
+def test_what_starts_a_process_group_by_itself_is_left_alone(place: Project, line: str, name: str) -> None:
+    done = place.inplace(PLAIN.replace("    data = [", f"    {line}\n    data = ["))
+    assert done.code == 0 and f"train.py:20: distributed already ({name})" in done.err
+    assert "porter_distributed" not in place.text
+
+
 def test_a_trainer_needs_the_launcher_alone(place: Project) -> None:
     text = "from transformers import Trainer\n\ntrainer = Trainer(model=None)\ntrainer.train()\n"
     done = place.inplace(text)
