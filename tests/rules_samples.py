@@ -26,6 +26,11 @@ VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "
 PARAMETER = '[[parameter]]\ncode = "PRT101"\nmatch = "torch.cuda.f"\nrename = { device = "device_name" }\n'
 EFFORT = '[[effort]]\nname = "review"\nfirst = "2 to 8 hours"\ntitle = { en = "a", zh = "核" }\nwhy = { en = "a", zh = "因" }\n'
 LIMIT = '[[limit]]\nmatch = ["torch.f"]\nsoc = ["910"]\ntext = { en = "a", zh = "限" }\ngrade = "V"\nevidence = "e"\n'
+HINT = '[[hint]]\nkind = "a"\nabout = "b"\nwords = ["("]\n'
+ROUTE = (
+    '[[route]]\nname = "mesh"\ntier = 1\nwhen = [{ signal = "mesh", least = 2, share = 0.5 }]\n'
+    'title = { en = "a", zh = "网" }\ntext = { en = "a", zh = "网" }\nevidence = { en = "a", zh = "网" }\n'
+)
 NPU_VARIABLE = (
     '[[npu_variable]]\nmatch = ["HCCL_A"]\nvalue = "1"\ntext = { en = "a", zh = "值" }\ngrade = "E"\nevidence = "e"\n'
 )

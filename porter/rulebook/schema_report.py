@@ -1,4 +1,5 @@
-"""What the files under rules/ that are not about Python may say: route, plan, effort, environment, releases, settings."""
+"""What a stanza may say that is no rule and maps no name: those of the report's first page, of words and limits, of packages and
+releases, of settings files and of CUDA kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from porter.rulebook.schema_versions import pythons, version, versions
 from porter.target import SOCS
 
 _GRADES = ("V", "E")  # the vendor says so | seen in public work: what is only inferred is no ground for a page
-_CONDITION = {"signal", "without", "least", "share"}
 
 
 def _grade(value: object) -> str | None:
@@ -55,7 +55,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
             {
                 "name": name,
                 "tier": number,
-                "when": list_of(_condition),
+                "when": list_of(_condition(name)),
                 "own": text,
                 "edited": _truth,
                 "places": number,
@@ -176,16 +176,35 @@ def _replace(value: object) -> str | None:
 
 
 def pattern(value: object) -> str | None:
+    if not isinstance(value, str) or not value:
+        return "is no regular expression"
     try:
-        re.compile(value if isinstance(value, str) and value else "(")
+        re.compile(value)
     except re.error as error:
         return f"is no regular expression: {error}"
     return None
 
 
-def _condition(value: object) -> str | None:
+def _condition(name: Check) -> Check:
     """A signal in at least so many files, and in this share of those that import torch; or no file with a signal."""
-    if not isinstance(value, dict) or len({"signal", "without"} & value.keys()) != 1:
-        return "names neither one 'signal' nor one 'without'"
-    unknown = sorted(value.keys() - _CONDITION)
-    return f"has the unknown key {unknown[0]!r}" if unknown else None
+    checks: dict[str, Check] = {"signal": name, "without": name, "least": _count, "share": _share}
+
+    def inner(value: object) -> str | None:
+        if not isinstance(value, dict) or len({"signal", "without"} & value.keys()) != 1:
+            return "does not name one of 'signal' and 'without', and one alone"
+        unknown = sorted(value.keys() - checks.keys())
+        if unknown:
+            return f"has the unknown key {unknown[0]!r}"
+        return next((f"says {key!r}, which {wrong}" for key in value if (wrong := checks[key](value[key]))), None)
+
+    return inner
+
+
+def _count(value: object) -> str | None:
+    return None if type(value) is int and value > 0 else "is not a number of files from 1"
+
+
+def _share(value: object) -> str | None:
+    if isinstance(value, (int, float)) and value.__class__ is not bool and 0 <= value <= 1:
+        return None
+    return "is not a share from 0 to 1"
