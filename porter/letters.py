@@ -6,17 +6,19 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_TOKEN = r"(?s)\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|."
+# texts, as nothing is compiled when a module is imported
+_TOKEN = r"(?s)\\x..|\\u.{4}|\\U.{8}|\\N\{[^}]*\}|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|."
 _FLAGS = r"\(\?([a-zA-Z]+)\)"  # of a whole pattern
 _SPECIAL = frozenset(".^$*+?()[]{}|\\")
 
-Need = tuple[str, ...]  # texts of which a match has one; none if that is not known
+# texts of which a match has one; none if that is not known. Under the flag i a match has them in any case: callers ask for it.
+Need = tuple[str, ...]
 
 
 class Alternative(NamedTuple):
     """What stands between two | of a pattern."""
 
-    text: str
+    text: str  # with the first bracket of a group, and nothing else of it
     needs: tuple[Need, ...]  # in their order
 
     @property
@@ -49,7 +51,7 @@ def alternatives(pattern: str, words: bool = False) -> tuple[Alternative, ...]:
 
 
 def needed(pattern: str) -> Need:
-    """Texts of which each match of a pattern has one; none if that is not known."""
+    """The need of a whole pattern."""
     return _joined(alternatives(pattern))
 
 

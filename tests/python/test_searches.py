@@ -33,6 +33,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
         (r"x(?:yes)?", [b"x"]),
         (r"[^])a]bc", [b"bc"]),
         (r"a\x27bc\(de", [b"bc", b"de", b"a"]),
+        (r"\u0041bc\U00000041de\N{DIGIT ONE}f", [b"bc", b"de", b"f"]),
         (r"\d+\s*\[", [b""]),
         ("one|other", [b""]),
         ("(?i)cuda", [b""]),
