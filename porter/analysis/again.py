@@ -70,12 +70,14 @@ def _statements(node: Node, lines: list[int]) -> Iterator[Node]:
 
 
 def _head(statement: Node) -> Iterator[Node]:
-    """The nodes of a statement, without the blocks of a compound statement."""
+    """The nodes of a statement, without the blocks of a compound statement; the patterns of a `match` bind parts of its subject."""
     for name, value in ast.iter_fields(statement):
         if name not in _BLOCKS:
             for inner in value if isinstance(value, list) else (value,):
                 if isinstance(inner, ast.AST):
                     yield from walk(inner)
+    for case in getattr(statement, "cases", ()):
+        yield from walk(case.pattern)
     yield statement
 
 
@@ -88,12 +90,13 @@ def _bound(node: Node) -> Iterable[str]:
         return (node.asname or node.name.partition(".")[0],)
     if kind is ast.arg:
         return (node.arg,)
-    return filter(None, (getattr(node, "name", None),))
+    return filter(None, (getattr(node, "name", None), getattr(node, "rest", None)))  # `rest` of `case {**rest}`
 
 
 def _around(link: Link) -> Node | None:
-    """The statement around a node."""
-    return next((node for node in parents(link) if isinstance(node, (ast.stmt, ast.ExceptHandler))), None)
+    """The statement, handler or case around a node."""
+    kinds = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    return next((node for node in parents(link) if isinstance(node, kinds)), None)
 
 
 def _lines(statement: Node) -> Span:

@@ -43,10 +43,14 @@ def _renamed(call: cst.Call, word: str) -> cst.Call:
     return call.with_changes(func=call.func.with_changes(attr=cst.Name(word)))
 
 
+LATER = "match y:\n    case 1:\n        pass\n    case 2 if {}.wait():\n        pass"
 READERS = {
     "a name": ("a = x.plant()\nb = 1\n", "a.wait()", "b.wait()"),
     "an attribute": ("x.a = x.plant()\n", "y.a.wait()", "y.b.wait()"),
     "a parameter": ("def f(a=x.plant(), b=1):\n    pass\n", "a.wait()", "c.wait()"),
+    "a name in the guard of a later case": ("a = x.plant()\nb = 1\n", LATER.format("a"), LATER.format("b")),
+    "a name of a case": ("match x.plant():\n    case 1, a:\n        pass\n", "a.wait()", "c.wait()"),
+    "the rest of a mapping": ("match x.plant():\n    case {**a}:\n        pass\n", "a.wait()", "c.wait()"),
     "a name of a with": ("with x.plant() as a:\n    pass\n", "a.wait()", "c.wait()"),
 }
 
