@@ -10,7 +10,7 @@ from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
 
-_CLOCKS = lazy(rb"perf_counter|monotonic|elapsed|\btime\(|[Tt]imer")
+_CLOCKS = lazy(rb"perf_counter|monotonic|elapsed|enable_timing|\btime(?:_ns)?\(|[Tt]imer")
 _GRADIENTS = lazy(r"(?i)(?:average|reduce|sync|sum|all_?reduce)\w*grad|grad\w*(?:average|reduce|sync)")
 _RECEIVES = frozenset({"empty", "empty_like", "zeros", "zeros_like"})
 _SINGLE = ("1", "[1]", "(1,)", "[]", "()")  # a flag, or a count

@@ -30,7 +30,12 @@ _WANTS_IT = lazy(any_of("wants-to-wait").encode())
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS, _NEAR = b"synchronize(", 8  # statements between a wait and what reads, at most
 # calls whose answers are numbers of the host, and methods that give the device work
-_CLOCKS = frozenset({"time", "perf_counter", "perf_counter_ns", "monotonic", "elapsed_time", "len", "float", "item"})
+_CLOCKS = frozenset(
+    {
+        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "elapsed_time",
+        "len", "float", "item",
+    }
+)  # fmt: skip
 _WORKS = frozenset({"backward", "step", "forward", "zero_grad", "record"})
 _WAITS_BY_NAME = lazy(r"(?i)sync|wait|time|tic|toc|offload|prefetch|preload|capture|warm_?up")
 

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
 _CLOCKS = frozenset(
-    {"perf_counter", "perf_counter_ns", "monotonic", "process_time", "default_timer", "elapsed_time", "toc"}
-)
+    {
+        "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "time_ns", "process_time", "process_time_ns",
+        "default_timer", "elapsed_time", "toc",
+    }
+)  # fmt: skip
 _TIMER = lazy(r"(?i)(?:^|_)(?:timer|stop_?watch)")
 
 
