@@ -68,21 +68,21 @@ def _is_batch(scene: Any, link: Link) -> bool:
     tensor: Node = call.args[0] if call.args else None
     if len(call.args) > 2 or any(k.arg == "group" for k in call.keywords):
         return False  # ranks of one group, which split a model, want the same batch
-    if tensor.__class__ is not ast.Name or any(a.__class__ is ast.For for a in _inner_loops(scene, link)):
+    if tensor.__class__ is not ast.Name or _is_looped(scene, link):
         return False
     values = [part for v in values_of(scene.names, tensor, link) for part in _branches(v)]
     empty = [_is_empty(value) for value in values]
     return any(empty) and not all(empty)
 
 
-def _inner_loops(scene: Any, link: Link) -> list[Node]:
-    """Those within the step: over parameters, buffers, tensors of a batch."""
-    loops: list[Node] = []
+def _is_looped(scene: Any, link: Link) -> bool:
+    """Whether a place is in a loop within the step: over parameters, buffers, tensors of a batch."""
     for above, _ in ancestors(link):
         if above in scene.steps or above.__class__ in FUNCTIONS:
-            break
-        loops.append(above)
-    return loops
+            return False
+        if above.__class__ is ast.For:
+            return True
+    return False
 
 
 def _branches(value: Node) -> list[Node]:
