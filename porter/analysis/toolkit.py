@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from porter.analysis.file import File
     from porter.python.units import Unit
 
+_DEFINITIONS = (*FUNCTIONS[:2], ast.ClassDef)
 _PACKAGES = hints("never-on-an-npu-host")
 _NAMES = tuple(sorted(name.encode() for name in _PACKAGES))
 
@@ -94,11 +95,14 @@ def _own_calls(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 def _always(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Node]:
-    """The nodes of the plain statements of a function, up to a statement that may leave it."""
+    """The nodes of the plain statements of a function, up to one that may return. What may raise counts as nothing: without the
+    package, a function that raises is as lost as one that calls it."""
     for statement in function.body:
         if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
             yield from walk(statement)
-        elif isinstance(statement, (ast.Return, ast.Raise)) or any(isinstance(n, ast.Return) for n in walk(statement)):
+        elif isinstance(statement, (ast.Return, ast.Raise)):
+            return
+        elif not isinstance(statement, _DEFINITIONS) and any(isinstance(n, ast.Return) for n in walk(statement)):
             return
 
 
