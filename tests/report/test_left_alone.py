@@ -41,10 +41,11 @@ def test_it_fails_no_run_and_a_comment_suppresses_it_all_the_same(porter: Porter
     assert not found["left_alone"] and [f["suppressed"] for f in found["findings"]] == ["ours"]
 
 
-def test_services_that_build_for_gpus(porter: Porter) -> None:
-    write(porter.folder, {".github/workflows/build.sh": "export CUDA_HOME=/usr/local/cuda\n"})
+@pytest.mark.parametrize("path", [".github/workflows/build.sh", ".gitlab/build.sh"])
+def test_services_that_build_for_gpus(porter: Porter, path: str) -> None:
+    write(porter.folder, {path: "export CUDA_HOME=/usr/local/cuda\n"})
     found = json.loads(porter("analyze", ".", "--format", "json").text)
-    assert [".github/workflows/build.sh:1"] in [row["places"] for row in found["left_alone"]]
+    assert [f"{path}:1"] in [row["places"] for row in found["left_alone"]]
 
 
 def test_waits_of_one_function_are_one_finding(porter: Porter) -> None:
