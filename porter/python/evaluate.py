@@ -18,7 +18,7 @@ _CUDA = lazy(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?
 # conditions about empty or missing arguments
 _EMPTY = lazy(
     r"(?<![\w.])\.*\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
-    r"|^(?:len\([\w.]+\)|(?:num_|n_|n)?\w+) == 0$|^not [\w.]+$|^isinstance\("
+    r"|^(?:len\([\w.]+\)|\w+) == 0$|^not [\w.]+$|^isinstance\("
 )
 # types of exceptions with which a handler catches that something is missing
 _CATCHES = frozenset(

@@ -41,7 +41,7 @@ def is_its_own_word(names: Names, link: Link, kind: str) -> bool:
     if kind == "device":
         return False
     match = next((node for node in parents(link) if node.__class__ is ast.Match), None)
-    return match is not None and above.__class__ in (ast.MatchValue, ast.MatchOr) and other_cases(match)
+    return match is not None and above.__class__ is ast.MatchValue and other_cases(match)
 
 
 def _chain(node: Node) -> tuple[tuple[str, ...], Node]:
