@@ -10,17 +10,17 @@ from porter.regex import lazy
 
 _INFINITE = lazy(r"float\(['\"][-+]?inf")
 _GRADIENT = lazy(r"\.grad\b|\bgrads?\b|\bloss\b")
-CHECKS = ("isnan", "isinf", "isfinite")
+_CHECKS = ("isnan", "isinf", "isfinite")
 
 
 class OverflowCheck(Rule):
     code = "PRT313"
     edits = False
     socs = ("910", "310P")
-    calls = frozenset(f"torch.{name}" for name in CHECKS)
-    methods = frozenset(CHECKS)
+    calls = frozenset(f"torch.{name}" for name in _CHECKS)
+    methods = frozenset(_CHECKS)
     nodes = ("Comparison",)
-    text = r"float\(['\"][-+]?inf"
+    text = _INFINITE.pattern
 
     def visit(self, original: cst.Call | cst.Comparison, updated: cst.BaseExpression, file: RuleFile) -> Answer:
         if file.tested:
