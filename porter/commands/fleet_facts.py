@@ -31,7 +31,8 @@ def analyse_library(root: str, name: str, options: dict[str, Any], result: str, 
 
 def facts_for(root: str, options: dict[str, Any], libraries: list[Shared], work: str) -> tuple[str, ...]:
     """The fact files of an analysis: those that the repository names, then those of the libraries of which it names none
-    and that it does not hold itself: its own copy may be another version."""
+    and that it does not hold itself: its own copy may be another version. Without libraries there are none to name: the analysis
+    reads the repository's own by itself."""
     if not libraries:
         return ()
     base, table = root_of([root])
