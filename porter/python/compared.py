@@ -1,4 +1,4 @@
-"""`x.device.type == "cuda"` becomes a question for both words, which is right whoever answers."""
+"""`x.device.type == "cuda"` becomes a question for both words, which is right whoever answers. The style `shim` alone asks for it."""
 
 from __future__ import annotations
 
