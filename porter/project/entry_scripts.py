@@ -29,7 +29,7 @@ class Scripts:
         for statement in imported:
             first.update(module.partition(".")[0] for module in statement.modules)  # "" of a relative one
             self._imported.update(module.rpartition(".")[2] for module in statement.modules)
-            self._imported.add(statement.name)
+            self._imported.update(statement.names)
         if "torch" in first and (name := self._package(path)):
             self._torch.add(name)
         if path.rpartition("/")[2] == "setup.py":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from porter.regex import lazy
 
 _STATEMENT = lazy(
-    rb"[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b(?:[ \t]+(\w*))?"
+    rb"[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t(]*([\w \t,]*)"
     rb"|import[ \t]+([\w.]+[^\n#;]*))"
 )
 
@@ -16,7 +16,7 @@ _STATEMENT = lazy(
 class Import(NamedTuple):
     offset: int  # where its line begins
     modules: tuple[str, ...]  # with leading dots; several of `import a, b`
-    name: str  # `b` of `from a import b, c`
+    names: tuple[str, ...]  # b and c of `from a import b, c as d`, as far as they stand on its line
 
 
 def imports(text: bytes) -> Iterator[Import]:
@@ -25,7 +25,10 @@ def imports(text: bytes) -> Iterator[Import]:
     while offset >= 0:
         start = text.rfind(b"\n", 0, offset) + 1
         if match := _STATEMENT.match(text, start):
-            listed = match[3].split(b",") if match[3] else [match[1]]
-            modules = tuple(part.split()[0].decode("utf-8", "replace") if part.strip() else "" for part in listed)
-            yield Import(start, modules, (match[2] or b"").decode("utf-8", "replace"))
+            yield Import(start, _words(match[3] or match[1]), _words(match[2] or b""))
         offset = text.find(b"import", max(text.find(b"\n", offset), offset + 1))
+
+
+def _words(listed: bytes) -> tuple[str, ...]:
+    """`a` and `b` of `a as c, b`."""
+    return tuple(words[0].decode("utf-8", "replace") for part in listed.split(b",") if (words := part.split()))

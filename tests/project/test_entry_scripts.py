@@ -22,6 +22,7 @@ TRAIN = {"train.py": "import torch\nmain()\n"}
         ({**TRAIN, "use.py": "import os, lib.train\n"}, []),
         ({**TRAIN, "use.py": "from .train import run\n"}, []),
         ({**TRAIN, "use.py": "from lib import train\n"}, []),
+        ({**TRAIN, "use.py": "from lib import models, train as run\n"}, []),
     ],
 )
 def test_what_a_file_imports_decides(files, entries):

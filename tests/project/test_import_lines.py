@@ -32,8 +32,12 @@ def test_of_every_module_of_porter_itself():
 
 
 def test_comments_and_words_that_only_hold_import_are_none():
-    text = b"# import a\nimportant = 1\nx = 'import b'\n  from .c import d, e\nimport f as g, h.i  # j\nfrom k import (l)\n"
-    assert [(i.modules, i.name) for i in imports(text)] == [((".c",), "d"), (("f", "h.i"), ""), (("k",), "")]
+    text = b"# import a\nimportant = 1\nx = 'import b'\n  from .c import d as n, e\nimport f as g, h.i  # j\nfrom k import (l, # m\n"
+    assert [(i.modules, i.names) for i in imports(text)] == [
+        ((".c",), ("d", "e")),
+        (("f", "h.i"), ()),
+        (("k",), ("l",)),
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(SIGNALS))

@@ -37,7 +37,10 @@ _CLOCKS = frozenset(
     }
 )  # fmt: skip
 _WORKS = frozenset({"backward", "step", "forward", "zero_grad", "record"})
-_WAITS_BY_NAME = lazy(r"(?i)sync|wait|time|tic|toc|offload|prefetch|preload|capture|warm_?up")
+# `timestep_update` measures nothing, nor does `static_part`
+_WAITS_BY_NAME = lazy(
+    r"(?i:sync|wait|offload|prefetch|preload|capture|warm_?up)|(?:^|_)(?:time[drs]?|timeit|timing|tic|toc)(?:_|$)|Tim(?:er|ing|ed)"
+)
 
 
 def is_superfluous(scene: Scene, link: Link) -> bool:
