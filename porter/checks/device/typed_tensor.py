@@ -33,7 +33,7 @@ class TypedTensor(Rule):
             return Hit(original, "setter-computed")  # it may end up there, where torch.npu's name raises
         old = str(original.evaluated_value)
         to = old.replace("torch.cuda", file.target.namespace, 1)
-        if not file.session.has(to):
+        if not file.session.has(to.replace(".sparse.", ".")):  # torch names sparse ones after the dense
             return Hit(original, "absent", values=(("name", old),))
         new = updated.with_changes(value=updated.value.replace("torch.cuda", file.target.namespace, 1))
         return Hit(original, "string", new=new, safe=True, values=(("name", old), ("to", to)), loads=True)

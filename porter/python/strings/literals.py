@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 # searches in lower-case text for lines with a candidate; a pattern is fast if it begins with plain letters
 _BEGINS_CUDA, _IS_NCCL = r"cuda(?<=[\"']cuda)(?=[\"':{\\\r\n])", r"nccl(?<=[\"'}\r\n]nccl)(?=[\"'{\\\r\n])"
-_TENSOR = r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor"
+_TENSOR = r"torch\.cuda\.(?<=[\"']torch\.cuda\.)(?:sparse\.)?\w+tensor"
 BYTES = tuple(map(Sought, (_BEGINS_CUDA, _TENSOR, _IS_NCCL, "cuda:nccl")))
 # a string that may be one of them; a device; a tensor type; a backend
-CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
+CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.(?:sparse\.)?\w+Tensor$", re.IGNORECASE)
 DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 _MADE = lazy(rb"\bf[\"']cuda:\{")
-TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
+_SPARSE = "torch.cuda.sparse."
+TYPED = lazy(r"torch\.cuda\.(?:sparse\.)?[A-Z]\w+Tensor$")
 BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
 HANDED = ("argument", "assigned", "mapped")  # roles of a value that may go to another library
 PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")  # keywords with text for people
@@ -150,10 +151,15 @@ def _plain(flow: Flow, link: Link, text: str) -> Role | None:
 
 
 def _typed(flow: Flow, link: Link) -> Role | None:
-    """The role of the name of a tensor type. It counts everywhere but in texts for people: `SIZES[x.type()]` has it as a key."""
-    above = link[1][0].__class__
+    """The role of the name of a tensor type. It counts everywhere but in texts for people: `SIZES[x.type()]` has it as a key. That of a
+    sparse one is only compared: `x.type()` tells it of an NPU, which takes none."""
+    up = link[1]
+    above = up[0].__class__
     if above in (ast.Expr, ast.JoinedStr) or logged(link) and above is not ast.Compare:
         return None
+    if link[0].value.startswith(_SPARSE):
+        holder = up[1][0].__class__ if above in (ast.Tuple, ast.List, ast.Set) else above
+        return Role("argument", True) if holder is ast.Compare else None
     return Role("argument", True)
 
 
