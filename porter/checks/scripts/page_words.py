@@ -24,6 +24,7 @@ _RECORDS = lazy(
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
 _BEFORE_A_PACKAGE = lazy(r"[\s\"']+")
+_ASKS = lazy(r"\b(?:list|show|search)[ \t]+\Z")
 _OPTIONAL = lazy(r"(?i)\boptional|可选")
 # what a tensor prints up to its device: `tensor([[1., -inf]], device='`
 _NUMBERS = lazy(r"tensor\([\[\](),\s\d.einaf+-]*(?:device=[\"']?)?")
@@ -81,9 +82,11 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _installs_torch(text: str, match: re.Match[str]) -> bool:
-    """Whether a build or a toolkit is installed for torch: numba has a `cudatoolkit`, too, and `torch2.0.0+cu118` may be what the
-    authors tested with."""
+    """Whether a build or a toolkit is installed for torch: numba has a `cudatoolkit`, too, `conda list cudatoolkit` asks for the one
+    there is, and `torch2.0.0+cu118` may be what the authors tested with."""
     if match[0] == "cudatoolkit":
+        if _ASKS.search(text, max(0, match.start() - _WIDEST), match.start()):
+            return False
         line, paragraph = (_around(text, match, between).lower() for between in ("\n", "\n\n"))
         return "torch" in (line if "numba" in line else paragraph)
     if not match[0].startswith("+"):
