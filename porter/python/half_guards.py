@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from porter.python import asked_of_ray, float8, held_answers, kernel_guards
-from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.cuda_versions import ORDERS
 from porter.python.evidence import call_name, constant
@@ -19,7 +19,7 @@ from porter.python.host_loads import PLACE, loaded_where_saved
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.kernel_choices import beside
 from porter.python.ladders import over_the_host
-from porter.python.opened import branch, choice, compared
+from porter.python.opened import choice, compared, inside
 from porter.python.own_moves import may_be_own
 from porter.python.receivers import OWN, UNKNOWN
 from porter.python.refusing import NO
@@ -33,7 +33,6 @@ FORMATS = frozenset(
 )  # layouts that an NPU refuses, and that GPUs keep
 _OVER_HOST = "over-the-host"
 _MOVES = frozenset({"cuda", "npu", "to"})
-_SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 _TYPE = lazy(r"torch\.cuda\.\w+Tensor$")
 _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
@@ -76,7 +75,7 @@ def _left_of(file: File, call: Link) -> tuple[str, str] | None:
 def _opens_moves(call: Link) -> bool:
     """Whether something is moved in the branch of a question, or was before its move was ported."""
     found = choice(call)
-    calls = (node for node in _nodes(*found) if node.__class__ is ast.Call) if found is not None else ()
+    calls = (node for node in inside(*found) if node.__class__ is ast.Call) if found is not None else ()
     return any(getattr(node.func, "attr", "") in _MOVES for node in calls)
 
 
@@ -155,7 +154,7 @@ def _reviews_moves(file: File) -> bool:
 
 def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
     """In every style a device that torch refuses; in one for NPUs alone the rest is ported with the question."""
-    texts = map(constant, _nodes(*found)) if found is not None else ()
+    texts = map(constant, inside(*found)) if found is not None else ()
     if text := next((text for text in texts if _is_refused(text)), None):
         return "half", repr(text)
     return None if file.style.one_world else _left(file, found)
@@ -164,7 +163,7 @@ def _left_by_question(file: File, found: tuple[Link, bool] | None) -> tuple[str,
 def _left(file: File, found: tuple[Link, bool] | None) -> tuple[str, str] | None:
     if found is None:
         return None
-    moves, layout = _inside(*found)
+    moves, layout = _moved_inside(*found)
     left = next((node for node in moves if _is_left(node, file)), None)
     left = left or _raising(file, *found) or _capturing(file, *found)
     left = left or (None if file.style.one_world else _typed(*found) or layout)
@@ -192,7 +191,7 @@ def _asked_beside(file: File, answer: Link) -> tuple[str, str] | None:
 def _capturing(file: File, opened: Link, yes: bool) -> Node:
     """The call of a function of the file that captures a graph of CUDA, which is edited after review alone."""
     names = _captured(file)
-    calls = (node for node in _nodes(opened, yes) if node.__class__ is ast.Call) if names else ()
+    calls = (node for node in inside(opened, yes) if node.__class__ is ast.Call) if names else ()
     return next((call.func for call in calls if call_name(call.func) in names), None)
 
 
@@ -257,32 +256,17 @@ def _is_called(link: Link) -> bool:
     return mapped or getattr(call, "func", None) is link[0]
 
 
-def _inside(opened: Link, yes: bool) -> tuple[list[Node], Node]:
+def _moved_inside(opened: Link, yes: bool) -> tuple[list[Node], Node]:
     """The calls of `cuda()` of one side of an `if`; and a layout that an NPU refuses, where nothing else there is for a device."""
     moves: list[Node] = []
     layout, is_moved = None, False
-    for inner in _nodes(opened, yes):
+    for inner in inside(opened, yes):
         if _moves(inner):
             moves.append(inner)
         elif getattr(inner, "attr", getattr(inner, "id", "")) in _WORDS:
             layout = layout or inner
         is_moved = is_moved or _is_for_device(inner)
     return moves, None if is_moved else layout
-
-
-def _nodes(opened: Link, yes: bool) -> Iterator[Node]:
-    """What one side of an `if` holds; of a test that is skipped on the other side, the rest of it as well."""
-    parts = branch(opened[0], yes)
-    if not yes and opened[0].__class__ is ast.If and opened[1] is not None and _skips(opened[0].body[-1]):
-        field, index = place(opened[1][0], opened[0])
-        parts = parts + getattr(opened[1][0], field)[index + 1 :] if field in BODIES else parts
-    return (inner for part in parts for inner in walk(part))
-
-
-def _skips(statement: Node) -> bool:
-    """`pytest.skip("needs a GPU")`, `self.skipTest(...)`, `raise unittest.SkipTest`."""
-    raised = getattr(statement, "exc" if statement.__class__ is ast.Raise else "value", None)
-    return call_name(getattr(raised, "func", raised)) in _SKIPS
 
 
 def _moves(node: Node) -> bool:
@@ -298,7 +282,7 @@ def _is_for_device(node: Node) -> bool:
 
 def _typed(opened: Link, yes: bool) -> Node:
     """ "torch.cuda.FloatTensor", which a style for GPUs as well leaves to a person."""
-    return next((node for node in _nodes(opened, yes) if _TYPE.match(str(constant(node) or ""))), None)
+    return next((node for node in inside(opened, yes) if _TYPE.match(str(constant(node) or ""))), None)
 
 
 def _is_refused(text: object) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.refusing import NO, YES
+
+_SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 
 
 def choice(asked: Link, yes: bool = True) -> tuple[Link, bool] | None:
@@ -47,3 +51,18 @@ def branch(node: Node, yes: bool) -> list[Node]:
     """The statements of one side of an `if`, or its value where the `if` is an expression."""
     side = node.body if yes else node.orelse
     return side if node.__class__ is ast.If else [side]
+
+
+def inside(opened: Link, yes: bool) -> Iterator[Node]:
+    """What one side of an `if` holds; of a test that is skipped on the other side, the rest of it as well."""
+    parts = branch(opened[0], yes)
+    if not yes and opened[0].__class__ is ast.If and opened[1] is not None and _skips(opened[0].body[-1]):
+        field, index = place(opened[1][0], opened[0])
+        parts = parts + getattr(opened[1][0], field)[index + 1 :] if field in BODIES else parts
+    return (inner for part in parts for inner in walk(part))
+
+
+def _skips(statement: Node) -> bool:
+    """`pytest.skip("needs a GPU")`, `self.skipTest(...)`, `raise unittest.SkipTest`."""
+    raised = getattr(statement, "exc" if statement.__class__ is ast.Raise else "value", None)
+    return call_name(getattr(raised, "func", raised)) in _SKIPS

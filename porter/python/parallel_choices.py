@@ -25,30 +25,28 @@ _IN_PARALLEL = frozenset({"torch.nn.parallel.data_parallel", "torch.nn.parallel.
 
 def parallel(file: File | RuleFile, link: Link, yes: bool = True) -> tuple[str, str] | None:
     """The choice of a branch that wraps a model in DataParallel and does nothing else. Without it, one device trains. Where the
-    question is how many there are, the branch may move the model as well, as one device alone has it elsewhere."""
-    name, wrapped, counts = "", "", _counts(link[0].test)
+    other way has the plain model, `else: wrapped = model`, the branch may move the wrapped one as well."""
+    name, wrapped = "", ""
+    others = {target_name(s.targets[0]) for s in branch(link[0], not yes) if isinstance(s, ast.Assign)}
     for part in branch(link[0], yes):
         call: Node = part if isinstance(part, ast.expr) else getattr(part, "value", None)
         full = (file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None) or ""
         if full in _PARALLEL and isinstance(part, (ast.Assign, ast.Return, ast.expr)) or full in _IN_PARALLEL:
             name, wrapped = full, target_name(part.targets[0]) if isinstance(part, ast.Assign) else ""
-        elif not (isinstance(part, ast.Expr) and is_log_call(call) or counts and wrapped and _moves(part, call, wrapped)):
+        elif not (
+            isinstance(part, ast.Expr) and is_log_call(call) or wrapped in others and _moves(part, call, wrapped)
+        ):
             return None
     return ("one-device", name) if name else None
 
 
-def _counts(test: Node) -> bool:
-    """Whether a condition compares a number with one that is written out: `n > 1`."""
-    compared = (node for node in walk(test) if node.__class__ is ast.Compare)
-    return any(type(constant(side)) is int for node in compared for side in node.comparators)
-
-
 def _moves(part: Node, call: Node, wrapped: str) -> bool:
     """`net = net.cuda()` of what was wrapped."""
-    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") not in _MOVES:
+    func = call.func if isinstance(call, ast.Call) else None
+    if not isinstance(func, ast.Attribute) or func.attr not in _MOVES:
         return False
     kept = target_name(part.targets[0]) if isinstance(part, ast.Assign) else wrapped
-    return kept == wrapped == target_name(call.func.value)
+    return kept == wrapped == target_name(func.value)
 
 
 def kept_for_parallel(file: File, link: Link, child: Node | None) -> tuple[str, str] | None:

@@ -74,10 +74,12 @@ def summary(report: Report) -> list[Line]:
     """Route, edits, what is left and what that costs, with the next command."""
     lang, findings, kinds = report.lang, report.findings, left(report.findings.due)
     made = progress.of_report(report)
+    way = route(report)
     if not findings.all and made is None:
-        return [[(say("readiness.none", lang), "bold")]]
+        nothing = way["title"][lang] if way and not report.scan.roads.torch else say("readiness.none", lang)
+        return [[(nothing, "bold")]]
     rows: list[tuple[str, str, str]] = []
-    if way := route(report):
+    if way:
         rows.append(("route", way["title"][lang], ""))
         if way["style"] != report.target.style:
             values = {"style": way["style"], "counted": report.target.style}

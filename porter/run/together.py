@@ -15,6 +15,7 @@ from porter.project.told_by_cause import told_by_cause
 from porter.project.told_by_decision import told_by_decision
 from porter.project.told_by_function import told_by_function
 from porter.project.told_together import told_together
+from porter.project.torchless import torchless
 from porter.project.unused import Uses
 
 Files = list[FileResult]
@@ -25,6 +26,7 @@ def together(done: Files, session: Session, uses: Uses, listing: Callable[[], Se
     and one more says so: a reader who is told twice is better off than one who is told nothing."""
     rules, broken = session.rules, list[str]()
     steps: tuple[Callable[[Files], Files], ...] = (
+        lambda files: torchless(files, session.facts.roads.torch, listing),
         lambda files: rested(files, uses),
         lambda files: told_by_function(files, uses.text, rules.thought),
         lambda files: told_by_cause(files, dict(session.facts.native.linked)),

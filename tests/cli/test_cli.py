@@ -323,6 +323,21 @@ def test_nothing_found(porter):
     assert got.code == 0 and "Nothing CUDA-dependent found." in got.text and "%" not in got.text
 
 
+def test_a_project_without_torch(porter):
+    game = {
+        "game.py": "import pynvml\nimport tensorflow as tf\n\npynvml.nvmlInit()\n",
+        "requirements.txt": "tensorflow-gpu\n",
+    }
+    for path in porter.folder.rglob("*.py"):
+        path.unlink()
+    write(porter.folder, game)
+    got = porter("analyze", ".")
+    assert got.code == 0 and "Nothing to port: no file imports torch" in got.text and "PRT" not in got.text
+    found = json.loads(porter("analyze", ".", "--format", "json").text)
+    assert found["findings"] == [] and all("torchless" in row["values"] for row in found["left_alone"])
+    assert {row["code"] for row in found["left_alone"]} >= {"PRT401", "PRT843"}
+
+
 def test_paths_can_be_opened_from_where_the_command_runs(porter):
     write(porter.folder, {"setup.py": "", "sub/b.py": TRAIN})
     up = porter.folder.parent

@@ -167,6 +167,7 @@ def test_what_is_used_of_a_package_that_is_not_there(report):
 MEGATRON = "from megatron.core import x\nimport torch\nx.cuda()\n"
 STEPS = {
     "nothing": ({"a.py": "x = 1\n"}, []),
+    "scripts": ({"run.sh": "export CUDA_VISIBLE_DEVICES=0\npython -m torch.distributed.launch train.py\n"}, []),
     "idle": ({"a.py": "import torch\nx = torch.ones(2)\n"}, ["try"]),
     "megatron": ({f"{n}.py": MEGATRON for n in "abc"}, ["mindspeed"]),
     "kernels": ({"a.py": "from torch.utils.cpp_extension import load_inline\nimport torch\nload_inline('x', 'y').cuda()\n"},
@@ -181,10 +182,11 @@ def test_the_plan_fits_the_route(report, name):
     files, own = STEPS[name]
     doc = report(files)
     assert doc["route"]["name"] == name
-    common = ["baseline", "environment", *own, "run", "precision", "performance"] if name != "nothing" else []
+    common = ["baseline", "environment", *own, "run", "precision", "performance"]
+    common = {"nothing": [], "scripts": ["environment", "port"]}.get(name, common)
     assert [step["name"] for step in doc["plan"]] == common
     commands = [command for step in doc["plan"] for command in step["commands"] if command.startswith("porter migrate")]
-    writes = name in ("kernels", "rename")
+    writes = name in ("kernels", "rename", "scripts")
     assert any(command.endswith("--inplace") for command in commands) is writes
     if name in ("megatron", "ready"):  # what porter could write is not what the first screen begins with
         ready = doc["summary"]["readiness"]
