@@ -19,6 +19,7 @@ from porter.rulebook.table import hints
 from porter.training import kept_on_host, named_on_host
 from porter.training.buffers import is_parameter, registered
 from porter.training.made_there import is_array, is_setting
+from porter.training.numpy_arrays import made_by
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -200,16 +201,15 @@ class Natures:
     def _call(self, value: Value, function: Link) -> str:
         node, name = value.node, value.info[0]
         function_name = name.rpartition(".")[2]
-        if function_name in _ASKING:
+        if function_name in _ASKING or name.startswith("math."):
             return NUMBER
         if self._torch_name(node):
             return self._torch(value, function_name, function)
         if name.startswith(("numpy.", "random.")):
             return HOST
-        if name.startswith("math."):
-            return NUMBER
         if node.func.__class__ is ast.Name:  # an unknown function: its result is on the host if all arguments are
-            return HOST if value.args and self._combined(value.args, function) == HOST else UNKNOWN
+            there = node.func.id in made_by(self._file)
+            return HOST if there or value.args and self._combined(value.args, function) == HOST else UNKNOWN
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
         if getattr(node.func.value, "id", "") == "np" and not self._file.names.bound("np"):

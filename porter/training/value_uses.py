@@ -14,6 +14,7 @@ from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import hints
 from porter.training.made_there import is_factory, is_given_there
+from porter.training.numpy_arrays import made_by
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
@@ -204,7 +205,9 @@ def says_host(scene: AnyScene, link: Link) -> bool:
     if function[0] not in answers:
         start, end = scene.file.source.span(function[0])
         match = _MADE.search(scene.file.source.utf8, start, end)
-        answers[function[0]] = bool(match) or bool(scene.callers.read_back(function))
+        makers = made_by(scene.file)
+        calls = bool(makers) and any(getattr(n, "id", "") in makers for n in walk(function[0]))
+        answers[function[0]] = bool(match) or calls or bool(scene.callers.read_back(function))
     return answers[function[0]]
 
 
