@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
+from porter.python.assigned import values_of
+from porter.python.evidence import OPTION_HOLDERS, call_name
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
+from porter.python.names import Names
+from porter.regex import lazy
 from porter.training.loops import LOOPS
+
+_OPTION = lazy(rf"(?:^|[._])(?i:{OPTION_HOLDERS})\.")
+_COUNT = lazy(r"(?:^|_)(?:num|n|steps?|iters?|epochs?|freq|count|warm_?up)(?:_|$)")
 
 
 def scaled(names: set[str], link: Link) -> Iterator[Node]:
@@ -43,3 +49,32 @@ def _is_called(call: Link, function: Link) -> bool:
         return owner is None and function[1][0].__class__ is ast.Module
     around = next((a[0] for a in ancestors(call) if a[0].__class__ is ast.ClassDef), None)
     return owner is not None and around is owner and getattr(func.value, "id", "") == "self"
+
+
+def factors(said: Node, names: Names, link: Link) -> Iterator[str]:
+    """The names in a product that are numbers: `weight` of `loss + weight * penalty`, where it is set to options and to what is
+    computed with them and with counts."""
+    for node in walk(said):
+        if node.__class__ is ast.BinOp and node.op.__class__ in (ast.Mult, ast.Div):
+            for side in (node.left, node.right):
+                if side.__class__ is ast.Name:
+                    values = values_of(names, side, link)
+                    if values and all(map(_is_number, values)):
+                        yield side.id
+
+
+def _is_number(node: Node) -> bool:
+    """`0`, `cfg.TRAIN.WEIGHT`, `cfg.WEIGHT + 0.1 * (steps // every)`; a count alone may be a tensor."""
+    if node.__class__ is ast.BinOp:
+        sides = (node.left, node.right)
+        return all(_is_number(s) or _counts(s) for s in sides) and any(map(_is_number, sides))
+    if node.__class__ is ast.Attribute:
+        return bool(_OPTION.search(ast.unparse(node)))
+    return node.__class__ is ast.Constant and isinstance(node.value, (int, float))
+
+
+def _counts(node: Node) -> bool:
+    """`steps`, `steps // update_freq`"""
+    if node.__class__ is ast.BinOp:
+        return _counts(node.left) and _counts(node.right)
+    return node.__class__ is ast.Name and bool(_COUNT.search(node.id))

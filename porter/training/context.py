@@ -74,6 +74,7 @@ class Context:
             if not is_of_a_rollout(around):
                 losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
                 losses |= {getattr(loss, "id", "") for loss in backwards.scaled(losses, link)} - {""}
+                losses.difference_update(name for part in said for name in backwards.factors(part, self.names, link))
                 steps.setdefault(around, set()).update(losses - self.names.imports.keys())
         functions = [link for kind in _DEFS for link in self.file.buckets[kind] if link[0] in steps]
         for loop, link, losses in backwards.calling_loops(self.file.buckets[ast.Call], functions):

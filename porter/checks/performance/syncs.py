@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.engine.rule import TOGETHER
+from porter.python.assigned import set_in_block
 from porter.python.blocks import once
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training import host_values, read_again, value_uses, waits_in_a_row
@@ -62,16 +63,34 @@ def is_answer(scene: Scene, link: Link) -> bool:
 
 def takes_loss(scene: Scene, link: Link) -> bool:
     """Whether a function is called with a tensor of which the step takes gradients."""
-    losses = scene.losses(link) - {"self"}
+    losses = _losses(scene, link)
     return bool(losses) and value_uses.hands_on(link[1][0], losses)
 
 
 def shows_loss(scene: Scene, link: Link) -> bool:
     """Whether a progress bar or a writer of summaries is handed the loss itself, or another tensor, which it reads."""
-    call, losses = link[1][0], scene.losses(link) - {"self"}
+    call, losses = link[1][0], _losses(scene, link)
+    read = scene.losses(link) - losses - {"self"}
     values = [*call.args, *(k.value for k in call.keywords)]
     values += [v for given in values if given.__class__ is ast.Dict for v in given.values]
-    return any(losses and value_uses.bare(v, losses) or scene.natures.of(v, link) == DEVICE for v in values)
+    there = (v for v in values if not value_uses.bare(v, read) and scene.natures.of(v, link) == DEVICE)
+    return any(losses and value_uses.bare(v, losses) for v in values) or any(there)
+
+
+def _losses(scene: Scene, link: Link) -> set[str]:
+    """The losses around a call, without those that were read before: `loss = loss.item()`, `loss = loss.data[0]`."""
+    losses = scene.losses(link) - {"self"}
+    names = [n for n in walk(link[1][0]) if n.__class__ is ast.Name and n.id in losses] if losses else []
+    return losses - {n.id for n in names if any(map(_reads, set_in_block(scene.names, n, link)))}
+
+
+def _reads(value: Node) -> bool:
+    """Whether a value is a number that was read of a loss, which is a single value."""
+    if value.__class__ is ast.Call:
+        return getattr(value.func, "attr", "") == "item" or getattr(value.func, "id", "") == "float"
+    return (
+        value.__class__ is ast.Subscript and constant(value.slice) == 0 and getattr(value.value, "attr", "") == "data"
+    )
 
 
 def purpose(scene: Scene, link: Link) -> str:
