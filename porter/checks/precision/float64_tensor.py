@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from porter.checks.precision import held_types
+from porter.checks.precision.only_sent import is_only_sent
 from porter.checks.precision.tallies import is_share, is_tallied, returns
 from porter.checks.precision.written_places import moved, names_cpu, on_cpu, to_device
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -72,6 +73,8 @@ class Float64Tensor(Rule):
             stays = lies_on_host(scene, call.func.value, link) and not to_device(call, scene.names, link)
             return None if stays else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
+            return None
+        if is_only_sent(scene.names, link):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
