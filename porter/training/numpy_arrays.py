@@ -24,8 +24,9 @@ _OF_ARRAYS = frozenset({"astype", "copy", "tofile"})  # methods that no tensor h
 
 
 def asks_numpy(index: Node, scene: AnyContext, link: Link) -> bool:
-    """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`."""
-    return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
+    """Whether numpy makes the mask, so that the tensor is an array: `x[np.isnan(x)]`, also by a name."""
+    made = [index, *(values_of(scene.names, index, link) if isinstance(index, ast.Name) else ())]
+    return any(_is_of_numpy(n.func, scene, link) for value in made for n in walk(value) if n.__class__ is ast.Call)
 
 
 def _is_of_numpy(func: Node, scene: AnyContext, link: Link) -> bool:

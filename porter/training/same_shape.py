@@ -18,6 +18,7 @@ from porter.values.views import base
 BOOLEAN = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
 )
+_ALONG = frozenset({"any", "all"})
 _OF_TWO = frozenset({"min", "max", "minimum", "maximum"})
 _LIKE = hints("shaped-like-its-argument")
 # functions that make a tensor of a given size
@@ -32,8 +33,14 @@ _DEEPEST = 40  # steps through which a value is followed
 
 
 def gives_booleans(call: ast.Call, is_mask: Callable[[ast.expr], bool]) -> bool:
-    """Whether a call does: by its name, or because it takes the smaller or larger elements of two masks."""
+    """Whether a call does: by its name, or because it takes the smaller or larger elements of two masks, or asks a mask along a
+    dimension: `torch.isfinite(x).all(dim=-1)`."""
     name = call_name(call.func)
+    if name in _ALONG:
+        given = len(call.args) + len(call.keywords)
+        if call.args and is_mask(call.args[0]):
+            return given > 1
+        return given > 0 and isinstance(call.func, ast.Attribute) and is_mask(call.func.value)
     return name in BOOLEAN or name in _OF_TWO and len(call.args) == 2 and all(map(is_mask, call.args))
 
 
