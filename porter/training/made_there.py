@@ -112,3 +112,9 @@ def is_array(value: Value) -> bool:
 def is_setting(value: Value, function: Node) -> bool:
     """`x > limit` in a function with the parameter `limit=0.5`"""
     return value.op == "leaf" and value.info[0] == "parameter" and type(default_of(function, value.info[1])) is float
+
+
+def is_mesh(value: Value) -> bool:
+    """`mesh.mesh`, `self.world_mesh.mesh`: what a mesh of devices is called."""
+    name = value.info[1] if value.op == "leaf" else value.info if value.op == "attribute" else ""
+    return name.__class__ is str and name.endswith("mesh")

@@ -18,8 +18,9 @@ from porter.python.index import Link, Node, owner_of, walk
 from porter.rulebook.table import hints
 from porter.training import kept_on_host, named_on_host
 from porter.training.buffers import is_parameter, registered
-from porter.training.made_there import is_array, is_setting
+from porter.training.made_there import is_array, is_mesh, is_setting
 from porter.training.numpy_arrays import made_by
+from porter.training.rows import taken_from
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -132,7 +133,7 @@ class Natures:
         if op == "attribute":
             if value.info in _ATTRIBUTES:
                 return NUMBER
-            if value.info == "mesh" and _is_mesh(value.args[0]):
+            if value.info == "mesh" and is_mesh(value.args[0]):
                 return HOST  # the ranks of a DeviceMesh lie on the CPU
             base = self._nature(value.args[0], function)
             if value.info == "grad" and base == UNKNOWN:
@@ -160,6 +161,8 @@ class Natures:
             return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)
+        if op == "opaque" and (whole := taken_from(value)) and (rows := self._value(whole, function)):
+            return self._nature(rows, function)
         return DEVICE if op == "opaque" and is_parameter(value) else UNKNOWN
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
@@ -292,9 +295,3 @@ class Natures:
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
                     asked_and_bound[1].add(node.id)
         return asked_and_bound
-
-
-def _is_mesh(value: Value) -> bool:
-    """`mesh.mesh`, `self.world_mesh.mesh`: what a mesh of devices is called."""
-    name = value.info[1] if value.op == "leaf" else value.info if value.op == "attribute" else ""
-    return name.__class__ is str and name.endswith("mesh")
