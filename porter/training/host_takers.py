@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import RuleFile
+from porter.python.assigned import values_of
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, owner_of
@@ -28,6 +29,7 @@ _WRITTEN = "numpy.save"  # stands for a write by a method; it must be one of _WR
 _LIBRARIES = hints("computes-on-the-host")
 _WRITERS = hints("writes-a-file")
 _WITHOUT = hints("without-an-operator")
+_LIKE = hints("shaped-like-its-argument")  # functions of torch, which may stand between: `torch.nan_to_num(cost.cpu())`
 _WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`
 # a file without any of these words has no taker
 _WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("computes-on-the-host").encode())
@@ -35,7 +37,7 @@ _WORDS = lazy(rb"\b(?:%s|save\w*|dump|imwrite|imsave|write|tofile)\b" % any_of("
 _THROUGH = frozenset("zip enumerate list tuple reversed sorted tqdm dict PIL.Image.fromarray".split())
 _INSIDE = (
     *(ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword),
-    *(ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare),
+    *(ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.GeneratorExp, ast.ListComp),
 )
 _SIZES = frozenset({"shape", "ndim", "dtype", "size"})  # attributes of an array that do not depend on its values
 _HOPS = 5  # names and functions through which a value is followed
@@ -120,14 +122,16 @@ def takers_of(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]
                 yield _WRITTEN, above
                 return
         elif node.__class__ is ast.Call:
-            name = scene.names.resolve(node.func, above) or call_name(node.func)
-            if name in _WRITERS or name not in _THROUGH and not name.startswith("numpy."):
+            name = scene.names.resolve(node.func, above) or _method(scene, above)
+            if name in _WRITERS or not _goes_through(name):
                 parameter = _parameter(scene, above, child) if hops else None
                 yield from [(name, above)] if parameter is None else _inside(scene, parameter, hops - 1)
                 return
             slots += _slot(node, child, name)
         elif node.__class__ is ast.Attribute and node.attr in _SIZES:
             return
+        elif node.__class__ is ast.Tuple and above[1] is not None and above[1][0].__class__ is ast.Assign:
+            slots.append(node.elts.index(child))  # `low, high = x.min(), x.max()`
         elif node.__class__ not in _INSIDE and not (node.__class__ is ast.Subscript and node.value is child):
             readers = _readers(scene, above, child, slots) if hops else None
             if readers is None:
@@ -136,6 +140,22 @@ def takers_of(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]
                 yield from takers_of(scene, reader, hops - 1)
             return
         child = node
+
+
+def _goes_through(name: str) -> bool:
+    """Whether a function gives what it gets, or what numpy, or torch on the host, makes of it."""
+    of_torch = name.startswith("torch.") and name.rpartition(".")[2] in _LIKE
+    return name in _THROUGH or of_torch or name.startswith("numpy.")
+
+
+def _method(scene: Scene, call: Link) -> str:
+    """The name of a function that no import tells. Of the method of an object of a library that is the class: of `mixture.fit`,
+    below `mixture = GaussianMixture(2)`."""
+    name, held = call_name(call[0].func), getattr(call[0].func, "value", None)
+    values = values_of(scene.names, held, call) if isinstance(held, ast.Name) and name not in _WRITERS else []
+    made = {scene.names.resolve(v.func, call) or "" if isinstance(v, ast.Call) else "" for v in values}
+    library = made.pop() if len(made) == 1 else ""
+    return library if library.partition(".")[0] in _LIBRARIES else name
 
 
 def _inside(scene: Scene, parameter: Link, hops: int) -> list[tuple[str, Link]]:
@@ -170,6 +190,8 @@ def _readers(scene: Scene, link: Link, child: Node, slots: list[int]) -> list[Li
     node, last = link[0], sys.maxsize
     if node.__class__ is ast.Assign:
         name, first = node.targets[0] if len(node.targets) == 1 else None, node.end_lineno + 1
+        if child.__class__ is ast.Tuple and getattr(name, "elts", None):
+            name = _picked(name, slots[-1:])
     elif node.__class__ is ast.For and node.iter is child:
         name, first, last = _picked(node.target, slots), node.lineno, node.end_lineno
     elif node.__class__ is ast.comprehension and node.iter is child:
