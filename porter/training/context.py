@@ -6,6 +6,7 @@ import ast
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from porter.files import paths
@@ -153,12 +154,13 @@ class Context:
     def rarely(self, link: Link, where: str = "") -> bool:
         """Whether code in a step runs only for some batches: below `step % 100 == 0`, `random() < 0.01`, `if verbose`,
         `if not self.training`, or after `if not log: return`."""
-        child = link[0]
+        child, leaves = link[0], False
         for above in ancestors(link):
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
-                now_and_then = asks_now_and_then(node.test) and not is_usual(node.test, inside)
+                test = self._meant(node.test, above)
+                now_and_then = asks_now_and_then(test) and not is_usual(test, inside)
                 if now_and_then and not (inside and updates(node)) or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if is_seldom(node.test, inside) or where == CALLED and self._is_never_taken(node.test, inside, above):
@@ -172,6 +174,8 @@ class Context:
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
+                block: list[Node] = node.body if inside else node.orelse
+                leaves = leaves or node.__class__ is ast.If and block[-1].__class__ is ast.Return
             if self._asks_tensors and is_for_host(self.file, node, child, above):
                 return True
             is_left_over = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
@@ -179,10 +183,27 @@ class Context:
                 return True
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True
+            if node in self.steps and leaves and node.__class__ in LOOPS and self._runs_alone(above):
+                return True
             if node in self.steps or node.__class__ in _DEFS:
                 return where != CALLED and needs_no_gradients(node)  # a function that the step calls may need none
             child = node
         return False
+
+    def _runs_alone(self, loop: Link) -> bool:
+        """Whether a loop of steps stands in no other, so that what leaves its function with a `return` runs at most once."""
+        function = self.function(loop)
+        around = (above[0] for above in takewhile(lambda above: above[0].__class__ not in _DEFS, ancestors(loop)))
+        return (
+            function is not None
+            and not any(node.__class__ in LOOPS for node in around)
+            and not self.callers.serves(function)
+        )
+
+    def _meant(self, test: Node, link: Link) -> Node:
+        """What a condition asks: of a name that has one value, `update = step % every == 0`, that."""
+        values = values_of(self.names, test, link) if isinstance(test, ast.Name) else []
+        return values[0] if len(values) == 1 and isinstance(values[0], ast.Compare) else test
 
     @cached_property
     def _asks_tensors(self) -> bool:
