@@ -29,6 +29,8 @@ def is_wanted(scene: Scene, link: Link) -> bool:
     """Whether a value that is read back has to be on the host. `link`: of the function that is called."""
     if value_uses.is_wanted_there(link) or _CTC.search(value_uses.handed_to(link[1])) or _is_known(scene, link):
         return True
+    if _cuts(scene, link):
+        return True
     says = scene.file.source.says
     takes, gathers = says(_SAYS), says(_GATHERS) and says(b"append(")
     if not takes and not gathers:
@@ -51,6 +53,32 @@ def _is_known(scene: Scene, link: Link) -> bool:
             return bool(made) and all(asked >= _names(m) != set() and not _calls(m) for m in made)
         child = node
     return False
+
+
+def _cuts(scene: Scene, link: Link) -> bool:
+    """Whether a loop cuts rows into pieces at the places that are read back: `for i in range(len(cuts) - 1)`, `x[cuts[i] : cuts[i + 1]]`."""
+    function, statement = scene.function(link), next(a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt))
+    name = getattr(statement.targets[0], "id", "") if isinstance(statement, ast.Assign) else ""
+    loops = (n for n in walk(function[0]) if n.__class__ is ast.For) if function is not None and name else ()
+    return any(_counts(loop.iter, name) and _slices(loop, name) for loop in loops)
+
+
+def _counts(node: Node, name: str) -> bool:
+    calls = (n for n in walk(node) if n.__class__ is ast.Call and call_name(n.func) == "len")
+    return node.__class__ is ast.Call and any(getattr(a, "id", "") == name for call in calls for a in call.args)
+
+
+def _slices(loop: ast.For, name: str) -> bool:
+    """Whether a slice in a loop begins and ends with an element of what has this name."""
+    nodes = [n for statement in loop.body for n in walk(statement)]
+    taken = {ast.unparse(n) for n in nodes if n.__class__ is ast.Subscript and getattr(n.value, "id", "") == name}
+    for node in nodes:
+        if node.__class__ is ast.Assign and ast.unparse(node.value) in taken:
+            taken |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    ends = (
+        [s.lower, s.upper] for s in nodes if s.__class__ is ast.Slice and s.lower is not None and s.upper is not None
+    )
+    return any(all(ast.unparse(end) in taken for end in pair) for pair in ends)
 
 
 def _sets(statement: ast.Assign, name: str) -> bool:
