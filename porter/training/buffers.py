@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
     from porter.values.value import Value
 
+_PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+
 
 @once
 def registered(owner: ast.ClassDef) -> frozenset[str]:
@@ -74,3 +76,15 @@ def _taken(target: Node, given: Node) -> Iterator[str]:
         yield getattr(parts[1], "id", "")
     elif name == "parameters" or given.__class__ is ast.Subscript and constant(given.slice) == "params":
         yield getattr(target, "id", "")
+
+
+def is_of_module(scene: AnyContext, node: Node, link: Link) -> bool:
+    """Whether an expression is made of a parameter or a buffer, which lies where its module was moved: `self.weight[0].abs()`."""
+    while not _is_of_self(node) and node.__class__ in (ast.Subscript, ast.Call, ast.Attribute):
+        node = node.func if node.__class__ is ast.Call else node.value
+    owner = scene.owner(link) if _is_of_self(node) else None
+    if owner is None:
+        return False
+    values = scene.file.receivers.members(owner).get(node.attr, ())
+    made = {scene.names.resolve(v.func, link) if isinstance(v, ast.Call) else None for v in values}
+    return node.attr in registered(owner) or bool(made) and made <= _PARAMETERS

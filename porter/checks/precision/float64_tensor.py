@@ -13,6 +13,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.regex import lazy
+from porter.training.buffers import is_of_module
 from porter.training.host_copies import lies_on_host
 from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
@@ -34,7 +35,7 @@ class Float64Tensor(Rule):
             if (
                 original.args
                 or link is None
-                or not file.source.says(_DEVICES)
+                or not _may_be_there(link[0].value, link, file)
                 or file.receiver(original) in ("other", "own")
                 or on_cpu(scene.names, link)
                 or lies_on_host(scene, link[0].value, link)
@@ -63,8 +64,8 @@ class Float64Tensor(Rule):
         if name == "torch.set_default_dtype":
             return "default"
         if name is None and callee in ("to", "type"):
-            if not file.source.says(_DEVICES):
-                return None  # nothing in the file says that it computes anywhere but on the CPU
+            if not _may_be_there(call.func.value, link, file):
+                return None
             given = (*call.args, *(k.value for k in call.keywords if k.arg == "device"))
             if place not in (0, 1, "dtype") or any(names_cpu(a, scene.names, link) for a in given):
                 return None
@@ -83,3 +84,9 @@ class Float64Tensor(Rule):
             return None if host or is_reduced(file.names, link) else "made"
         held = held_types.is_held(link) and not held_types.is_kept_number(link, file)
         return "made" if held or moved(scene.names, link) else None
+
+
+def _may_be_there(node: Any, link: Link, file: RuleFile) -> bool:
+    """Whether the file names a device; if it does not, what is cast is a parameter or a buffer, which its users move."""
+    scene = cast("Any", file.scene)
+    return file.source.says(_DEVICES) or file.facts.roads.device and is_of_module(scene, node, link)
