@@ -13,9 +13,10 @@ from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
 from porter.training import by_class
+from porter.training.beside import is_aside, is_beside
 from porter.training.branching import dependent_lines
 from porter.training.callees import called, callee
-from porter.training.frequency import STEPS, is_aside, is_beside
+from porter.training.frequency import STEPS
 from porter.training.read_before import was_read_back
 
 if TYPE_CHECKING:

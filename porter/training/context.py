@@ -16,6 +16,7 @@ from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
 from porter.regex import lazy
 from porter.training import backwards, by_class, frequency
+from porter.training.beside import is_beside
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom, is_usual
 from porter.training.choices import is_never_taken
@@ -32,7 +33,6 @@ from porter.training.frequency import (
     asks_training,
     fails,
     fills_once,
-    is_beside,
     is_of_a_rollout,
     is_of_others,
     needs_no_gradients,

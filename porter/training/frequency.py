@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import lru_cache
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
@@ -16,7 +15,7 @@ from porter.regex import lazy
 from porter.rulebook.table import hint
 from porter.training.chances import is_seldom
 
-_NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
+_NOW_AND_THEN, _REPORTS = map(hint, ("now-and-then", "reports"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # methods that a trainer calls for every batch
 SCALES = lazy(rb"(?i)scaler\([ \t\n]*\w+[ \t\n]*,")  # see `scales_and_steps`
 BACKWARDS = frozenset({"backward", "fused_backward"})  # the second belongs to LOMO, which also updates the weights
@@ -35,17 +34,6 @@ IS_OTHERS = "mps|xla|xpu|hpu|tpu|mlu|musa|dml|directml"  # behind `is_`
 _ASKS_FOR_OTHERS = lazy(rf"(?:^|_)is_(?:{IS_OTHERS})$")
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})  # functions that report a problem
-
-
-def is_beside(owner: ast.ClassDef) -> bool:
-    """Whether the `forward` of a class is not part of the training step: transforms of samples, metrics, post-processing."""
-    return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
-
-
-@lru_cache(maxsize=4096)
-def is_aside(name: str) -> bool:
-    """Whether a function, by its name, does something else than train on a batch."""
-    return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
 
 
 @once

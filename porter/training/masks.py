@@ -9,7 +9,7 @@ from porter.python.assigned import values_of
 from porter.python.blocks import within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, methods
-from porter.training.frequency import is_beside
+from porter.training.beside import is_beside
 from porter.training.named_masks import is_below_trouble, is_named
 from porter.training.numpy_arrays import asks_numpy, is_array
 from porter.training.placement import NUMBER

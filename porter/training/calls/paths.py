@@ -17,9 +17,10 @@ from porter.python.graphs import reached
 from porter.python.waits import READS, SEARCHES
 from porter.regex import lazy
 from porter.training import by_class
+from porter.training.beside import is_aside, telling
 from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
-from porter.training.frequency import BACKWARDS, STEPS, is_aside
+from porter.training.frequency import BACKWARDS, STEPS
 
 # texts at which the host may wait for the device
 _WAITS = tuple(
@@ -89,7 +90,7 @@ class Graph:
             for caller in self._callers(node):
                 if self._is_step(caller):
                     steps.add(caller)
-                elif not _passes(caller):
+                elif not self._passes(caller):
                     continue
                 elif caller not in visited:
                     visited.add(caller)
@@ -104,7 +105,7 @@ class Graph:
         places = [m.start() for word in _WAITS if word in text for m in re.finditer(re.escape(word), text)]
         places += [m.start() for picks in _PICKS for m in picks.finditer(text)]
         homes = {home for place in places if (home := outline.home(place))}
-        return [(path, home) for home in sorted(homes) if _passes((path, home))]
+        return [(path, home) for home in sorted(homes) if self._passes((path, home))]
 
     def _is_step(self, node: Node) -> bool:
         path, name = node
@@ -114,6 +115,15 @@ class Graph:
                 call.home for word in BACKWARDS for call in outline.calls(word) if call.receiver
             )
         return name.rpartition(".")[2] in _STEPS or name in self._steps[path] or self._runs_by_class(path, name)
+
+    def _passes(self, node: Node) -> bool:
+        """Whether a function may run for every batch, by its name."""
+        owner, _, name = node[1].rpartition(".")
+        owner = telling(owner, self.outlines[node[0]].classes.get(owner, ()))[0]
+        if name == "__call__":
+            return not is_aside(owner)
+        is_other = not name or name.startswith("__") or name in _STEPS
+        return not is_other and not is_aside(name) and not is_aside(owner)
 
     def _runs_by_class(self, path: str, name: str) -> bool:
         owner, _, method = name.rpartition(".")
@@ -210,13 +220,3 @@ def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
         caller: {node for node in ways.get(caller, ()) if node[0] != caller[0] or node in leading} for caller in served
     }
     return Ways({node: sorted(near[node]) for node in sorted(near)}, far)
-
-
-def _passes(node: Node) -> bool:
-    """Whether a function may run for every batch, by its name."""
-    owner, _, name = node[1].rpartition(".")
-    if name == "__call__":
-        return not is_aside(owner)
-    return (
-        bool(name) and not name.startswith("__") and name not in _STEPS and not is_aside(name) and not is_aside(owner)
-    )
