@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.checks.performance import checked
+from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, once, place
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, walk
 from porter.training import kinds, value_uses
 from porter.training.chances import is_seldom
@@ -136,10 +137,21 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return None
     if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
         return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
+    if isinstance(test, ast.Name):
+        return test if _holds_comparison(test, scene, link) else None
     if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
         return None
     known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
     return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
+
+
+def _holds_comparison(test: ast.Name, scene: Scene, link: Link) -> bool:
+    """Whether a name is set to nothing but True, False and comparisons, and one of these is of a tensor: `more = x.max() > limit`."""
+    values = values_of(scene.names, test, link)
+    compared = [v for v in values if isinstance(v, ast.Compare)]
+    if not compared or any(v not in compared and not isinstance(constant(v), bool) for v in values):
+        return False
+    return any(scene.natures.of(v, link) == DEVICE for v in compared)
 
 
 def _compares_loss(test: ast.Compare, scene: Scene, link: Link) -> bool:
