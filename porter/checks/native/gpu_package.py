@@ -67,7 +67,8 @@ class GpuPackage(Rule):
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 if role == "needed" and in_vain(file, used.get(name, name), apart):
-                    yield Hit(original, "unused", values=(("name", name),), severity=row.severity)
+                    if not row.anywhere or in_vain(file, name.partition(".")[0], ()):  # else any host has what is used
+                        yield Hit(original, "unused", values=(("name", name),), severity=row.severity)
                     continue
                 if role == "needed" and (more := idle(name, file)) is not None:
                     if more:
