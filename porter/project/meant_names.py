@@ -62,15 +62,18 @@ class MeantNames:
 
     def uses(self, name: str, path: str, home: str) -> bool:
         """Whether the file `path`, which contains a name, uses what the file `home` defines under it, as far as can be seen."""
-        sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]
+        pairs = [
+            (s.module, imported) for s in self._read(path) for imported, called in s.names if name in (imported, called)
+        ]
         renamed = {s.module for s in self._read(path) for imported, called in s.names if imported == name != called}
         if renamed and not all(self._is_another(module, name, path, home) for module in renamed):
             return True  # it is used under another name
-        if not sources and not self._defines(path, name):
+        if not pairs and not self._defines(path, name):
             # a file that does not import `home` may have the name in a string, for a registry
             says, quotes = self._says(path, name) and self._may_reach(path, name), self._quotes(path, name)
             return says if says is quotes or self._imports(path, home) else quotes
-        others = all(self._is_another(module, name, path, home) for module in sources)
+        # `from a import B as C` makes C the name of something that is no C where it comes from
+        others = all(imported != name or self._is_another(module, name, path, home) for module, imported in pairs)
         return self._says(path, name, b"." if others else b"")
 
     def _is_another(self, module: str, name: str, path: str, home: str) -> bool:

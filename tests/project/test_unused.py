@@ -87,6 +87,10 @@ USES = {
         {"eval.py": "from other import Sampler as Other\n\nOther()\n", "other.py": "class Sampler:\n    pass\n"},
         {"cached", "Sampler"},
     ),
+    "another class under its name": (
+        {"eval.py": "from lib.more import Plain as Sampler\n\nSampler()\n", "lib/more.py": "class Plain:\n    pass\n"},
+        {"cached", "Sampler"},
+    ),
     "its class under another name": ({"eval.py": "from lib.parts import Sampler as Other\n\nOther()\n"}, {"cached"}),
     "a comment": ({"eval.py": "# parts.shown(3)\n"}, {"cached", "Sampler"}),
     "a text in settings": ({"config.yaml": "model: lib.parts.Sampler\n"}, {"cached"}),
