@@ -27,7 +27,9 @@ _DIRECTORY = lazy(rb"package[_-]dir")
 _PROSE = (".md", ".rst", ".txt", ".sh")  # in such a text a plain word does not name a file
 _COMMENTED_IMPORT = lazy(rb"(?m)#[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)+)[ \t]*(?:$|import\b|as\b)")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *_DEFINES)
+_BINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass, *_DEFINES)
+_BLOCKS = ("body", "handlers", "orelse", "finalbody")
+_CHOOSES = (ast.If, ast.Try, ast.ExceptHandler)
 
 
 class IdleFiles:
@@ -165,11 +167,7 @@ class IdleFiles:
         tree = parse(text) if b"__main__" not in text else None
         if tree is None or not any(isinstance(node, _DEFINES) for node in tree.body):
             return False
-        return all(
-            isinstance(node, _BINDS) and not getattr(node, "decorator_list", None)
-            or isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            for node in tree.body
-        )  # fmt: skip
+        return all(map(_only_binds, tree.body))
 
     def _named(self, stem: str, leading: set[str]) -> bool:
         """Whether a file that is none of `leading` names this one: Python in a string, a text as a file or module, settings as
@@ -192,6 +190,15 @@ class IdleFiles:
             return (spelled if path.endswith(_PROSE) else whole).search(text) is not None
 
         return any(map(names, self._sources)) or any(map(names, self._others))
+
+
+def _only_binds(node: ast.AST) -> bool:
+    """Whether a statement only binds names, whichever way it takes: one `try` may import a package, another do without."""
+    if isinstance(node, _CHOOSES):
+        return all(_only_binds(inner) for name in _BLOCKS for inner in getattr(node, name, ()))
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    return isinstance(node, _BINDS) and not getattr(node, "decorator_list", None)
 
 
 def stem_of(path: str) -> str:

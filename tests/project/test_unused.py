@@ -446,6 +446,13 @@ STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)
         ({"lib/thin.py": f'SOURCES = ["thin.cpp", "src/thin.cu"]\n{IDLE}'}, True),
         ({"lib/setup.py": "entries = ['thin = lib.thin:thinned']\n"}, False),
         ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
+        ({"lib/thin.py": f"try:\n    import clouds\nexcept ImportError:\n    pass\n{IDLE}"}, True),
+        (
+            {
+                "lib/thin.py": f"try:\n    import clouds\nexcept ImportError:\n    clouds = None\nelse:\n    clouds.f()\n{IDLE}"
+            },
+            False,
+        ),
         ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
         ({"train.py": "from lib.parts import live\n"}, False),  # no program: all of it may be for others
         ({"train.py": "from other.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"}, True),
