@@ -1,4 +1,5 @@
-"""Says which constants the callers in a project hand over for a parameter: `bh2` for `UniPC(model, variant="bh2")`.
+"""Says which constants the callers in a project hand over for a parameter: `bh2` for `UniPC(model, variant="bh2")`. A caller may hand on
+what its own callers give it, over any number of steps.
 
 Callers are known by the name alone: a call of another function of this name counts, too. Nobody knows the callers of a function
 whose name stands anywhere else than in a call, as in a table of functions, in settings or in a notebook.
@@ -51,44 +52,72 @@ class Parameter(NamedTuple):
     default: tuple[Node, ...]
 
 
-class PassedValues:
-    """What a project hands over is searched once for each parameter, and kept."""
+_Key = tuple[str, str, str, str]  # of a parameter, however often its file is parsed
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
-        self._known: dict[Parameter, Values | None] = {}
-        self._calls: dict[tuple[str, str, str], list[ast.Call] | None] = {}
+
+class _Call(NamedTuple):
+    path: str
+    text: bytes  # of the file
+    line: int
+    node: ast.Call
+
+
+# gives the parameter that a value is, in a line of a file: `mask` of `attend(x, mask=mask)`; None if it may be anything else
+Source = Callable[[str, bytes, int, Node], Parameter | None]
+
+
+class PassedValues:
+    """What a project hands over is searched once for each parameter, and kept. `source`: where a value comes from that is no
+    constant."""
+
+    def __init__(self, texts: Texts, source: Source = lambda *place: None) -> None:
+        self._texts, self._source = texts, source
+        self._known: dict[_Key, Values | None] = {}
+        self._calls: dict[tuple[str, str, str], list[_Call] | None] = {}
 
     def of(self, parameter: Parameter) -> Values | None:
         """The constants that a parameter may have; None if it may have other values, or if nothing calls the function."""
-        if parameter not in self._known:
-            self._known[parameter] = self._search(parameter)
-        return self._known[parameter]
+        key = _key(parameter)
+        if key not in self._known:
+            self._known[key] = None  # of those that hand a value on to each other, nothing is known
+            self._known[key] = self._search(parameter)
+        return self._known[key]
+
+    def _handed_on(self, call: _Call, value: Node, parameter: Parameter) -> Values | None:
+        """The values of the parameter that a caller hands on; none of a function that calls itself with what it got."""
+        source = self._source(call.path, call.text, call.line, value)
+        if source is None:
+            return None
+        return frozenset() if _key(source) == _key(parameter) else self.of(source)
 
     def _search(self, parameter: Parameter) -> Values | None:
-        values = set()
-        for call in self._calls_of(parameter) or ():
+        values = set[tuple[type, object]]()
+        for handed in self._calls_of(parameter) or ():
+            call = handed.node
             given = [k.value for k in call.keywords if k.arg == parameter.name]
             if not given:
                 if any(k.arg is None for k in call.keywords) or any(a.__class__ is ast.Starred for a in call.args):
                     return None
                 place = parameter.position
                 given = [call.args[place]] if place is not None and place < len(call.args) else [*parameter.default]
-            value = plain(given[0]) if given else None  # without a value, it is a call of something else
-            if given and value is None:
+            if not given:
+                continue  # without a value, it is a call of something else
+            value = plain(given[0])
+            several = {value} if value else self._handed_on(handed, given[0], parameter)
+            if several is None:
                 return None
-            values |= {value} if value else set()
+            values |= several
         return frozenset(values) or None
 
-    def _calls_of(self, parameter: Parameter) -> list[ast.Call] | None:
+    def _calls_of(self, parameter: Parameter) -> list[_Call] | None:
         key = (parameter.home, parameter.owner, parameter.function)
         if key not in self._calls:
             self._calls[key] = self._search_calls(*key)
         return self._calls[key]
 
-    def _search_calls(self, home: str, owner: str, name: str) -> list[ast.Call] | None:
+    def _search_calls(self, home: str, owner: str, name: str) -> list[_Call] | None:
         """All calls of a function; None if there may be others."""
-        texts, calls = self._texts(name.encode(), home), list[ast.Call]()
+        texts, calls = self._texts(name.encode(), home), list[_Call]()
         for path, text in texts if texts is not None else ():
             for start, end in _mentions(path, text, name.encode()):
                 if not _CALLED.match(text, end):
@@ -99,8 +128,12 @@ class PassedValues:
                 line = text[text.rfind(b"\n", 0, start) + 1 : start]
                 if call is None or owner == "method" and _OF_CLASS.search(line):
                     return None
-                calls.append(call)
+                calls.append(_Call(path, text, text.count(b"\n", 0, start) + 1, call))
         return calls
+
+
+def _key(parameter: Parameter) -> _Key:
+    return parameter.home, parameter.owner, parameter.function, parameter.name
 
 
 def plain(node: Node) -> tuple[type, object] | None:

@@ -93,7 +93,7 @@ def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
-    options, untaken = OffOptions(uses.saying), Untaken(uses.saying)
+    options, untaken = OffOptions(uses.saying), Untaken(uses.saying, uses.is_installed, uses.may_be_any)
     finders = _Finders(
         options,
         untaken,

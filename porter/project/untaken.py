@@ -9,14 +9,17 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from porter.files.paths import is_test
 from porter.project.decided_parameters import Place, is_plain, parameter
 from porter.project.never_run import set_in
-from porter.project.passed_values import PassedValues, Texts, Values, plain
+from porter.project.passed_values import Parameter, PassedValues, Texts, Values, plain
 from porter.python.blocks import once
 from porter.python.index import Node
+from porter.python.trees import parse
 from porter.python.walks import statements, walk
 from porter.regex import lazy
 from porter.spans import Span, span_of
@@ -28,6 +31,7 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _SETS_ANY = lazy(
     rb"\bsetattr\([ \t\n]*(?!(?:self|args|opts?|cfg|config|hparams|hps|namespace|params)\b)[\w.]+[ \t\n]*,[ \t\n]*(?![\"'])"
 )
+_KEPT = 8  # trees of other files; several calls of a function are mostly in a few
 _ORDERS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -54,8 +58,16 @@ class _Question(NamedTuple):
 class Untaken:
     """Such branches of the files of a project."""
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts, self._passed = texts, PassedValues(texts)
+    def __init__(
+        self,
+        texts: Texts,
+        is_installed: Callable[[str], bool] = lambda path: False,
+        may_be_any: Callable[[str], bool] = lambda path: False,
+    ) -> None:
+        """`is_installed`: whether others may install a file. `may_be_any`: whether parts of it may be named at run time."""
+        self._texts, self._passed = texts, PassedValues(texts, self._source)
+        self._is_installed, self._may_be_any = is_installed, may_be_any
+        self._parse = lru_cache(_KEPT)(parse)
         self._set_elsewhere: dict[tuple[str, str], bool] = {}
         self._sets_any: bool | None = None
 
@@ -97,6 +109,14 @@ class Untaken:
 
     def _values(self, subject: Node, asked: _Question, place: Place, tree: ast.Module, text: bytes) -> Values | None:
         """The constants that a parameter, or a value of `self`, may have where it is asked."""
+        skipped = sorted((asked.span, *asked.apart))
+        decided = self._decided(subject, skipped, place, tree, text)
+        return self._passed.of(decided) if decided else None
+
+    def _decided(
+        self, subject: Node, skipped: Sequence[Span], place: Place, tree: ast.Module, text: bytes
+    ) -> Parameter | None:
+        """The parameter that a name, or a value of `self`, is in a function, if nothing outside of some lines sets it again."""
         function, owner = place.function, place.owner
         if isinstance(subject, ast.Attribute):
             name = self._kept(owner, subject.attr, place.path, tree) if owner and is_plain(owner, tree) else ""
@@ -106,12 +126,21 @@ class Untaken:
             function = found
         else:
             name = subject.id
-        skipped = sorted((asked.span, *asked.apart))
         outside = [node for node in set_in(function).get(name, ()) if span_of(node.lineno, skipped) is None]
         if len(outside) != 1 or not isinstance(outside[0], ast.arg):
             return None
-        decided = parameter(name, place._replace(function=function), tree, text)
-        return self._passed.of(decided) if decided else None
+        return parameter(name, place._replace(function=function), tree, text)
+
+    def _source(self, path: str, text: bytes, line: int, value: Node) -> Parameter | None:
+        """The parameter that a value is in a line of another file."""
+        if _subject(value) is not value or is_test(path) or self._may_be_any(path):
+            return None
+        tree = self._parse(text)
+        around = [(f, owner) for f, owner in _functions(tree) if f.lineno <= line <= f.end_lineno] if tree else []
+        if tree is None or not around:
+            return None
+        function, owner = max(around, key=lambda pair: pair[0].lineno)
+        return self._decided(value, (), Place(path, function, owner, self._is_installed(path)), tree, text)
 
     def _kept(self, owner: ast.ClassDef, name: str, path: str, tree: ast.Module) -> str:
         """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none, as of what

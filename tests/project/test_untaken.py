@@ -340,3 +340,50 @@ def test_a_keyword_that_no_caller_turns_on(tmp_path: Path, monkeypatch, use: str
     told = [f["code"] for f in found["findings"] if f["code"] == "PRT707"]
     listed = [row["values"]["never"] for row in found["left_alone"] if row["code"] == "PRT707"]
     assert (told, listed) == (([], [never]) if never else (["PRT707"], []))
+
+
+HANDED_ON = """from lib import gathered
+
+
+def first(x, at, mask=None):
+    return second(x, at, mask)
+
+
+def second(x, at, chosen=None):
+    return gathered(x, at, mask=chosen)
+
+
+class Net:
+    def __init__(self, mask=None):
+        self.mask = mask
+
+    def step(self, x):
+        return gathered(x, x, self.mask)
+
+
+print(Net().step(1), first(1, 2))
+"""
+USED_AGAIN = HANDED_ON.replace(
+    "    return second(x, at, mask)", "    return first(x, at, mask) if x else second(x, at, mask)"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_never"),
+    [
+        (HANDED_ON, True),
+        (USED_AGAIN, True),  # a function that hands its own value on to itself
+        (HANDED_ON + "\nfirst(1, 2, input())\n", False),
+        (HANDED_ON + "\nNet(mask=[1])\n", False),
+        (HANDED_ON + "\ncall(first, 1, 2, 3)\n", False),  # who calls it hands over what nobody knows
+        (HANDED_ON.replace("    return second", "    mask = mask or x\n    return second"), False),
+        (HANDED_ON.replace("class Net:", "class Net(net.Net):"), False),  # a library may make one
+        (HANDED_ON.replace("def first", "@started\ndef first"), False),
+        (HANDED_ON.replace("second(x, at, mask)", "second(x, at, mask + 0)"), False),
+        (HANDED_ON.replace("second(x, at, mask)", "[second(x, at, mask) for mask in x]"), False),
+        (HANDED_ON + "\nprint(globals()[input()])\n", False),
+    ],
+)
+def test_a_parameter_that_callers_hand_on(tmp_path: Path, monkeypatch, text: str, is_never: bool) -> None:
+    files = {"lib.py": BY_MASK, "train.py": TRAIN, "eval.py": text}
+    assert rests(tmp_path, monkeypatch, files) == ("mask is not None" if is_never else "")
