@@ -130,10 +130,11 @@ def is_in_prose(path: str, text: bytes, start: int, end: int) -> bool:
     return not any(mark in line for mark in _OF_CODE) and _SETTING.match(line) is None
 
 
-def is_handed_on(node: ast.AST) -> bool:
-    """Whether a function or class has a decorator that may hand it on, as one of a registry does."""
-    marks = (call_name(getattr(mark, "func", mark)) for mark in getattr(node, "decorator_list", ()))
-    return not all(map(_KEEPS_NOTHING.search, marks))
+def is_handed_on(node: ast.AST, keeps: Callable[[ast.expr], bool] = lambda mark: False) -> bool:
+    """Whether a function or class has a decorator that may hand it on, as one of a registry does. `keeps`: whether a decorator is
+    known to hand nothing on."""
+    marks = getattr(node, "decorator_list", ())
+    return not all(_KEEPS_NOTHING.search(call_name(getattr(mark, "func", mark))) or keeps(mark) for mark in marks)
 
 
 def whole_word(word: bytes) -> re.Pattern[bytes]:

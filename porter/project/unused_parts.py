@@ -1,8 +1,8 @@
 """Finds the top-level functions and classes of a file that nothing in the project uses, in whatever file their users are.
 
 One is used if its name stands in a statement that runs on import; in a file that is no Python; or in a function or class that is
-used. A decorated one is used, as a registry may have it, but for decorators that keep nothing; so is one of a package that others
-install, if it is not private.
+used. A decorated one is used, as a registry may have it, but for decorators that keep nothing and registries that nobody asks; so is
+one of a package that others install, if it is not private.
 A name on a line that never runs uses nothing: an `Encoder` that one branch makes goes with the branch.
 """
 
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.project.dead_lines import DeadLines
 from porter.project.meant_names import HANDED_ON, is_comment, is_handed_on, is_private, whole_word
+from porter.project.unasked_registries import UnaskedRegistries
 from porter.project.unused import Uses
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -39,6 +41,7 @@ class _Parts(NamedTuple):
 class UnusedParts:
     def __init__(self, uses: Uses, dead: DeadLines) -> None:
         self._uses, self._dead = uses, dead
+        self._registries = UnaskedRegistries(uses.saying, uses.may_be_any, uses.users)
         self._parts: dict[str, _Parts | None] = {}
         self._known: dict[tuple[str, str], bool] = {}
 
@@ -71,7 +74,9 @@ class UnusedParts:
     def _of(self, path: str) -> _Parts | None:
         if path not in self._parts:
             tree = self._uses.tree(path)
-            self._parts[path] = _parts(tree, self._uses.is_own) if tree is not None else None
+            self._parts[path] = (
+                _parts(tree, self._uses.is_own, partial(self._registries.keeps, path=path)) if tree else None
+            )
         return self._parts[path]
 
     def _used_elsewhere(self, name: str, home: str) -> bool:
@@ -115,12 +120,12 @@ def _lines_with(name: bytes, text: bytes) -> Iterator[int]:
             yield text.count(b"\n", 0, match.start()) + 1
 
 
-def _parts(tree: ast.Module, is_own: Callable[[str], bool]) -> _Parts:
+def _parts(tree: ast.Module, is_own: Callable[[str], bool], keeps: Callable[[ast.expr], bool]) -> _Parts:
     own = {name: node for node in tree.body if (name := _defined(node))}
     foreign = {called for called, module in _modules(tree) if not is_own(module)}
     inside = {name: _lines_of(node, own.keys() - {name}, foreign) for name, node in own.items()}
     defining = {*own.values()}
-    running = [node for node in tree.body if node not in defining or is_handed_on(node)]
+    running = [node for node in tree.body if node not in defining or is_handed_on(node, keeps)]
     running = [node for node in running if not _is_list_of_names(node)]
     used = {name for node in running for name in _lines_of(node, own, foreign)}
     return _Parts(inside, used | {node.name for node in running if isinstance(node, _DEFINITIONS)})

@@ -315,6 +315,46 @@ def test_what_uses_it(unused, use: str) -> None:
     assert unused(files) == expected
 
 
+REGISTRY = """class Registry:
+    def __init__(self, name):
+        self.name, self.held = name, {}
+
+    def register(self):
+        return lambda made: self.held.setdefault(made.__name__, made)
+
+    def build(self, name):
+        return self.held[name]()
+"""
+SAMPLERS = "from lib.registry import Registry\n\nSAMPLERS = Registry('SAMPLERS')\n"
+WITH_REGISTRY = {
+    "lib/registry.py": REGISTRY,
+    "lib/samplers.py": SAMPLERS,
+    "lib/parts.py": MODULE.replace("class Sampler", "@SAMPLERS.register()\nclass Sampler").replace(
+        "import torch\n", "import torch\nfrom lib.samplers import SAMPLERS\n", 1
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, {"cached", "Sampler"}),
+        ({"eval.py": "from lib.samplers import SAMPLERS\n\nprint(SAMPLERS.build(input()))\n"}, {"cached"}),
+        ({"eval.py": "from lib import samplers\n\nprint(build(input(), samplers.SAMPLERS))\n"}, {"cached"}),
+        ({"eval.py": "from lib import samplers\n\nprint(getattr(samplers, input()).build(input()))\n"}, {"cached"}),
+        ({"eval.py": "print(build('Sampler'))\n"}, {"cached"}),  # the name stands somewhere
+        ({"run.yaml": "registry: SAMPLERS\n"}, {"cached"}),
+        ({"lib/samplers.py": SAMPLERS.replace("lib.registry", "fvcore.registry")}, {"cached"}),
+        ({"lib/parts.py": WITH_REGISTRY["lib/parts.py"].replace("lib.samplers", "timm.samplers")}, {"cached"}),
+        ({"lib/samplers.py": SAMPLERS.replace("('SAMPLERS')", "('SAMPLERS', parent=build(1))")}, {"cached"}),
+        ({"lib/registry.py": REGISTRY.replace("class Registry", "class Registry(Listed)")}, {"cached"}),
+        ({"lib/registry.py": REGISTRY.replace("self.name, ", "ALL[name], self.name, ").replace("= name,", "= self, name,")}, {"cached"}),
+    ],
+)  # fmt: skip
+def test_a_registry_that_nobody_asks(unused, more: dict[str, str], expected: set[str]) -> None:
+    assert unused({**WITH_REGISTRY, **more}) == expected
+
+
 def test_tests_are_found_by_their_names(tmp_path: Path, monkeypatch) -> None:
     case = MODULE.replace("class Sampler(torch.nn.Module)", "class SamplerTest(TestCase)")
     text = f"from unittest import TestCase\n{case}\n\nprint(live(3))\n"
