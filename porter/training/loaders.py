@@ -54,7 +54,7 @@ def _is_counted(reader: Link) -> bool:
 
 def is_in_memory(scene: AnyScene, link: Link) -> bool:
     """Whether the dataset is a list, or made from a buffer, or belongs to a class of this file that keeps all items in memory."""
-    dataset = _dataset(link)
+    dataset = dataset_of(link)
     if dataset is None:
         return False
     if _is_list(scene, dataset, link):
@@ -91,7 +91,7 @@ def _set_to(owner: ast.ClassDef, attribute: str) -> list[Node]:
 
 def lies_on_device(scene: AnyScene, link: Link) -> bool:
     """Whether the items lie on the device: the call that makes the dataset, or what the dataset is taken from, gets the device."""
-    dataset, place = _dataset(link), link
+    dataset, place = dataset_of(link), link
     for _ in range(_FOLLOWED):
         while isinstance(dataset, (ast.Attribute, ast.Subscript)):
             dataset = dataset.value
@@ -111,7 +111,7 @@ def holds_a_batch(scene: AnyScene, link: Link) -> bool:
     """Whether a step cuts into pieces what it has computed of its batch, as PPO does: the dataset is made in a method that gets
     the batch, of names that it sets itself."""
     function = next((a for a in ancestors(link) if a[0].__class__ in FUNCTIONS), None)
-    dataset = _dataset(link)
+    dataset = dataset_of(link)
     if function is None or dataset is None or not any(_BATCH.search(name) for name in parameters(function[0])):
         return False
     given = {n.id for made in _values(scene, dataset, link) if made.__class__ is ast.Call for n in _arguments(made)}
@@ -146,7 +146,7 @@ def _takes_one(reader: Link) -> bool:
 
 def is_read_by_each_worker(scene: AnyScene, link: Link) -> bool:
     """Whether each worker would read the whole dataset: an IterableDataset of this file that does not ask for its worker."""
-    dataset = _dataset(link)
+    dataset = dataset_of(link)
     values = [] if dataset is None else _values(scene, dataset, link)
     names = {call_name(value.func) for value in values if isinstance(value, ast.Call)}
     owners = [link[0] for link in scene.file.buckets[ast.ClassDef] if link[0].name in names]
@@ -157,7 +157,7 @@ def is_read_by_each_worker(scene: AnyScene, link: Link) -> bool:
     )
 
 
-def _dataset(link: Link) -> Node:
+def dataset_of(link: Link) -> Node:
     call = link[1][0]
     named = next((k.value for k in call.keywords if k.arg == "dataset"), None)
     return named or next(iter(call.args), None)

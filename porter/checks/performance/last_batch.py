@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from porter.checks.performance import prefilters
-from porter.checks.performance.loader_arguments import LOADERS, arguments, feeds_training
+from porter.checks.performance.loader_calls import LOADERS, arguments, feeds_training
 from porter.engine.nodes import with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
