@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.rulebook.table import hint
+from porter.training.loaders import readers
 from porter.training.loops import LOOPS
 
 if TYPE_CHECKING:
@@ -19,21 +20,14 @@ _ONLY_LOOKS = hint("only-looks")
 def changes_between_batches(scene: AnyScene, link: Link, dataset: Node) -> bool:
     """Whether the body of a loop over a loader changes the data set that the loader reads. `link`: of the function that makes
     the loader."""
-    above = link[1][1]
+    above = link[1][1][0]
     if dataset.__class__ not in (ast.Name, ast.Attribute):
         return False
-    target: Node = above[0].targets[0] if above[0].__class__ is ast.Assign and len(above[0].targets) == 1 else None
-    text = ast.unparse(dataset)
-    if target.__class__ is ast.Name:
-        names = {text, f"{target.id}.dataset"}
-        return any(changed_in(loop, names) for loop in _over(scene.names.readers(target.id, (target, above))))
-    if target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
-        owner, loader = scene.owner(link), ast.unparse(target)
-        names = {f"{loader}.dataset", *((text,) if text.startswith("self.") else ())}  # a name is another one elsewhere
-        uses = [use for use in scene.file.buckets[ast.Attribute] if use[0].attr == target.attr]
-        readers = [use for use in uses if ast.unparse(use[0]) == loader and scene.owner(use) is owner]
-        return any(changed_in(loop, names) for loop in _over(readers))
-    return any(changed_in(loop, {text}) for loop in _over([link]))
+    uses, text = readers(scene, link), ast.unparse(dataset)
+    names = {text, *(f"{ast.unparse(target)}.dataset" for target in getattr(above, "targets", ()))}
+    if uses and uses[0][0].__class__ is ast.Attribute and not text.startswith("self."):
+        names.discard(text)  # in another method, the name is of something else
+    return any(changed_in(loop, names) for loop in _over(uses or [link]))
 
 
 def changed_in(loop: Node, names: Collection[str]) -> bool:

@@ -126,14 +126,23 @@ def _arguments(call: ast.Call) -> list[ast.Name]:
     return [n for part in parts for n in walk(part) if n.__class__ is ast.Name]
 
 
-def is_started_anew(scene: AnyScene, link: Link) -> bool:
-    """Whether batches are only taken by `next(iter(loader))` in a loop: each time, all workers of the loader would start."""
+def readers(scene: AnyScene, link: Link) -> list[Link]:
+    """The uses of a loader by the name, or in the class by the attribute of `self`, that holds it alone."""
     above = link[1][1]
     target: Node = above[0].targets[0] if above[0].__class__ is ast.Assign and len(above[0].targets) == 1 else None
-    if target.__class__ is not ast.Name:
-        return False
-    readers = scene.names.readers(target.id, (target, above))
-    return any(map(_takes_one, readers)) and all(_takes_one(reader) or _is_counted(reader) for reader in readers)
+    if target.__class__ is ast.Name:
+        return scene.names.readers(target.id, (target, above))
+    if target.__class__ is not ast.Attribute or not _is_own(target):
+        return []
+    owner = scene.owner(link)
+    uses = (use for use in scene.file.buckets[ast.Attribute] if use[0].attr == target.attr and _is_own(use[0]))
+    return [use for use in uses if scene.owner(use) is owner]
+
+
+def is_started_anew(scene: AnyScene, link: Link) -> bool:
+    """Whether batches are only taken by `next(iter(loader))` in a loop: each time, all workers of the loader would start."""
+    uses = [use for use in readers(scene, link) if use[0].ctx.__class__ is ast.Load]
+    return any(map(_takes_one, uses)) and all(_takes_one(use) or _is_counted(use) for use in uses)
 
 
 def _takes_one(reader: Link) -> bool:
