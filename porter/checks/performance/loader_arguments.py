@@ -6,8 +6,8 @@ import re
 from typing import Any, cast
 
 from porter.checks.performance import prefilters
-from porter.checks.performance.loader_calls import LOADERS, arguments, feeds_training
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.checks.performance.loader_calls import LOADERS, arguments, feeds_training, is_aside
+from porter.engine.rule import Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 from porter.rulebook.table import any_of
@@ -18,6 +18,8 @@ _OVERLAPS = lazy(any_of("copies-without-waiting").encode())
 
 # what a loader does by itself, and what keeps loading and copying out of the training process
 _WANTED = {"num_workers": ("0", "num_workers=4"), "pin_memory": ("False", "pin_memory=True")}
+# of torch; before, a loader that names no device pins where torch.cuda.is_available()
+_PINS_FOR_NPUS = (2, 7)
 
 
 def _hands_on(collate: str) -> bool:
@@ -40,24 +42,38 @@ def _wants_no_workers(scene: Any, place: Any) -> bool:
     return dataset is not None and changed_data.changes_between_batches(scene, place, dataset)
 
 
+def _pins_nothing(given: dict[str, str], file: RuleFile) -> bool:
+    """Whether a loader with `pin_memory=True` goes on copying from memory that is not pinned, and does not say so."""
+    return "pin_memory_device" not in given and file.target.torch < _PINS_FOR_NPUS
+
+
 class LoaderArguments(Rule):
     code = "PRT633"
     edits = False
     calls = LOADERS
-    only = staticmethod(prefilters.trains)
+    only = staticmethod(prefilters.trains_or_pins)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
-        if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
+        if given is None or is_aside(original, given, file) or file.path in file.facts.own.notebooks:
             return None
         wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
+        if not feeds_training(original, given, file):
+            wanted = []
         place, scene = file.scene.link(original), cast("Any", file.scene)
         if place is not None and (loaders.lies_on_device(scene, place) or loaders.holds_a_batch(scene, place)):
             return None  # neither a forked worker nor pinned memory can have it
         if "num_workers" in wanted and place is not None and _wants_no_workers(scene, place):
             wanted.remove("num_workers")
-        if not wanted:
+        missing = [_WANTED[name][1] for name in wanted]
+        is_pinned = given.get("pin_memory") == "True"
+        if (is_pinned or "pin_memory" in wanted) and _pins_nothing(given, file):
+            device = file.style.type_name(file) or f'"{file.target.device}"'
+            missing.append(f"pin_memory_device={device}")
+        if not missing:
             return None
-        missing = ", ".join(_WANTED[name][1] for name in wanted)
+        if not wanted:
+            torch = ".".join(map(str, file.target.torch))
+            return Hit(original.func, "unpinned", values=named(missing=missing[0], torch=torch))
         why = _of_pinning(given, file) if wanted == ["pin_memory"] else "missing"
-        return Hit(original.func, why, values=(("missing", missing),))
+        return Hit(original.func, why, values=named(missing=", ".join(missing)))

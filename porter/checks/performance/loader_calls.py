@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
@@ -37,23 +37,31 @@ def arguments(call: cst.Call, file: RuleFile) -> dict[str, str] | None:
     return {**more, **{name: file.text(a.value) for name, a in zip(names, plain)}}
 
 
-def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> bool:
-    """Shuffled, or called after training; not what is called after a test, lies in memory, or is read by nobody."""
+def is_aside(call: cst.Call, given: dict[str, str], file: RuleFile) -> bool:
+    """Called after a test, read by nobody, or of what brings its batches to the device."""
     scene: Any = file.scene
     if (place := scene.link(call)) is not None and loaders.is_left(scene, place):
-        return False
+        return True
     target, dataset = file.tensors.target(call), given.get("dataset", "")
-    if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
+    if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset):
+        return True
+    # PRT636 tells of it; workers could not do that
+    return transfers.dataset_moves(file) or transfers.collate_moves(file) or on_the_host.only_drives(file)
+
+
+def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> bool:
+    """Shuffled, or called after training; not what is aside, lies in memory, or only counts."""
+    if given.get("shuffle") == "False" or is_aside(call, given, file):
         return False
+    target, dataset, scene = file.tensors.target(call), given.get("dataset", ""), cast("Any", file.scene)
     if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
         return False
-    function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
+    place = scene.link(call)
+    function = scene.function_name(place) if place is not None else ""
     if place is not None and loaders.is_in_memory(scene, place):
         return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
-    if transfers.dataset_moves(file) or transfers.collate_moves(file) or on_the_host.only_drives(file):
-        return False  # PRT636 tells of it; workers could not do that
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
     return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()

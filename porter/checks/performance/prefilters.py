@@ -66,6 +66,11 @@ def trains(scene: Scene, link: Link) -> bool:
     return not scene.file.tested and (scene.file.source.says(_TRAINS, statement) or "train" in function)
 
 
+def trains_or_pins(scene: Scene, link: Link) -> bool:
+    pins = b"pin_memory" in scene.file.source.vocabulary  # in the call, or in options that it is given
+    return pins and not scene.file.tested or trains(scene, link)
+
+
 def waits(scene: Scene, link: Link) -> bool:
     if link[0].__class__ in (ast.If, ast.While, ast.Assert) and not conditions.may_ask(link[0].test):
         return False
