@@ -51,6 +51,7 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
+    in_memory: tuple[str, ...] = ()  # names of functions that return a TensorDataset, wherever they stand
 
     def attends(self, option: str, path: str) -> str:
         """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What

@@ -28,6 +28,7 @@ from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
 from porter.project.imports import Projects, borrowed, starred
 from porter.project.left_accelerators import left
+from porter.project.memory_datasets import memory_datasets
 from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
@@ -161,6 +162,7 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
+        in_memory=memory_datasets(gathered.texts, parse),
     )
     words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))

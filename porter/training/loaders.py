@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
@@ -30,6 +31,9 @@ _CUTS = frozenset(
     "long int float size randint cat clone len tensor".split()
 )  # what costs nothing beside a piece of a tensor
 
+# what runs more than once, or at another time
+_AGAIN = (*FUNCTIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 
 def is_left(scene: AnyScene, link: Link) -> bool:
     """Whether no code takes a batch from a loader. That is known in a function, and in a notebook, as no file imports from one.
@@ -42,8 +46,24 @@ def is_left(scene: AnyScene, link: Link) -> bool:
     readers = scene.names.readers(target.id, (target, above))
     if readers and all(map(_is_counted, readers)):
         return True  # only its length is read, for a schedule of the learning rate
-    alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb")
-    return alone and not readers
+    alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb") or _starts_alone(above)
+    return alone and all(_is_counted(reader) or _draws_once(reader, around) for reader in readers)
+
+
+def _starts_alone(link: Link) -> bool:
+    """Whether code runs where its file is started, and not where it is imported."""
+    return any(a[0].__class__ is ast.If and "__main__" in ast.unparse(a[0].test) for a in ancestors(link))
+
+
+def _draws_once(reader: Link, around: Node) -> bool:
+    """Whether a use takes one batch and no other: `next(iter(loader))`, or `loader.__iter__().__next__()`, outside of loops."""
+    nodes = [a[0] for a in islice(ancestors(reader), 4)]
+    if [n.__class__ for n in nodes] == [ast.Attribute, ast.Call, ast.Attribute, ast.Call]:
+        is_drawn = (nodes[0].attr, nodes[2].attr) == ("__iter__", "__next__")
+    else:
+        is_drawn = [getattr(getattr(n, "func", None), "id", "") for n in nodes[:2]] == ["iter", "next"]
+    inside = takewhile(lambda above: above[0] is not around, ancestors(reader))
+    return is_drawn and not any(above[0].__class__ in (*LOOPS, *_AGAIN) for above in inside)
 
 
 def _is_counted(reader: Link) -> bool:
@@ -57,7 +77,7 @@ def is_in_memory(scene: AnyScene, link: Link) -> bool:
     dataset = dataset_of(link)
     if dataset is None:
         return False
-    if _is_list(scene, dataset, link):
+    if _is_list(scene, dataset, link) or _is_of_tensors(scene, dataset, link):
         return True
     return _BUFFER.search(_made_from(scene, dataset, link)) is not None or _lies_in_memory(scene, dataset, link)
 
@@ -77,6 +97,13 @@ def _is_list(scene: AnyScene, dataset: Node, link: Link) -> bool:
         isinstance(v, (ast.List, ast.ListComp)) or (isinstance(v, ast.Call) and _READ.search(call_name(v.func)))
         for v in values
     )
+
+
+def _is_of_tensors(scene: AnyScene, dataset: Node, link: Link) -> bool:
+    """Whether a dataset is a TensorDataset: a name for one, or what a function of the project returns."""
+    made = {"TensorDataset", *scene.file.facts.own.in_memory}
+    values = _values(scene, dataset, link)
+    return bool(values) and all(v.__class__ is ast.Call and call_name(v.func) in made for v in values)
 
 
 def _set_to(owner: ast.ClassDef, attribute: str) -> list[Node]:
