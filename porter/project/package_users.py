@@ -111,8 +111,9 @@ def users(
             statements.setdefault(statement.module.partition(".")[0], []).append((path, statement))
     users: dict[str, set[str]] = {}
     for name in names:
-        imports = statements.get(name.partition(".")[0], ())
-        paths = {path for path, statement in imports if _is_of(name, statement)}
+        module = rows[name].module or name
+        imports = statements.get(module.partition(".")[0], ())
+        paths = {path for path, statement in imports if _is_of(module, statement)}
         if _is_later_part(name, rows[name]):  # may be used as `package.part`
             paths |= {path for path, _ in imports if path not in paths and name.encode() in texts[path]}
         if not paths:
@@ -125,7 +126,7 @@ def users(
     nobodys = {name for name in names if name not in users and rows[name].status != "native"}
     for data in notebooks if nobodys else ():
         importing = b"\n".join(_lines_with(b"import", data))
-        nobodys -= {name for name in nobodys if name.encode() in importing}
+        nobodys -= {name for name in nobodys if (rows[name].module or name).encode() in importing}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
 
 

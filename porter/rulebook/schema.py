@@ -199,6 +199,7 @@ KINDS: Kinds = {
             "status": _one_of(*STATUSES),
             "gate": _boolean,
             "anywhere": _or_list(_string),
+            "module": _string,
             "on_host": _or_list(_dotted),
             "methods": _or_list(_string),
             "device": _index,

@@ -95,6 +95,7 @@ class Package(NamedTuple):
     severity: str
     why: str
     told_as: str  # the name that its finding has: the first of those that have one message, which says none
+    module: str  # what files import of it, where its row goes by the name of its list; else ""
 
 
 class Asking(Protocol):

@@ -62,6 +62,19 @@ def companion(name: str, torch: Sequence[int]) -> tuple[int, ...]:
     return (major, minor, patch) if name == "torchaudio" else (0, minor + 15, patch)
 
 
+def misfit(text: str, want: Asked, torch: Sequence[int]) -> Iterator[Hit]:
+    """What there is to say of a pinned torchvision or torchaudio that belongs to another torch."""
+    torch = (*torch, 0, 0)[:3]
+    right = companion(want.name, torch)
+    written = text[slice(*want.version)] if want.version else ""
+    if want.version is None or not right or release(written, 3) == right and "+cu" not in written:
+        return
+    new = _dotted(right)
+    values = named(name=want.name, old=written, new=new, torch=_dotted(torch))
+    edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
+    yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
+
+
 def fits_its_torch_npu(text: str, torch: Asked, requirements: Sequence[Asked]) -> bool:
     """Whether the same list pins the torch_npu of this torch, be it one that porter knows or not."""
     pins = [want.version for want in requirements if want.name == "torch-npu" and want.version]

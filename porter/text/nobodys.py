@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Set
 
 from porter.engine.rule import Hit, named
 from porter.regex import lazy
@@ -75,3 +75,10 @@ def listed(
     # who leaves its extra out is not stopped by it
     weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
     return Hit(at, why, code=row.code, values=values, severity=weight)
+
+
+def without(document: Document, imported: str, row: Package, names: Set[str]) -> str:
+    """Why a build for GPUs under a name of its own may go: nobody imports its module, or the list has the plain one as well."""
+    if imported in document.session.facts.lists.unimported:
+        return "nobodys"
+    return "" if names.isdisjoint(row.replacement) else "beside-plain"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -15,8 +15,8 @@ from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, for_pages
 from porter.text.built_here import built_here
 from porter.text.document import Document
-from porter.text.installable import around, companion, fits_its_torch_npu, obstacles, off_linux
-from porter.text.nobodys import listed, nobodys
+from porter.text.installable import around, fits_its_torch_npu, misfit, obstacles, off_linux
+from porter.text.nobodys import listed, nobodys, without
 from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
@@ -139,14 +139,14 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
             yield from (hit for hit in found if not fits or hit.why not in ("pin", "pin-older"))
             served |= {want.marker} if want.kind != "conda" and not want.builds else set()
         elif want.name in ("torchvision", "torchaudio"):
-            yield from _companion(document, want)
+            yield from misfit(document.text, want, session.target.torch)
             if not (want.builds or has_torch_npu) and names.isdisjoint(("torch", "pytorch")):
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
         elif old := first_versions.too_old(document, want, requirements):
             yield old
         elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
-            yield from _package(document, want, *entry, pinned)
+            yield from _package(document, want, *entry, pinned, names)
         elif own := built_here(document, document.text[want.start : want.end], (want.start, want.end)):
             yield own
         elif _PARTS.fullmatch(want.name):
@@ -241,20 +241,9 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
         yield Hit((want.start, want.end), why, code="PRT840", values=values, edits=edits)
 
 
-def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
-    torch = (*document.session.target.torch, 0, 0)[:_NUMBERS]
-    right = companion(want.name, torch)
-    if want.version is None or not right:
-        return
-    written = document.text[slice(*want.version)]
-    new = ".".join(map(str, right))
-    values = named(name=want.name, old=written, new=new, torch=".".join(map(str, torch)))
-    if release(written, _NUMBERS) != right or "+cu" in written:
-        edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
-        yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
-
-
-def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:
+def _package(
+    document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool, names: Set[str]
+) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
@@ -262,7 +251,10 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    if hit := listed(document, (want.start, want.end), want.name, imported, row, want.spec, want.optional):
+    if row.module and (why := without(document, imported, row, names)):
+        values = named(name=want.name, module=row.module, new=", ".join(row.replacement))
+        yield Hit((want.start, want.end), why, code=row.code, values=values, severity=row.severity)
+    elif hit := listed(document, (want.start, want.end), want.name, imported, row, want.spec, want.optional):
         yield hit
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)

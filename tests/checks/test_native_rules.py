@@ -142,7 +142,7 @@ OPTION = '[[option]]\ncode = "PRT101"\nkeyword = "k"\nvalue = "1"\nmessage = { e
 def test_the_stanzas_arrive(folder, cache):
     named = (
         PACKAGE.replace('"x"', '["x", "y.z"]')
-        + 'replacement = "torch"\nname = ["x-gpu"]\ndevice = 2\nseverity = "slow"\n'
+        + 'replacement = "torch"\nname = ["x-gpu"]\ndevice = 2\nseverity = "slow"\nmodule = "z"\n'
     )
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\nbeside = ["b"]\n'))
     row = (
@@ -161,6 +161,7 @@ def test_the_stanzas_arrive(folder, cache):
         "slow",
         "x",
         "x",
+        "z",
     )
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}
