@@ -174,8 +174,8 @@ def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> It
 
 
 def _refused(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
-    """Pins that the target's torch cannot be installed with."""
-    for want, least in unmet(requirements, torch):
+    """Pins that the target's torch cannot be installed with. What conda pins, pip raises with the torch that it installs."""
+    for want, least in unmet([want for want in requirements if want.kind != "conda"], torch):
         values = named(name=want.name, old=want.spec, new=least, torch=_dotted(torch))
         yield Hit((want.start, want.end), "needed", code="PRT840", values=values)
 
