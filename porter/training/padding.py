@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import once, once_for_file
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, walk
+from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training.dynamic_sizes import SIZE
 
@@ -49,7 +49,8 @@ def _handed_to_loaders(file: File) -> frozenset[str]:
 
 
 def padded(scene: Scene, link: Link) -> str | None:
-    """How a call decides the length of a batch: 'collate' (pad_sequence), 'tokenizer' (padding=True), 'by-hand' (max).
+    """How a call decides the length of a batch: 'collate' (pad_sequence), 'tokenizer' (padding=True), 'by-hand' (max), 'cut' (max,
+    to which tensors of one length are cut).
 
     None where it does not, or where an earlier call of the same function does: one finding is enough.
     """
@@ -96,6 +97,8 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
         return None
     if scene.file.source.says(_ROUNDS, function[0]):
         return None
+    if _only_cuts(link, function[0]):
+        return "cut"
     reach = scene.flows.reach(function, call, SIZE)
     return "by-hand" if reach is not None and reach.operators or _fills_up(scene, link, function) else None
 
@@ -113,6 +116,19 @@ def _fills_up(scene: Scene, link: Link, function: Link) -> bool:
     above = link[1][0]
     target: Node = above.targets[0] if above.__class__ is ast.Assign and len(above.targets) == 1 else None
     return target.__class__ is ast.Name and target.id in _filled_to(function[0], scene, link)
+
+
+def _only_cuts(link: Link, function: Node) -> bool:
+    """Whether all that a call of max gives is where tensors end, or begin: `longest = max(lengths)`, `ids[:, :longest]`."""
+    above = next(a for a in ancestors(link) if isinstance(a[0], ast.stmt))[0]
+    target: Node = above.targets[0] if above.__class__ is ast.Assign and len(above.targets) == 1 else None
+    if target.__class__ is not ast.Name:
+        return False
+    slices = [n for n in walk(function) if n.__class__ is ast.Slice]
+    ends = [end for n in slices for end in (n.lower, n.upper) if end is not None]
+    cuts = {id(end.operand if end.__class__ is ast.UnaryOp else end) for end in ends}
+    uses = [n for n in walk(function) if getattr(n, "id", "") == target.id and n.ctx.__class__ is ast.Load]
+    return bool(uses) and all(id(use) in cuts for use in uses)
 
 
 @once

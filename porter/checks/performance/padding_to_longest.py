@@ -45,7 +45,9 @@ class PaddingToLongest(Rule):
             link = file.scene.link(original)
             drawn = link is not None and not file.tested and file.glance(prefilters.pads, link)
             return Hit(original.func, "drawn", values=file.session.anew) if drawn else None
-        why = file.tensors.padded(original)  # of training/padding.py: collate | tokenizer | by-hand
+        why = file.tensors.padded(original)  # of training/padding.py: collate | tokenizer | by-hand | cut
+        if why == "cut" and not file.session.compiles:
+            why = "cut-planned"
         return Hit(original.func, why, values=file.session.anew) if why else None
 
     @staticmethod
