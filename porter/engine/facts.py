@@ -35,6 +35,13 @@ class OwnAttention(NamedTuple):
     programs: tuple[str, ...]  # the files of the programs that import it; () where no file does
 
 
+class Loaders(NamedTuple):
+    """What other files say of the loaders that a file makes."""
+
+    notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
+    in_memory: tuple[str, ...] = ()  # names of functions that return a TensorDataset, wherever they stand
+
+
 class OwnCode(NamedTuple):
     """What the project defines itself where other projects use torch or a package."""
 
@@ -45,13 +52,12 @@ class OwnCode(NamedTuple):
     cuda_names: tuple[str, ...] = ()  # attributes that the project sets below torch.cuda: `torch.cuda.patched = True`
     attentions: tuple[OwnAttention, ...] = ()
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, but the project also runs without it
-    notebooks: tuple[str, ...] = ()  # notebooks with a program of the same name beside them that makes the same loaders
     # (path, function, parameter, its place, library): the parameter only chooses CuPy, or faiss on GPUs
     array_switches: tuple[tuple[str, str, str, int, str], ...] = ()
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that always use gloo
     enums: tuple[str, ...] = ()  # files with an Enum that has a member "cuda" or "nccl"
-    in_memory: tuple[str, ...] = ()  # names of functions that return a TensorDataset, wherever they stand
+    loaders: Loaders = Loaders()
 
     def attends(self, option: str, path: str) -> str:
         """The project's own file of attentions that the option of a file may mean, if it names an attention; else "". What

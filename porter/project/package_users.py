@@ -111,7 +111,7 @@ def users(
             statements.setdefault(statement.module.partition(".")[0], []).append((path, statement))
     users: dict[str, set[str]] = {}
     for name in names:
-        module = rows[name].module or name
+        module = rows[name].known_as[1] or name
         imports = statements.get(module.partition(".")[0], ())
         paths = {path for path, statement in imports if _is_of(module, statement)}
         if _is_later_part(name, rows[name]):  # may be used as `package.part`
@@ -126,7 +126,7 @@ def users(
     nobodys = {name for name in names if name not in users and rows[name].status != "native"}
     for data in notebooks if nobodys else ():
         importing = b"\n".join(_lines_with(b"import", data))
-        nobodys -= {name for name in nobodys if (rows[name].module or name).encode() in importing}
+        nobodys -= {name for name in nobodys if (rows[name].known_as[1] or name).encode() in importing}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
 
 

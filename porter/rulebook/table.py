@@ -94,8 +94,9 @@ class Package(NamedTuple):
     from_versions: tuple[str, str, str]
     severity: str
     why: str
-    told_as: str  # the name that its finding has: the first of those that have one message, which says none
-    module: str  # what files import of it, where its row goes by the name of its list; else ""
+    # the name that its finding has, the first of those that have one message, which says none; and what files import of it, where
+    # its row goes by the name of its list, else ""
+    known_as: tuple[str, str]
 
 
 class Asking(Protocol):

@@ -161,7 +161,7 @@ class _Joined:
         first = s.get("since"), tuple(s.get("beside", {}).items()), raised
         for name in names:
             told_as = name if "{name}" in s.get("message", {"en": "{name}"})["en"] else names[0]
-            row = s["code"], s["status"], *first, *more, *used, severity, why, told_as, s.get("module", "")
+            row = s["code"], s["status"], *first, *more, *used, severity, why, (told_as, s.get("module", ""))
             self._put("packages", where, name, row)
             if "steps" in s:
                 self.prose["steps_of"][name] = s["steps"]

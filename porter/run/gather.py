@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from porter.analysis.calls import calls
 from porter.engine.checkpoints import Checkpoints
-from porter.engine.facts import Accelerators, Facts, OwnCode, Variables
+from porter.engine.facts import Accelerators, Facts, Loaders, OwnCode, Variables
 from porter.engine.functions import Functions
 from porter.engine.launch import Launch
 from porter.files.kinds import SHELL, kind_of
@@ -156,13 +156,14 @@ def _gather(
         packages=tuple(sorted(packages(files))),
         cuda_names=tuple(sorted(gathered.cuda_names)),
         attentions=own_attentions(gathered.texts, survey.project.files),
-        notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, read))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse, kept),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
-        in_memory=memory_datasets(gathered.texts, parse),
+        loaders=Loaders(
+            tuple(sorted(loaders_repeated(files, gathered.sources, read))), memory_datasets(gathered.texts, parse)
+        ),
     )
     words = own_words(gathered.texts.values())
     once = said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files))

@@ -26,7 +26,7 @@ def together(done: Files, session: Session, uses: Uses, listing: Callable[[], Se
     and one more says so: a reader who is told twice is better off than one who is told nothing."""
     rules, broken = session.rules, list[str]()
     steps: tuple[Callable[[Files], Files], ...] = (
-        lambda files: torchless(files, session.facts.roads.torch, listing),
+        lambda files: torchless(files, session.facts.roads.torch, listing, uses.text),
         lambda files: rested(files, uses),
         lambda files: told_by_function(files, uses.text, rules.thought),
         lambda files: told_by_cause(files, dict(session.facts.native.linked)),

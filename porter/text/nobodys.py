@@ -71,7 +71,7 @@ def listed(
         return Hit(at, "unimported", code=row.code, values=named(name=name), severity=row.severity)
     if not why:
         return None
-    values = named(name=name, importers=users, new=", ".join(row.replacement), package=row.told_as)
+    values = named(name=name, importers=users, new=", ".join(row.replacement), package=row.known_as[0])
     # who leaves its extra out is not stopped by it
     weight = "note" if why == "extra" else dict(lists.gravest).get(imported, row.severity)
     return Hit(at, why, code=row.code, values=values, severity=weight)

@@ -251,8 +251,8 @@ def _package(
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    if row.module and (why := without(document, imported, row, names)):
-        values = named(name=want.name, module=row.module, new=", ".join(row.replacement))
+    if row.known_as[1] and (why := without(document, imported, row, names)):
+        values = named(name=want.name, module=row.known_as[1], new=", ".join(row.replacement))
         yield Hit((want.start, want.end), why, code=row.code, values=values, severity=row.severity)
     elif hit := listed(document, (want.start, want.end), want.name, imported, row, want.spec, want.optional):
         yield hit

@@ -101,7 +101,7 @@ def _is_list(scene: AnyScene, dataset: Node, link: Link) -> bool:
 
 def _is_of_tensors(scene: AnyScene, dataset: Node, link: Link) -> bool:
     """Whether a dataset is a TensorDataset: a name for one, or what a function of the project returns."""
-    made = {"TensorDataset", *scene.file.facts.own.in_memory}
+    made = {"TensorDataset", *scene.file.facts.own.loaders.in_memory}
     values = _values(scene, dataset, link)
     return bool(values) and all(v.__class__ is ast.Call and call_name(v.func) in made for v in values)
 

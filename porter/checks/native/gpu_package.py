@@ -84,7 +84,7 @@ class GpuPackage(Rule):
                     values = (*values, (TOGETHER, row.why))
                 severity = "note" if role == "optional" else None
                 other = _needless(original, name, row, role, file) or of_gpus(original, name, role, values, file)
-                told = tuple((key, row.told_as if key == "name" else value) for key, value in values)
+                told = tuple((key, row.known_as[0] if key == "name" else value) for key, value in values)
                 yield other or Hit(original, row.why, values=told, severity=severity)
 
 

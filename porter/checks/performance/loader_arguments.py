@@ -55,7 +55,7 @@ class LoaderArguments(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
-        if given is None or is_aside(original, given, file) or file.path in file.facts.own.notebooks:
+        if given is None or is_aside(original, given, file) or file.path in file.facts.own.loaders.notebooks:
             return None
         wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
         if not feeds_training(original, given, file):
