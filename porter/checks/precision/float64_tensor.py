@@ -1,7 +1,9 @@
-"""`x.double()`, `x.to(torch.float64)`, `torch.zeros(n, dtype=torch.float64, device=d)`: no such type on an NPU."""
+"""`x.double()`, `x.to(torch.float64)`, `torch.zeros(n, dtype=torch.float64, device=d)`, which `dtype=float` is as well: no such type
+on an NPU."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any, cast
 
 from porter.checks.precision import held_types
@@ -27,10 +29,14 @@ class Float64Tensor(Rule):
     edits = False
     references = DTYPES
     methods = {"double"}
+    nodes = ("Call",)
+    text = (r"dtype[ \t]*=[ \t]*float\b", r"to\([ \t]*float[ \t]*\)")
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         scene: Any = file.scene
         if isinstance(original, cst.Call):
+            if not isinstance(original.func, cst.Attribute) or original.func.attr.value != "double":
+                return self._of_python(original, file)
             link = scene.link(original)
             if (
                 original.args
@@ -56,6 +62,16 @@ class Float64Tensor(Rule):
         places = held_types.handed(original, file) if argument is None else [argument]
         why = next(filter(None, (self._why(*place, file) for place in places)), None)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
+
+    def _of_python(self, original: cst.Call, file: RuleFile) -> Hit | None:
+        """Python's `float`, which torch takes for float64."""
+        given = next((arg for arg in original.args if getattr(arg.value, "value", None) == "float"), None)
+        link = file.scene.link_of(original, ast.Call)
+        if given is None or link is None or not isinstance(given.value, cst.Name):
+            return None
+        place = given.keyword.value if given.keyword else [*original.args].index(given)
+        why = self._why(link, place, file) if file.meaning.is_builtin(given.value) else None
+        return Hit(given.value, "python" if why == "made" else why, values=(("old", "to(float)"),)) if why else None
 
     @staticmethod
     def _why(link: Link, place: str | int, file: RuleFile) -> str | None:
