@@ -57,10 +57,15 @@ class LightningTrainer(Rule):
         stars = [a for a in original.args if a.star]
         if text in GPU or "gpus" in given or accelerator is None and stars and file.source.says(_SET):
             made = (file.name(original.func) or "").removesuffix(".from_argparse_args")
-            values = (("name", made.rpartition(".")[2]),)
+            name = ("name", made.rpartition(".")[2])
+            if old := file.facts.lists.below("pytorch-lightning>=1.6", file.path):
+                # it has no strategy that takes a backend
+                gpu, started = Hit(original.func, "early", values=(name, ("old", old))), []
+            else:
+                gpu, started = Hit(original.func, "gpu", values=(name,)), started_on_gloo(given.get("strategy"))
             return [
-                Hit(original.func, "gpu", values=values),
-                *(() if file.tested else started_on_gloo(given.get("strategy"))),
+                gpu,
+                *(() if file.tested else started),
                 *(() if file.tested else mixed(given.get("precision"), file)),
             ]
         if file.tested:
