@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from porter.checks.precision import held_types
 from porter.checks.precision.only_sent import is_only_sent
+from porter.checks.precision.solver_times import SOLVERS, solved
 from porter.checks.precision.tallies import is_share, is_tallied, returns
 from porter.checks.precision.written_places import moved, names_cpu, on_cpu, to_device
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -28,6 +29,7 @@ class Float64Tensor(Rule):
     code = "PRT307"
     edits = False
     references = DTYPES
+    calls = SOLVERS
     methods = {"double"}
     nodes = ("Call",)
     text = (r"dtype[ \t]*=[ \t]*float\b", r"to\([ \t]*float[ \t]*\)")
@@ -35,8 +37,9 @@ class Float64Tensor(Rule):
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         scene: Any = file.scene
         if isinstance(original, cst.Call):
-            if not isinstance(original.func, cst.Attribute) or original.func.attr.value != "double":
-                return self._of_python(original, file)
+            func: Any = original.func
+            if getattr(getattr(func, "attr", None), "value", "") != "double":
+                return solved(original, file) or self._of_python(original, file)
             link = scene.link(original)
             if (
                 original.args
@@ -51,7 +54,6 @@ class Float64Tensor(Rule):
                 or returns(link[1])
             ):
                 return None
-            func: Any = original.func
             end = file.span(func.attr)[0]
             if b".double()" in file.source.utf8[file.source.starts[file.source.line(end) - 1] : end]:
                 return None  # one for a line
