@@ -9,6 +9,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import PROCESSES
+from porter.regex import lazy
 
 TOOL, OURS = "nvidia-smi", "npu-smi"
 RUNS = frozenset(
@@ -17,6 +18,7 @@ RUNS = frozenset(
 )
 SHELLS = frozenset({"os.system", "asyncio.create_subprocess_shell"})  # a shell takes the text
 MAYBE = frozenset(f"subprocess.{name}" for name in ("run", "call", "check_call", "Popen"))  # with shell=True
+_OF_SCREENS = lazy(r"(?<!\w)display_(?:active|mode)(?!\w)")  # an NPU has no screen
 PIPES = frozenset({"capture_output", "stdout", "stderr"})
 
 
@@ -28,13 +30,15 @@ class NvidiaSmi(Rule):
 
     def visit(self, original: cst.Call | cst.Assign, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Assign):
-            return self._assigned(original)
+            return self._assigned(original, file)
         name = file.name(original.func)
         if name not in RUNS or not original.args:
             return None
         command: Any = original.args[0].value
         if not _starts(command):
             return None
+        if _OF_SCREENS.search(file.text(command)):
+            return Hit(command, "screen")
         values = (("new", f"{OURS} info"),)
         new = quoted(command, f"{OURS} info") if getattr(command, "raw_value", "") == TOOL else None
         if new is None or not _is_shown(name or "", original):
@@ -43,8 +47,12 @@ class NvidiaSmi(Rule):
         return Hit(command, "plain", new=updated.with_changes(args=[first, *updated.args[1:]]), values=values)
 
     @staticmethod
-    def _assigned(original: cst.Assign) -> Hit | None:
-        return Hit(original.value, "run", values=(("new", f"{OURS} info"),)) if _starts(original.value) else None
+    def _assigned(original: cst.Assign, file: RuleFile) -> Hit | None:
+        if not _starts(original.value):
+            return None
+        if _OF_SCREENS.search(file.text(original.value)):
+            return Hit(original.value, "screen")
+        return Hit(original.value, "run", values=(("new", f"{OURS} info"),))
 
 
 def _is_shown(name: str, call: cst.Call) -> bool:

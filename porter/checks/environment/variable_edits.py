@@ -20,6 +20,7 @@ from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import Variable, hints
 from porter.rulebook.variable_values import by_default, is_list
+from porter.text.shells.programs import gpu_program
 
 _DETERMINISTIC = frozenset({"torch.use_deterministic_algorithms"})
 _FRAMEWORKS = hints("another-framework")
@@ -155,9 +156,15 @@ def kept_name(node: cst.CSTNode, literal: VariableName, row: Variable, file: Rul
     """What is said of a variable that has another name for NPUs, and is not meant for them here."""
     if library := _for_amd(literal.link) if literal.set else _of_another(literal.link, file):
         return Hit(node, "of-another", values=(("old", literal.name), ("library", library)))
+    if literal.role == "command" and (program := gpu_program(_text(literal.link[0], file))):
+        return Hit(node, "of-gpus", values=(("old", literal.name), ("program", program)))
     if row.code == "PRT801" and stands_in(file):
         return Hit(node, "stands-in", values=(("old", literal.name), ("new", row.to or "")), severity="note")
     return None
+
+
+def _text(command: Node, file: RuleFile) -> str:
+    return file.source.utf8[slice(*file.source.span(command))].decode()
 
 
 @once_for_file

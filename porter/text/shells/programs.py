@@ -25,6 +25,7 @@ TOOLS = {
 PROGRAM = lazy(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|nvidia-smi|docker|nvidia-docker|pip[\d.]*)$")
 # they read CUDA's variables, run on GPUs and on nothing else, and porting the rest does not change that
 _GPUS_ALONE = lazy(rf"(?<![\w.-])({any_of('program-for-gpus-alone')})(?![^\s\"';|&)`])")
+_OTHERS_RUN = lazy(r"(?<![\w.-])(?:python[\d.]*|torchrun|accelerate|deepspeed)[ \t]")
 # they do so without any program of torch's: what prepares poses for them is no such program
 _RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MULTILINE)
 _PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
@@ -55,6 +56,12 @@ def gpus_alone(script: Script) -> list[tuple[int, str]]:
         if not _NAMES_THEM.match(script.text, begin):
             programs.append((program.start(), program[1]))
     return sorted(programs)
+
+
+def gpu_program(command: str) -> str:
+    """A program that no NPU runs, which one command of a Python file starts; "" where it starts none, or Python as well."""
+    program = _GPUS_ALONE.search(command)
+    return program[1] if program and not _OTHERS_RUN.search(command) else ""
 
 
 def of_other_frameworks(script: Script) -> list[tuple[int, str]]:
