@@ -20,8 +20,6 @@ from porter.regex import lazy
 
 _PRETRAINED = lazy(r"(?i)pre_?trained(?:_?path|_?file)?")
 
-_LIGHTNING = frozenset({"pytorch_lightning", "lightning"})
-
 
 def keys(call: Link, file: RuleFile) -> frozenset[str]:
     """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`. What the function
@@ -169,16 +167,6 @@ def _fields(use: Link, file: RuleFile) -> Iterator[str]:
 @once_for_file
 def _records(file: RuleFile) -> dict[str, tuple[str, ...]]:
     return records([file.source.utf8])
-
-
-def of_old_lightning(call: Link, file: RuleFile) -> str:
-    """The Lightning that the project asks for, where the `state_dict` of its checkpoints is read; before 1.5, it keeps the classes
-    of callbacks in them."""
-    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
-    if _LIGHTNING.isdisjoint(imported):
-        return ""
-    old = file.facts.lists.below("pytorch-lightning>=1.5", file.path)
-    return old if old and "state_dict" in keys(call, file) else ""
 
 
 def _named_by_callers(call: Link, file: RuleFile) -> Node | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from porter.checks.export import loaded_keys, loaded_objects
+from porter.checks.export import lightning_loads, loaded_keys, loaded_objects
 from porter.checks.export.held_settings import held_settings
 from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
@@ -38,9 +39,14 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
 
 class PickledObjects(Rule):
     code = "PRT905"
-    calls = {"torch.load"}
+    calls = {"torch.load", *lightning_loads.TRAINERS}
+    methods = {"load_from_checkpoint"}
+    nodes = ("Assign",)
+    text = lightning_loads.RESUMED
 
-    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Call | cst.Assign, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, cst.Assign) or file.name(original.func) != "torch.load":
+            return lightning_loads.resumed(original, file) if file.target.torch >= _SINCE else None
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
@@ -62,7 +68,7 @@ class PickledObjects(Rule):
         if promised := loaded_objects.promised(original, file):
             return Hit(original.func, "promised", new=new, values=(("name", promised),))
         link = file.scene.link(original)
-        if link and (lightning := loaded_keys.of_old_lightning(link[1], file)):
+        if link and (lightning := lightning_loads.of_old_lightning(link[1], file)):
             return Hit(original.func, "lightning", new=new, values=(("old", lightning),))
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))

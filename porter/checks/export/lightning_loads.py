@@ -1,0 +1,59 @@
+"""Checkpoints of an old Lightning: before 1.5, it keeps the classes of callbacks in them, which `torch.load` refuses from torch 2.6 on."""
+
+from __future__ import annotations
+
+from porter.checks.export.loaded_keys import keys
+from porter.engine.rule import TOGETHER, Hit, cst
+from porter.engine.rule_file import Link, RuleFile
+
+RESUMED = "resume_from_checkpoint"
+TRAINERS = frozenset(
+    f"pytorch_lightning.{module}Trainer{made}"
+    for module in ("", "trainer.", "trainer.trainer.")
+    for made in ("", ".from_argparse_args")
+)
+_LIGHTNING = frozenset({"pytorch_lightning", "lightning"})
+# beside the weights, Lightning's alone
+_MARKS = frozenset(
+    {"global_step", "pytorch-lightning_version", "lr_schedulers", "optimizer_states", "hyper_parameters"}
+)
+
+
+def of_old_lightning(call: Link, file: RuleFile) -> str:
+    """The Lightning that the project asks for, where the `state_dict` of its checkpoints is read. A file that does not import it
+    reads another of its keys as well."""
+    old = _asked(file)
+    read = keys(call, file) if old else frozenset[str]()
+    return old if "state_dict" in read and (_imports(file) or not _MARKS.isdisjoint(read)) else ""
+
+
+def resumed(original: cst.Call | cst.Assign, file: RuleFile) -> Hit | None:
+    """`Net.load_from_checkpoint(path)`, `Trainer(resume_from_checkpoint=path)`, `options.resume_from_checkpoint = path`: Lightning
+    itself loads the file."""
+    place = _resuming(original)
+    old = _asked(file) if place is not None and not file.tested and _imports(file) else ""
+    return Hit(place, "resumed", values=(("old", old), (TOGETHER, "resumed"))) if place is not None and old else None
+
+
+def _resuming(original: cst.Call | cst.Assign) -> cst.CSTNode | None:
+    if isinstance(original, cst.Assign):
+        target = original.targets[0].target
+        is_set = isinstance(target, cst.Attribute) and target.attr.value == RESUMED
+        return target if is_set and not _is_none(original.value) else None
+    if isinstance(original.func, cst.Attribute) and original.func.attr.value == "load_from_checkpoint":
+        return original.func
+    given = next((arg for arg in original.args if arg.keyword is not None and arg.keyword.value == RESUMED), None)
+    return given if given is not None and not _is_none(given.value) else None
+
+
+def _is_none(value: cst.BaseExpression) -> bool:
+    return getattr(value, "value", "") == "None"
+
+
+def _asked(file: RuleFile) -> str:
+    return file.facts.lists.below("pytorch-lightning>=1.5", file.path)
+
+
+def _imports(file: RuleFile) -> bool:
+    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+    return not _LIGHTNING.isdisjoint(imported)
