@@ -119,9 +119,9 @@ class Rule(AnyRule):
     calls: Iterable[str] = NOTHING  # every call of these resolved names: asked with the cst.Call
     references: Iterable[str] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
     prefixes: ClassVar[Iterable[str]] = NOTHING  # every mention of anything below these that no reference claims
-    methods: ClassVar[Iterable[str]] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
+    methods: Iterable[str] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
     builtins: ClassVar[Iterable[str]] = NOTHING  # every call of these names that nothing in the file binds: cst.Call
-    attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
+    attributes: Iterable[str] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
     imports: Iterable[str] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
     # computations that values make (values/patterns.py): the node they are seen at
     patterns: ClassVar[Iterable[str]] = NOTHING

@@ -144,14 +144,18 @@ def _of_option(stanza: Stanza) -> list[str]:
 
 
 def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
-    """Patterns for names that are gone, by their modules; and for whole modules."""
+    """Patterns for names that are gone, by their modules; for whole modules; and for members and keywords."""
     by_module: dict[str, list[str]] = {}
     whole: list[str] = []
+    members: list[str] = []
     for stanza in stanzas:
         whole += map(re.escape, stanza.get("module", ()))
         for name in (*stanza.get("same", ()), *stanza.get("instead", ()), *stanza.get("moved", ())):
             module, _, last = name.rpartition(".")
             by_module.setdefault(re.escape(module), []).append(last)
+        members += map(re.escape, stanza.get("member", ()))
+        calls = (call.rpartition(".")[2] for call in stanza.get("call", ()))
+        members += (rf"{call}\([^()]*\b{keyword}[ \t]*=" for call in calls for keyword in stanza["keyword"])
     named = [
         rf"{module}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(sorted(names))})\b"
         for module, names in sorted(by_module.items())
@@ -159,6 +163,7 @@ def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
     every = f"(?:{'|'.join(sorted(whole))})"
     return [
         *named,
+        *dict.fromkeys(members),
         *([rf"import(?<!\w[ \t]import)[ \t]+{every}\b", rf"from[ \t]+{every}[ \t]+import\b"] if whole else []),
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 from porter.rulebook.compiled import Section
 from porter.rulebook.effort import NAMES
 from porter.rulebook.errors import RuleError
+from porter.rulebook.gone import gone
 from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
 from porter.rulebook.table import FLAGS, LANGUAGES, Stanza
@@ -222,10 +223,8 @@ class _Joined:
                 self._put("pins", where, f"last:{canonical(name)}", tuple(s["last"].items()))
 
     def _gone(self, where: str, s: Stanza) -> None:
-        who = (s["by"], s["since"]), ("package", s.get("package", ""))
-        for kind in ("same", "instead", "module", "moved"):
-            for name, new in s.get(kind, {}).items():
-                self._put("pins", where, f"gone:{name}", (*who, (kind, new)))
+        for name, row in gone(where, s).items():
+            self._put("pins", where, name, row)
 
     def _with_torch(self, where: str, s: Stanza) -> None:
         firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))

@@ -31,6 +31,8 @@ from porter.rulebook.errors import RuleError
 from porter.rulebook.tabulate import build
 from porter.rulebook.texts import Texts, fill
 
+GONE = '[[gone]]\nby = "library"\nsince = "2.0"\nevidence = "its notes"\n'
+
 pytest_plugins = ["rules_fixtures"]
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -135,6 +137,11 @@ BAD = {
     ),
     "before without after": (RULE.replace('after = "y"\n', ""), r"'before' and 'after' belong together"),
     "no example": (RULE.replace('before = "x"\nafter = "y"\n', ""), r"'before' and 'after' belong together"),
+    "a member without its library": (GONE + 'member = { "as_old" = "as_new" }', r"a member has its 'import'"),
+    "a keyword without its calls": (
+        GONE + 'import = "library"\nkeyword = { "old" = "new" }',
+        r"a keyword its 'call' as well",
+    ),
     "name twice": (RULE + NAMESPACE + NAMESPACE, r"torch\.cuda\.synchronize is mapped twice"),
     "name in a namespace and an api": (RULE + NAMESPACE + API.replace("CUDAGraph", "synchronize"), r"mapped twice"),
     "an older name for no version": (

@@ -7,6 +7,8 @@ from typing import Any
 
 from porter.checks.device.import_parts import renamed
 from porter.checks.support.fresh_environment import is_chosen, matters
+from porter.checks.support.members_gone import Members
+from porter.checks.support.names_that_went import gone
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -17,16 +19,6 @@ from porter.versions import release
 _TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one lacks, stops some
 
 
-def gone(tables: Tables) -> dict[str, tuple[tuple[str, str], ...]]:
-    """By the name: who took it since when, the package, and what takes its place."""
-    return {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("gone:")}
-
-
-def is_told(name: str, tables: Tables) -> bool:
-    """Whether the name, or what it is a member of, is one of them."""
-    return not {f"gone:{name}", f"gone:{name.rpartition('.')[0]}"}.isdisjoint(tables.pins)
-
-
 class NamesGone(Rule):
     code = "PRT722"
     nodes = ("Import", "ImportFrom")
@@ -35,6 +27,8 @@ class NamesGone(Rule):
         # PRT719 tells those of torch
         self._gone = rows = {name: row for name, row in gone(tables).items() if row[0][0] != "torch"}
         self.references = frozenset(name for name in rows if "." in name)
+        self._members = of = Members(tables)
+        self.attributes, self.calls, self.methods = of.members.keys(), of.calls, of.methods
         owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
@@ -43,11 +37,11 @@ class NamesGone(Rule):
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
-    def visit(
-        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
-    ) -> Answer:
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if not matters(file) or file.source.says(self._thought):
             return None
+        if isinstance(original, cst.Call):
+            return self._members.of_call(original, updated, file)
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             is_guarded = file.imported.import_guard() or file.imported.asked_first()
             return None if is_guarded else self._of_import(original, updated, file)
@@ -59,8 +53,10 @@ class NamesGone(Rule):
         ):
             return None
         name = file.name(original) or ""
-        same = self._same(name)
-        return self._hit(original, updated.with_changes(attr=cst.Name(same)) if same else None, name, file)
+        if name not in self._gone:
+            return self._members.of_attribute(original, updated, file)
+        new = updated.with_changes(attr=cst.Name(self._same(name))) if self._same(name) else None
+        return self._hit(original, new, name, file)
 
     def _of_import(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Hit | None:
         if isinstance(original, cst.Import):

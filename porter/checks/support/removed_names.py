@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from porter.checks.device.import_parts import renamed, split
-from porter.checks.support.names_gone import gone
+from porter.checks.support.names_that_went import gone
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile

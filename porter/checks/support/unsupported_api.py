@@ -12,7 +12,7 @@ from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
 from porter.checks.support import array_tensors
 from porter.checks.support.handed_host import is_handed_host
-from porter.checks.support.names_gone import is_told
+from porter.checks.support.names_that_went import is_told
 from porter.checks.support.newer_torch import is_elsewhere, later, newer_names
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile

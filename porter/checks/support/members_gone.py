@@ -1,0 +1,82 @@
+"""Methods, attributes and keywords that libraries have taken away: `data.as_matrix()`, `plt.xscale("log", nonposx="clip")`.
+
+Whose method it is, a name does not say: the file imports the library, defines no such method itself, and has no object of the others
+that are known to have one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from porter.checks.support.fresh_environment import is_chosen
+from porter.engine.rule import Hit, cst
+from porter.engine.rule_file import RuleFile
+from porter.regex import rare
+from porter.rulebook.table import Tables
+
+_Row = tuple[tuple[str, str], ...]
+
+
+class Members:
+    """`members`: attributes that are gone. `calls` and `methods`: whose keywords are, by full names and by names of methods."""
+
+    def __init__(self, tables: Tables) -> None:
+        rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("lost:")}
+        self.members = {name: row for name, row in rows.items() if "(" not in name}
+        self._keywords: dict[str, dict[str, _Row]] = {}
+        for name, row in rows.items():
+            call, _, keyword = name.partition("(")
+            if keyword:
+                self._keywords.setdefault(call, {})[keyword.rstrip(")")] = row
+        self.calls = frozenset(call for call in self._keywords if "." in call)
+        self.methods = frozenset(self._keywords) - self.calls
+        self._others = {row[4][1]: rare(row[4][1].encode()) for row in rows.values() if row[4][1]}
+        self._defined = {
+            name: rare(rb"\bdef %s\b" % re.escape(name).encode()) for name in (*self.members, *self.methods)
+        }
+
+    def of_attribute(self, original: cst.Attribute, updated: Any, file: RuleFile) -> Hit | None:
+        name = original.attr.value
+        row = self.members.get(name)
+        link = file.link(original)
+        if row is None or not self._is_theirs(row, name, file) or not file.around.is_read(original) or is_chosen(link):
+            return None
+        new = updated.with_changes(attr=cst.Name(row[2][1])) if row[2][1].isidentifier() else None
+        return _hit(original, new, name, row[2][1], row, file)
+
+    def of_call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+        full = file.name(original.func) or ""
+        method = original.func.attr.value if isinstance(original.func, cst.Attribute) else ""
+        known = self._keywords.get(full) or self._keywords.get(method) or {}
+        for index, arg in enumerate(original.args):
+            keyword = arg.keyword.value if arg.keyword is not None else ""
+            row = known.get(keyword)
+            if row is None or not self._is_theirs(row, method, file) or is_chosen(file.link(original.func)):
+                continue
+            instead, args, call = row[2][1], [*updated.args], full.rpartition(".")[2] or method
+            is_name = instead.isidentifier()
+            if is_name:
+                args[index] = args[index].with_changes(keyword=cst.Name(instead))
+            new = updated.with_changes(args=args) if is_name else None
+            told = f"{call}({instead}=...)" if is_name else instead
+            return _hit(original, new, f"{call}({keyword}=...)", told, row, file, at=arg)
+        return None
+
+    def _is_theirs(self, row: _Row, name: str, file: RuleFile) -> bool:
+        _, _, _, (_, root), (_, others) = row
+        roots = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+        if root not in roots or name in self._defined and file.source.says(self._defined[name]):
+            return False
+        return not others or not file.source.says(self._others[others])
+
+
+def _hit(
+    original: Any, new: Any, name: str, instead: str, row: _Row, file: RuleFile, at: cst.CSTNode | None = None
+) -> Hit:
+    (by, since), (_, package), *_ = row
+    values = (("name", name), ("new", instead), ("by", by), ("version", since))
+    if package and file.facts.lists.below(f"{package}>={since}", file.path):
+        # nothing stops there, and the older one may not know the new name
+        return Hit(original if at is None else at, "default", values=values, severity="note")
+    return Hit(original, "default", new=new, values=values)

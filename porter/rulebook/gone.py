@@ -1,0 +1,23 @@
+"""[[gone]]: names, members and keywords that are no more, as the table has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from porter.rulebook.errors import RuleError
+
+Row = tuple[tuple[str, str], ...]
+
+
+def gone(where: str, stanza: dict[str, Any]) -> dict[str, Row]:
+    """`gone:` and a full name; `lost:` and a member, or `call(keyword)`."""
+    who = (stanza["by"], stanza["since"]), ("package", stanza.get("package", ""))
+    found: dict[str, Row] = {}
+    for kind in ("same", "instead", "module", "moved"):
+        found |= {f"gone:{name}": (*who, (kind, new)) for name, new in stanza.get(kind, {}).items()}
+    members, keywords, calls = stanza.get("member", {}), stanza.get("keyword", {}), stanza.get("call", ())
+    if (members or keywords) and "import" not in stanza or bool(keywords) != bool(calls):
+        raise RuleError(f"{where}: a member has its 'import', and a keyword its 'call' as well")
+    theirs = ("import", stanza.get("import", "")), ("unless", "|".join(stanza.get("unless", ())))
+    asked = {**members, **{f"{call}({name})": new for call in calls for name, new in keywords.items()}}
+    return found | {f"lost:{name}": (*who, ("new", new), *theirs) for name, new in asked.items()}
