@@ -6,6 +6,7 @@ that are known to have one.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -39,11 +40,15 @@ class Members:
     def of_attribute(self, original: cst.Attribute, updated: Any, file: RuleFile) -> Hit | None:
         name = original.attr.value
         row = self.members.get(name)
-        link = file.link(original)
-        if row is None or not self._is_theirs(row, name, file) or not file.around.is_read(original) or is_chosen(link):
+        link = (
+            file.scene.link_of(original, ast.Attribute)
+            if row is not None and self._is_theirs(row, name, file)
+            else None
+        )
+        if row is None or link is None or link[0].ctx.__class__ is not ast.Load or is_chosen(link):
             return None
         new = updated.with_changes(attr=cst.Name(row[2][1])) if row[2][1].isidentifier() else None
-        return _hit(original, new, name, row[2][1], row, file)
+        return _hit(original, "member", new, name, row[2][1], row, file)
 
     def of_call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         full = file.name(original.func) or ""
@@ -52,7 +57,11 @@ class Members:
         for index, arg in enumerate(original.args):
             keyword = arg.keyword.value if arg.keyword is not None else ""
             row = known.get(keyword)
-            if row is None or not self._is_theirs(row, method, file) or is_chosen(file.link(original.func)):
+            if (
+                row is None
+                or not self._is_theirs(row, method, file)
+                or is_chosen(file.scene.link_of(original, ast.Call))
+            ):
                 continue
             instead, args, call = row[2][1], [*updated.args], full.rpartition(".")[2] or method
             is_name = instead.isidentifier()
@@ -60,7 +69,7 @@ class Members:
                 args[index] = args[index].with_changes(keyword=cst.Name(instead))
             new = updated.with_changes(args=args) if is_name else None
             told = f"{call}({instead}=...)" if is_name else instead
-            return _hit(original, new, f"{call}({keyword}=...)", told, row, file, at=arg)
+            return _hit(original, "keyword", new, f"{call}({keyword}=...)", told, row, file, at=arg)
         return None
 
     def _is_theirs(self, row: _Row, name: str, file: RuleFile) -> bool:
@@ -72,11 +81,11 @@ class Members:
 
 
 def _hit(
-    original: Any, new: Any, name: str, instead: str, row: _Row, file: RuleFile, at: cst.CSTNode | None = None
+    original: Any, why: str, new: Any, name: str, instead: str, row: _Row, file: RuleFile, at: cst.CSTNode | None = None
 ) -> Hit:
     (by, since), (_, package), *_ = row
     values = (("name", name), ("new", instead), ("by", by), ("version", since))
     if package and file.facts.lists.below(f"{package}>={since}", file.path):
         # nothing stops there, and the older one may not know the new name
-        return Hit(original if at is None else at, "default", values=values, severity="note")
-    return Hit(original, "default", new=new, values=values)
+        return Hit(original if at is None else at, why, values=values, severity="note")
+    return Hit(original, why, new=new, values=values)

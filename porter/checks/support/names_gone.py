@@ -45,6 +45,9 @@ class NamesGone(Rule):
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             is_guarded = file.imported.import_guard() or file.imported.asked_first()
             return None if is_guarded else self._of_import(original, updated, file)
+        name = file.name(original) or ""
+        if isinstance(original, cst.Attribute) and name not in self._gone:
+            return self._members.of_attribute(original, updated, file)
         if (
             not isinstance(original, cst.Attribute)  # the import answers for its names
             or not file.around.is_read(original)
@@ -52,9 +55,6 @@ class NamesGone(Rule):
             or is_chosen(file.link(original))
         ):
             return None
-        name = file.name(original) or ""
-        if name not in self._gone:
-            return self._members.of_attribute(original, updated, file)
         new = updated.with_changes(attr=cst.Name(self._same(name))) if self._same(name) else None
         return self._hit(original, new, name, file)
 
