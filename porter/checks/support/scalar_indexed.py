@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from porter.checks.performance import kept_sums
+from porter.checks.support.returned_losses import is_returned_loss
 from porter.checks.support.single_values import REDUCED, is_loss, is_reduced, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -38,7 +39,7 @@ class ScalarIndexed(Rule):
         if value is original.value:
             if name is None or not is_sum_of_losses(name, file):
                 return None
-        elif not is_loss(file.text(value), name, file):
+        elif not is_loss(file.text(value), name, file) and not (name is not None and is_returned_loss(name, file)):
             return None
         if value is not original.value and (read := _read_after_loop(link, file)) is not None:
             new = _called(_called(value, "detach"), "float")

@@ -17,13 +17,13 @@ _BACKWARD = (
     rb"(?:\b%(name)s|\((?:[\w.]+[ \t]*\+[ \t]*)*%(name)s(?:[ \t]*\+[ \t]*[\w.]+)*\))"
     rb"\.backward\([ \t]*(?:\)|retain_graph|create_graph)"
 )
-_LOSS = lazy(r"(?i)loss$|(?:^|_)(?:criterion|cross_entropy)$")  # `mseloss`, `NLLLoss`
+LOSS = lazy(r"(?i)loss$|(?:^|_)(?:criterion|cross_entropy)$")  # `mseloss`, `NLLLoss`
 REDUCED = frozenset(
     f"torch.nn.functional.{name}"
     for name in """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss
     smooth_l1_loss""".split()
 )  # functions that answer with one value, unless they are told otherwise
-_SIZES = frozenset({"len", "size", "float", "int"})
+SIZES = frozenset({"len", "size", "float", "int"})
 # an attribute may be a tensor: a size and an option are none
 _NUMBERS = lazy(rf"(?i)(?:^|[._])(?:{OPTION_HOLDERS})\.|(?:^|[._])(?:num|size|steps?|len|length|count)(?:_\w+)?$")
 
@@ -97,7 +97,7 @@ def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> b
     if node.__class__ is ast.Attribute and node.attr == "data":
         return _is_scaled_loss(node.value, link, file, depth + 1)
     if node.__class__ is ast.Call:
-        return is_reduced(node) and bool(_LOSS.search(call_name(node.func)))
+        return is_reduced(node) and bool(LOSS.search(call_name(node.func)))
     if node.__class__ is not ast.Name:
         return False
     values = [_value(binding) for binding in file.names.bindings(node.id, link)]
@@ -107,7 +107,7 @@ def _is_scaled_loss(node: Node, link: Link, file: RuleFile, depth: int = 0) -> b
 def _is_number(node: Node) -> bool:
     """`len(x)`, `x.size(0)`, `args.steps`, `loader.batch_size`, `2`"""
     if node.__class__ is ast.Call:
-        return call_name(node.func) in _SIZES
+        return call_name(node.func) in SIZES
     return (
         node.__class__ is ast.Constant or node.__class__ is ast.Attribute and bool(_NUMBERS.search(ast.unparse(node)))
     )
