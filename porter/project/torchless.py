@@ -1,4 +1,5 @@
-"""Sets aside what is said of a project none of whose programs loads torch. There is nothing to port, also where they use a GPU."""
+"""Sets aside what is said of a project that computes with another framework, and none of whose files loads torch. There is nothing to
+port, also where it uses a GPU."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from porter.engine.together import is_only_told
-from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.files.kinds import PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.project.imports import imports
 from porter.project.loads_torch import loads, may_load
+from porter.project.other_frameworks import always_imports_another, computes_otherwise
 
 _WHY = ("torchless", "torch")
 
@@ -17,12 +19,14 @@ _WHY = ("torchless", "torch")
 def torchless(
     results: Iterable[FileResult], speaks: bool, listing: Callable[[], Sequence[str]], text: Callable[[str], bytes]
 ) -> list[FileResult]:
-    """`speaks`: some program, list or script of the project speaks of torch. `listing`: its files; without programs of its own, what
-    its scripts start lies elsewhere. `text`: of a file; tests may load torch and be all that does."""
+    """`speaks`: some program, list or script of the project speaks of torch. `listing`: its files. `text`: of a file. Where no program
+    has another framework, a library may load torch for it, or scripts start what lies elsewhere."""
     files = list(results)
-    programs = () if speaks else [path for path in listing() if kind_of(path) in (PYTHON, NOTEBOOK)]
-    if not programs or any(loads(data, imports(data)) for data in map(text, programs) if may_load(data)):
+    texts = () if speaks else tuple(text(path) for path in listing() if kind_of(path) == PYTHON)
+    if not any(always_imports_another(imports(data)) for data in texts if computes_otherwise(data)):
         return files
+    if any(loads(data, imports(data)) for data in texts if may_load(data)):
+        return files  # tests may be all that does
     return [replace(result, findings=tuple(map(_as_note, result.findings))) for result in files]
 
 
