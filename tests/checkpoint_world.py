@@ -12,7 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
-TYPES = {"float32": ("Float", 4), "float16": ("Half", 2), "bfloat16": ("BFloat16", 2), "int64": ("Long", 8)}
+TYPES = {"float32": ("Float", 4), "float16": ("Half", 2), "bfloat16": ("BFloat16", 2), "int64": ("Long", 8),
+         "quint4x2": ("QUInt4x2", 1), "quint2x4": ("QUInt2x4", 1)}  # fmt: skip
 
 
 @dataclass(frozen=True)

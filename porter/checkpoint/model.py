@@ -8,17 +8,23 @@ from typing import NamedTuple
 
 from porter.checkpoint.errors import Damaged
 
-# bits of an element; the names are torch's
+# Bits of an element of a tensor. The names are torch's; types that torch lacks have names after those of safetensors. torch packs
+# 2 of quint4x2 and 4 of quint2x4 into a byte, and the storage of such a tensor counts bytes: see `width`.
 BITS = {
     **{f"{kind}{bits}": bits for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
     **{"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "bool": 8},
     **{"complex32": 32, "complex64": 64, "complex128": 128, "float6_e2m3": 6, "float6_e3m2": 6, "float4_e2m1": 4},
     **{f"float8_{kind}": 8 for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")},
-    **{"float4_e2m1fn_x2": 8, "qint8": 8, "quint8": 8, "qint32": 32, "quint4x2": 8, "quint2x4": 8, "int4": 4},
+    **{"float4_e2m1fn_x2": 8, "qint8": 8, "quint8": 8, "qint32": 32, "quint4x2": 4, "quint2x4": 2, "int4": 4},
 }
 UNKNOWN = "object"  # of an array that holds no numbers
 MOST_DIMENSIONS = 64
 _LARGEST = 1 << 62
+
+
+def width(dtype: str) -> int:
+    """Bytes of what torch counts in a storage: a number, or a byte that holds several."""
+    return max(BITS[dtype], 8) // 8
 
 
 class Span(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 from porter.checkpoint.archive import Archive
 from porter.checkpoint.errors import Damaged, brief
 from porter.checkpoint.machine import MOST, TEXT, Machine, Made
-from porter.checkpoint.model import BITS, Span, Storage, Tensor, Told, checked, is_size
+from porter.checkpoint.model import Span, Storage, Tensor, Told, checked, is_size, width
 from porter.checkpoint.rebuild import MAKERS, NESTED, SUBCLASSES, Typed, fill, storage_dtype
 from porter.checkpoint.window import Window, in_memory
 
@@ -49,7 +49,7 @@ class Torch:
         dtype = storage_dtype(kind)
         if dtype is None or not is_size(count) or not isinstance(key, (str, int)):
             raise Damaged.of("storage", storage=key)
-        storage = self._storage(key, brief(device), (count * BITS[dtype] + 7) // 8)
+        storage = self._storage(key, brief(device), count * width(dtype))
         return Typed(self._view(storage, value[5], dtype) if len(value) > 5 and value[5] else storage, dtype)
 
     def make(self, kind: object, args: object) -> object | None:
@@ -85,14 +85,14 @@ class Torch:
     def _view(self, root: Storage, view: Any, dtype: str) -> Storage:
         """A storage that was a part of another one; where it lies is known once the pickle is read."""
         key, offset, count = view
-        width = BITS[dtype] // 8
         if not isinstance(key, (str, int)) or not is_size(offset) or not is_size(count):
             raise Damaged.of("storage", storage=key)
         if key not in self._storages:
-            if (offset + count) * width > root.size:
+            size = width(dtype)
+            if (offset + count) * size > root.size:
                 raise Damaged.of("storage", storage=key)
-            self._storages[key] = Storage(count * width, device=root.device)
-            self._views.append((self._storages[key], root, offset * width))
+            self._storages[key] = Storage(count * size, device=root.device)
+            self._views.append((self._storages[key], root, offset * size))
         return self._storages[key]
 
     def _nested(self, args: tuple[Any, ...]) -> object:
@@ -182,7 +182,7 @@ class Torch:
             key, device, kind = _items(Machine(self, window).run(), 3)
             dtype = storage_dtype(kind) or "uint8"
             count = int.from_bytes(window.exactly(8), "little")
-            storage = Storage(count * BITS[dtype] // 8, device=brief(device))
+            storage = Storage(count * width(dtype), device=brief(device))
             data = window.take(storage.size)
             storage.spans = (data,) if isinstance(data, Span) else ()
             self._objects[_number(key)] = Typed(storage, dtype)
@@ -191,9 +191,9 @@ class Torch:
             typed = self._objects.get(root)
             if not isinstance(typed, Typed) or not typed.storage or not typed.storage.spans:
                 raise Damaged.of("storage", storage=root)
-            width, span = BITS[typed.dtype] // 8, typed.storage.spans[0]
-            part = Span(span.file, span.start + offset * width, count * width)
-            if (offset + count) * width > span.size:
+            size, span = width(typed.dtype), typed.storage.spans[0]
+            part = Span(span.file, span.start + offset * size, count * size)
+            if (offset + count) * size > span.size:
                 raise Damaged.of("storage", storage=target)
             self._objects[target] = Typed(Storage(part.size, (part,), device=typed.storage.device), typed.dtype)
 

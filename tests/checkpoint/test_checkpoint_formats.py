@@ -70,6 +70,15 @@ def test_what_is_written_comes_back(tmp_path, kind):
     assert values(path, "model.fc.bias") == [7, 8]
 
 
+@pytest.mark.parametrize("write", [zipped, streamed, tarred])
+@pytest.mark.parametrize(("dtype", "size"), [("quint4x2", 80), ("quint2x4", 40)])
+def test_several_numbers_in_one_byte(tmp_path, write, dtype, size):
+    path = put(tmp_path, write({"w": W(bytes(size), (10, 16), dtype)}))
+    assert told(path) == {"w": (dtype, (10, 16))} and read(str(path)).tensors["w"].size == size
+    with pytest.raises(UserError, match="reaches beyond its storage"):
+        read(str(put(tmp_path, write({"w": W(bytes(size - 1), (10, 16), dtype)}))))
+
+
 def test_what_is_compressed_is_read_in_place(tmp_path):
     path = put(tmp_path, zipped(TREE, zipfile.ZIP_DEFLATED))
     assert values(path, "model.fc.bias") == [7, 8]
