@@ -27,7 +27,7 @@ class QuantizedByCudaKernels(IndexRule):
             if call.func.attr == "quantize" and (call.args or call.keywords) and _is_remote(call.func.value, file):
                 given: Node = call.args[0] if call.args else call.keywords[0].value
                 option = getattr(given, "attr", "")
-                is_option = option in options
+                is_option = option != "" and option in options  # "" is that of a program without one
                 yield Hit(link, "option" if is_option else "found", values=named(option=option) if is_option else ())
             elif call.func.attr == _LOADS and call.args and _trusts(call):
                 name = constant(call.args[0])
