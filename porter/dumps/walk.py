@@ -94,7 +94,8 @@ class Walk:
             self._inner[above.name] = max(self._inner.get(above.name, 0.0), size)
 
     def _excuse(self, why: str, pair: Pair) -> None:
-        self.excuse, self.excused = self.excuse or why, self.excused or pair
+        if self.excuse in ("", "update"):  # what is drawn accounts for more than an update does
+            self.excuse, self.excused = why, pair
 
     def _has_no_effect(self, pair: Pair) -> bool:
         """A module around it gives the same."""

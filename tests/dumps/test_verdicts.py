@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from dumps_world import Made, net, reason, tensor, told, whole
 
+from porter.dumps.compared import compare
+
 NOISE = 2e-7
 
 
@@ -227,6 +229,19 @@ def test_nothing_is_said_of_what_stands_behind_a_draw(tmp_path):
         )
         sides.append(made.forward("Module.b.Linear.forward.0", [tensor(3.0)], [tensor(4.0, scale=fault)]))
     assert reason(tmp_path, *sides) == ("random", "Module.drop.Dropout.forward.0")
+
+
+def test_what_is_drawn_hides_more_than_an_update_before_it(tmp_path):
+    for side, drawn, weight in (("gpu", 0.9, 1.0), ("npu", 1.1, 1.3)):
+        net().write(tmp_path / side / "step0" / "rank0")
+        made, x = Made(level="L0"), tensor(1.0)
+        out = tensor(1.0, scale=drawn)
+        made.forward("Module.fc.Linear.forward.0", [x], [x], weight=tensor(5.0, scale=weight))
+        made.forward("Module.drop.Dropout.forward.0", [x], [out])
+        made.forward("Module.other.Noise.forward.0", [x], [tensor(4.0, scale=drawn)])
+        made.write(tmp_path / side / "step1" / "rank0")
+    found = compare(str(tmp_path / "gpu"), str(tmp_path / "npu")).result
+    assert (found.verdict.reason, found.verdict.pair.one.text) == ("random", "Module.drop.Dropout.forward.0")
 
 
 def test_gradients_without_what_came_in_are_not_judged(tmp_path):
