@@ -53,16 +53,16 @@ _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code
 _LOADING = rare(rb"(?i)data_?loader|data_?module|trainer\b|num_workers|\bloader")
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
-# DropPath does nothing if its rate is 0; a default, a setting or an argument with a rate above 0
-_DROP_PATH = "PRT617"
+_DROP_PATH = "PRT617"  # the code of DropPath, which does nothing if its rate is 0
 _COMPARISON = "PRT122"  # of a device with a name: it matters where its branch is taken
 _SPARSE_ADAM = ("PRT706", "optimizer")  # it takes no gradient but those of layers with `sparse=True`
 _SPARSE = lazy(
     rb"sparse(?:(?<=--sparse)|(?<![\w.]sparse)[\"']?[ \t]*(?::[ \t]*bool[ \t]*)?[=:](?!=|[ \t]*(?:False|false|None|bool)\b))"
 )
-# a drop rate above 0
+# a default, a setting or an argument with a drop rate above 0; 1e-1 is one, the 1e-6 of an epsilon is none
 _DROPS = lazy(
-    rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])0?\.0*[1-9]"
+    rb"(?i)(?:drop[-_]?path|path[-_]?drop|stochastic_?depth|stoch_?depth|droppath)[^\n]{0,80}?(?<![\w.])"
+    rb"(?:0?\.0*[1-9]|[1-9][\d.]*e-0?[12]\b)"
 )
 _NO_GRAPH = ("PRT707", "volatile-where")  # where its parameter is true
 _PINNING = ("PRT633", "pinning")  # it gains where batches are copied without waiting

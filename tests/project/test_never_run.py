@@ -197,6 +197,8 @@ print(Net().cuda())
         ({}, False),
         ({"conf.yaml": "drop_path_rate: 0.0\n"}, False),
         ({"conf.yaml": "drop_path_rate: 0.2\n"}, True),
+        ({"conf.yaml": "drop_path: 1e-1\n"}, True),
+        ({"conf.yaml": "drop_path: 0, eps: 1e-6\n"}, False),
         ({"run.sh": "python lib.py --drop-path 0.1\n"}, True),
         ({"run.sh": "python lib.py --drop_path 0\n"}, False),
         ({"train.py": "from lib import Net\n\nNet(drop_path_rate=.05)\n"}, True),
