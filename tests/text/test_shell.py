@@ -107,6 +107,9 @@ def test_a_value_that_is_handed_on_is_converted_as_one_that_is_exported():
     assert ported(text, unsafe=True) == "python submit.py --env HCCL_BUFFSIZE=512 --env 'HCCL_RDMA_TIMEOUT=19'\n"
     larger = "export NCCL_BUFFSIZE=250000000\n"  # HCCL counts whole MB: the buffer is no smaller than it was
     assert ported(larger, unsafe=True) == "export HCCL_BUFFSIZE=239\n"
+    for written, as_megabytes in (('2"684354560"', "2560"), ('"2684354560"', '"2560"')):
+        text = f"export NCCL_BUFFSIZE={written}\n"
+        assert ported(text, unsafe=True) == f"export HCCL_BUFFSIZE={as_megabytes}\n"
 
 
 def test_wheels_for_other_gpus_are_nobodys_business():

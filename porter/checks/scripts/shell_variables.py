@@ -191,7 +191,9 @@ def _converted(name: str, row: Variable, places: list[Place]) -> Iterator[Hit]:
             return
         changed = [(place.start, place.end, row.to or "")]
         if number and (old := place.value):
-            changed.append((old.start, old.end, old.text.replace(old.value or "", number)))
+            given = old.value or ""
+            # quotes around all of it stay, those around a part go
+            changed.append((old.start, old.end, old.text.replace(given, number) if given in old.text else number))
         edits.append((place, tuple(changed)))
     for place, written in edits:
         yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=written)
