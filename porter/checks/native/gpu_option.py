@@ -1,4 +1,4 @@
-"""Arguments, entries of mappings and defaults whose value only GPUs know: `attn_implementation="flash_attention_2"`."""
+"""Arguments, entries of mappings and assignments whose value only GPUs know: `attn_implementation="flash_attention_2"`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GpuOption(Rule):
 
     def _annotated(self, original: cst.AnnAssign, updated: Any, file: RuleFile) -> Iterable[Hit] | None:
         """`optim: str = "adamw_8bit"` and `optim: str = field(default="adamw_8bit")` of a dataclass."""
-        word, value = getattr(original.target, "value", ""), original.value
+        word, value = _word(original.target), original.value
         if word not in self.options or value is None:
             return None
         if not isinstance(value, cst.Call):
@@ -89,16 +89,18 @@ class GpuOption(Rule):
         return hits_of(hits, updated.with_changes(elements=elements), file)
 
     def _assign(self, original: cst.Assign, updated: cst.Assign, file: RuleFile) -> Iterable[Hit] | None:
-        target = original.targets[0].target
         if len(original.targets) != 1:
             return None
-        word = getattr(target, "value", "") if isinstance(target, cst.Name) else ""
-        if isinstance(target, cst.Attribute):
-            word = target.attr.value
-        elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
-            word = getattr(target.slice[0].slice.value, "raw_value", "")
+        word = _word(original.targets[0].target)
         row = row_of(self.options, word, original.value, file) if word in self.options else None
-        if row is None:
-            return None
-        new = updated.with_changes(value=written(original.value, row.to)) if row.to else None
-        return hits_of([(original, row, word)], new, file)
+        new = updated.with_changes(value=written(original.value, row.to)) if row and row.to else None
+        return hits_of([(original, row, word)], new, file) if row else None
+
+
+def _word(target: cst.BaseExpression) -> str:
+    """The name of what is set: of `optim`, `args.optim`, `args["optim"]`."""
+    if isinstance(target, cst.Attribute):
+        return target.attr.value
+    if isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
+        return str(getattr(target.slice[0].slice.value, "raw_value", ""))
+    return target.value if isinstance(target, cst.Name) else ""
