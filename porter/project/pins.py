@@ -17,19 +17,19 @@ from porter.project import windows_freeze
 from porter.regex import lazy
 
 LIMIT = 1_000_000  # bytes of a file that are read
-# names of files that are read; how they begin, in the order in which they decide
+# names of files that are read
 NAMES = lazy(
     r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml|cog\.ya?ml)$"
 )
 # begins of the names of lists, in the order in which the lists are read
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
 REQUIREMENT = lazy(
-    r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
+    r"""(?<![\w.\-/])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
 _ASIDE = lazy(r"(?i)^(?:\.|docs?$|tests?$|third_?party$|external$|vendor)")  # folders that say nothing of the programs
 _IMAGES = lazy(r"cog\.ya?ml$")  # about the image of a hosted demo, so that it decides only where there is no other list
-_NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
+_NPU = lazy(r"(?<![\w.\-/])torch[-_]npu\b")
 # what says by commands which torch there is on GPUs, in the order in which they decide; and how it says so
 _INSTALLING = (lazy(r"(?i)dockerfile|.+\.dockerfile$"), lazy(r".+\.sh$"), lazy(r"(?i)readme(?:\.\w+)?$"))
 _INSTALL = lazy(r"\b(?:pip[\d.]*|conda|mamba|uv)\b.*\b(?:install|create|add)\b")
@@ -38,7 +38,7 @@ _INSTALLED = lazy(
     r"|^ARG (?:PY)?TORCH(?:_VERSION)?=[\"']?(?P<argument>\d+\.\d[\d.]*)"
 )
 # without a version: the last torch of an index that is asked alone, and of the channel of conda, which ended with 2.5
-_BARE = lazy(r"(?<![\w.\-/#])(?<!-c )(?<!channel[ =])(?:py)?torch(?![\w.\-=~<>!\[/])")
+_BARE = lazy(r"(?<![\w.\-/])(?<!-c )(?<!channel[ =])(?:py)?torch(?![\w.\-=~<>!\[/])")
 _INDEX = lazy(r"(?:--index-url|-i)[ =]https://download\.pytorch\.org/whl/(cu\d+)\b")
 _CHANNEL = lazy(r"\b(?:conda|mamba)\b.* (?:-c|--channel)[ =]pytorch(?: |$)")
 _LAST = {"cu113": "1.12.1", "cu116": "1.13.1", "cu117": "2.0.1", "cu118": "2.7.1", "cu121": "2.5.1", "cu124": "2.6.0"}
@@ -86,7 +86,7 @@ def pins(root: Path) -> list[Pin]:
 
 
 def installed(root: Path, default: str) -> list[Pin]:
-    """The first torch that an image, a script or a page for readers installs, where it is older than the default's."""
+    """The first torch older than the default's that an image, a script or a page for readers installs."""
     try:
         names = sorted(os.listdir(root))
     except OSError:
@@ -119,7 +119,7 @@ def _last(command: str) -> list[str]:
 
 def choose(root: Path, default: str, on_gpus: Sequence[Pin] = ()) -> tuple[str, str]:
     """The torch_npu version to port for, and where it comes from: `file:line`, or "default". `on_gpus`: what is installed there, for a
-    port that has to run there as well; it decides where no list does."""
+    port that has to run there as well; it decides where no list of the root does, before those of programs."""
     from porter.catalog.read import load
 
     wanted, possible = pins(root) or list(on_gpus), load.versions()

@@ -1,5 +1,6 @@
 """Makes one finding of several in one function, or one cell of a notebook, if one rewrite answers them all, whatever names they
-have: who rewrites a loop that reads five losses does it once. A message of this kind has `joined` in its stanza.
+have: who rewrites a loop that reads five losses does it once. What stands in no function is one place more. A message of this kind
+has `joined` in its stanza.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def told_by_function(results: Iterable[FileResult], text: Text, thought: Thought) -> list[FileResult]:
-    """The results with one finding for each function and `joined` word."""
+    """The results with one finding for each function, or cell, and `joined` word."""
     return [_joined(result, text, thought) for result in results]
 
 

@@ -21,8 +21,8 @@ class Word:
 
     @property
     def value(self) -> str | None:
-        """Without quotes; None where it is computed, or made of several quoted parts. Globs, `~` and braces stay as they are
-        written: `*.py`."""
+        """Without quotes; None where it is computed, has a backslash, or has quotes elsewhere than around all of it or around its
+        end: "a"b. Globs, `~` and braces stay as they are written: `*.py`."""
         return _value(self.text)
 
     @property
@@ -70,9 +70,8 @@ class Script:
     names: list[Name] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
-    broken: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # lines that the grammar cannot read and that hold a word porter knows
+    # lines that the grammar cannot read and that hold a word porter knows
+    broken: list[tuple[int, int]] = field(default_factory=list)
     heredocs: list[tuple[int, int]] = field(default_factory=list)
     images: list[tuple[int, int, str]] = field(default_factory=list)  # of a Dockerfile
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
