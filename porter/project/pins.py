@@ -65,11 +65,12 @@ class Pin:
 
 def pins(root: Path) -> list[Pin]:
     """Every requirement on torch or torch_npu in `root` and in its folder requirements/, in the order in which they decide."""
-    pins, paths = [], [*_files(root)]
-    for path in paths:
+    pins, lists = [], []
+    for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
         if path.endswith((".yml", ".yaml")) and windows_freeze.found(text):
             continue
+        lists.append(path)
         # with single blanks, and without comments
         lines = [" ".join(line.split("#", 1)[0].split()) for line in text.splitlines()]
         beside_npu = any(map(_NPU.search, lines))
@@ -78,7 +79,7 @@ def pins(root: Path) -> list[Pin]:
             for match in REQUIREMENT.finditer(line):
                 npu = match["npu"] is not None
                 pins.append(Pin(f"{path}:{number}", match["spec"], npu, beside_npu, is_command))
-    if any(not _IMAGES.match(path) for path in paths):
+    if any(not _IMAGES.match(path) for path in lists):
         pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])]
     pins = [pin for pin in pins if not pin.command] or pins
     # the sort is stable: beyond this, the order of the files decides

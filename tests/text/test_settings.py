@@ -633,6 +633,8 @@ def test_the_image_that_cog_builds_is_told_and_its_torch_chooses_where_nothing_e
     assert codes("cog.yaml", text.format("false")) == codes("other.yaml", text.format("true")) == []
     (tmp_path / "cog.yaml").write_text(text)
     assert choose(tmp_path, "2.7.1.post11")[1] == "cog.yaml:5"
+    (tmp_path / "environment.yml").write_text(WINDOWS.format("vs2015_runtime", "tqdm"))  # which is no list for Linux
+    assert choose(tmp_path, "2.7.1.post11")[1] == "cog.yaml:5"
     for other in ("torch>=2.0\n", "numpy\n"):
         (tmp_path / "requirements.txt").write_text(other)
         assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
