@@ -259,10 +259,33 @@ def test_a_dockerfile_that_ends_in_the_middle_of_a_line_and_one_that_names_an_ar
     assert found == [(2, "PRT801", "review"), (4, "PRT002", "manual")], "what stands there is told, not lost"
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("RUN cat <<EOF > x\nhello\nEOF\n", []),
+        ("RUN cat <<A <<-'B' > x\nA\n\tB\n", []),
+        ("COPY <<EOF /x\nRUN nvidia-smi\nENV CUDA_HOME=1\nEOF\n", []),
+        ("RUN <<EOF python3\nnvidia-smi\nEOF\n", []),
+        ("RUN <<EOF\n#!/usr/bin/env python3\nnvidia-smi\nEOF\n", []),
+        ("RUN --mount=type=cache <<EOF\nset -e\n# nvidia-smi\nnvidia-smi\nEOF\n", [(5, "PRT145")]),
+        ('RUN --mount=type=cache ["nvidia-smi"]\n', []),
+        ("RUN echo '1 <<EOF x'\n", []),
+        ("RUN pip install \\\n\n  numpy \\\n\n# x\n\n torch==2.1.0+cu118\n", [(8, "PRT840"), (8, "PRT840")]),
+        ("RUN a \\\n  \n&& nvidia-smi\n", [(4, "PRT145")]),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_where_the_shell_of_an_instruction_ends(text, told, end):
+    text = f"FROM python:3.11\n{text}RUN nvidia-smi -L\nRUN CUDA_VISIBLE_DEVICES=0 torchrun train.py\n"
+    last = text.count("\n")
+    found = [(f.line, f.code) for f in analyse("Dockerfile", text.replace("\n", end).encode(), ABOUT).findings]
+    assert found == [*told, (last - 1, "PRT145"), (last, "PRT801")]
+
+
 DOCKER = (
     "FROM nvidia/cuda:12\n", "ENV A=1 CUDA_LAUNCH_BLOCKING=1 \\\n  B='x y'\n", "RUN a && \\\n# é cuda\n  nvidia-smi\n", "\n",
     "RUN pip install torch==2.1.0+cu118 \\\n\n  numpy\n", "ARG CUDA_HOME\n", "COPY . .\n", "# cuda\n", "RUN <<EOF\nnvidia-smi\nEOF\n",
-    'CMD ["nvidia-smi"]\n', "RUN (\n", "RUN --mount=type=cache,target=/x \\\n  nvidia-smi\n", "RUN \\\n",
+    "RUN cat <<EOF > x\n# cuda\n\nEOF\n", 'CMD ["nvidia-smi"]\n', "RUN (\n", "RUN --mount=type=cache,target=/x \\\n  nvidia-smi\n", "RUN \\\n",
 )  # fmt: skip
 MAKE = (
     "A ?= --backend nccl\n", "a: b\n\tnvidia-smi\n", "\t@CUDA_LAUNCH_BLOCKING=1 x $$Y $(A) $@\n", "N := $(shell nvidia-smi -L)\n",
