@@ -81,7 +81,8 @@ def _before_the_move(call: Node) -> tuple[Node, list[Node]]:
             indices += getattr(node.slice, "elts", [node.slice])
             node = node.value
             continue
-        inner = getattr(getattr(node, "func", None), "value", None)
+        func: Node = getattr(node, "func", None)
+        inner = func.value if func.__class__ is ast.Attribute else None
         if inner.__class__ not in (ast.Call, ast.Subscript):
             return (node if moved and node.__class__ is ast.Call else None), indices
         if _is_move(node):
@@ -126,7 +127,9 @@ def taker_of(call: Any) -> Any:
 
 def _begins(node: Any) -> bool:
     """Whether nothing of a chain stands in front of it."""
-    return isinstance(node, cst.Call) and not isinstance(getattr(node.func, "value", None), (cst.Call, cst.Subscript))
+    return isinstance(node, cst.Call) and not (
+        isinstance(node.func, cst.Attribute) and isinstance(node.func.value, (cst.Call, cst.Subscript))
+    )
 
 
 def _with_cast(node: Any, cast: Any) -> Any:
