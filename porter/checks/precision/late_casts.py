@@ -23,6 +23,10 @@ TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 _MAKERS = hints("makes-float64")
 # of a Python number they give a number of numpy, which torch.tensor takes as float64
 _OF_NUMBERS = frozenset(f"numpy.{name}" for name in "log log2 log10 log1p exp exp2 expm1 sqrt sin cos tan tanh".split())
+# where those of _MAKERS that take a type take it, named or not
+_TYPE_AT = {
+    "numpy.zeros": 1, "numpy.ones": 1, "numpy.empty": 1, "numpy.identity": 1, "numpy.eye": 3, "numpy.linspace": 5, "numpy.logspace": 5,
+}  # fmt: skip
 _CASTS = frozenset({"float", "half", "bfloat16"})
 CASTING = _CASTS | {"to", "type"}
 _TYPES = frozenset(f"torch.{name}" for name in ("float32", "float", "float16", "half", "bfloat16"))
@@ -41,9 +45,9 @@ def is_double(names: AnyNames, call: Node, link: Link) -> bool:
     if source.__class__ is not ast.Call or any(k.arg == "dtype" for k in [*call.keywords, *source.keywords]):
         return False
     name = names.resolve(source.func, (source, link)) or ""
-    return (
-        name in _MAKERS or name in _OF_NUMBERS and len(source.args) == 1 and is_number(source.args[0], (source, link))
-    )
+    if name in _MAKERS:
+        return len(source.args) <= _TYPE_AT.get(name, len(source.args))
+    return name in _OF_NUMBERS and len(source.args) == 1 and is_number(source.args[0], (source, link))
 
 
 def is_late(scene: Scene, link: Link) -> bool:
