@@ -1,4 +1,4 @@
-"""dump.json and construct.json of msProbe, a call at a time, as a Dump. Nothing in them is believed, and no path is opened."""
+"""dump.json and construct.json of msProbe, a call at a time, as a Dump. Nothing in them is believed, and no path in them is opened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 1_000_000  # tensors of one dump
 _DEEP, _LITERAL = 12, 80  # lists in lists; characters of an argument
 _LARGEST = 1 << 62  # numbers of one tensor
 _HEAD = {"framework", "level", "task"}
-_TYPES = {"bfloat16": "bfloat16", "half": "float16", "float": "float32", "double": "float64", "long": "int64"}
+_TYPES = {"half": "float16", "float": "float32", "double": "float64", "long": "int64"}
 
 
 def read(folder: str) -> Dump:
@@ -52,7 +52,7 @@ def read(folder: str) -> Dump:
 
 def _construct(dump: Dump) -> None:
     file = os.path.join(dump.folder, "construct.json")
-    if not os.path.lexists(file) or not os.path.getsize(file):
+    if not os.path.exists(file) or not os.path.getsize(file):
         return
     tape = Tape(file)
     if tape.peek() != "{":

@@ -64,6 +64,14 @@ def test_a_file_that_is_cut_or_something_else(tmp_path, gpu, text, message):
     assert message in said and "npu/dump.json" in said or message == "not a dump" and "dump.json" in said
 
 
+def test_modules_that_are_written_elsewhere_or_nowhere(tmp_path, gpu):
+    """Of a dump that was copied without what its links lead to, the calls are compared all the same."""
+    npu = net().write(tmp_path / "npu")
+    (npu / "construct.json").unlink(missing_ok=True)
+    os.symlink(tmp_path / "gone.json", npu / "construct.json")
+    assert compare(str(gpu), str(npu))
+
+
 def test_ranks_and_steps_that_are_not_there(tmp_path):
     for rank in (0, 1):
         net().write(tmp_path / "gpu" / "step0" / f"rank{rank}")
