@@ -47,7 +47,9 @@ def instrument(
     root, table = root_of([path])
     settings = config.read(table).overridden(lang=lang)
     if remove:
-        if any(value not in (None, False) for name, value in asked.items() if name not in ("level", "steps")):
+        if any(
+            each is not None and each is not False for name, each in asked.items() if name not in ("level", "steps")
+        ):
             raise UserError(
                 "--remove stands alone; name what is to be put in afterwards",
                 "--remove 只能单独使用；需要插入的内容请之后再指定",
@@ -142,6 +144,7 @@ def _needs_step(given: dict[str, Any]) -> bool:
 
 def _given(asked: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `start`."""
+    check_choice("--level", asked["level"], LEVELS)
     given: dict[str, Any] = {}
     folder = asked["baseline"]
     if log := asked["loss_log"] or folder and f"{folder.rstrip('/')}/run{{run}}.jsonl":
@@ -159,7 +162,6 @@ def _given(asked: dict[str, Any]) -> dict[str, Any]:
             given[name] = True
     if asked["msprobe"]:
         given["msprobe"] = CONFIG
-        check_choice("--level", asked["level"], LEVELS)
     if asked["profile"]:
         given["profile"] = asked["profile"]
     if not given:

@@ -369,8 +369,11 @@ WRONG = {
     (): "say what to put in",
     ("--seed", "--inplace", "--out", "x"): "--inplace and --out exclude each other",
     ("--remove", "--seed"): "--remove stands alone",
+    ("--remove", "--seed", "0"): "--remove stands alone",
+    ("--remove", "--batches", "0"): "--remove stands alone",
     ("--norms",): "give --loss-log FILE",
     ("--msprobe", "--level", "L9"): "--level",
+    ("--seed", "--level", "L9"): "--level",
     ("--msprobe", "--steps", "a"): "--steps: 'a' is no list of steps",
 }
 
