@@ -55,8 +55,7 @@ def instrument(
                 "--remove 只能单独使用；需要插入的内容请之后再指定",
             )
         # of the whole project where a script is named: its lines may stand in several files
-        below = relative(root, path) + "/" if os.path.isdir(path) and not os.path.samefile(path, root) else ""
-        edits, notes = removals(root, below, settings.exclude), []
+        edits, notes = removals(root, _below(root, path), settings.exclude), []
     else:
         given = _given(asked)
         program = _program(root, path, _session(settings, root, table), asked, settings, _needs_step(given))
@@ -76,6 +75,11 @@ def instrument(
         for line in [*_summary(changed, deed, out, remove, settings.lang), *notes]:
             print(line, file=sys.stderr)
     return OK
+
+
+def _below(root: Path, path: str) -> str:
+    """How the names in a folder of the project begin; empty of the project itself, and of a script."""
+    return relative(root, path) + "/" if os.path.isdir(path) and not os.path.samefile(path, root) else ""
 
 
 def _session(settings: Settings, root: Path, table: Any) -> Any:
@@ -214,7 +218,9 @@ def _write(root: Path, changed: Sequence[Edited], allow_dirty: bool, kept: bool,
 def _copy(root: Path, path: str, changed: Sequence[Edited], out: str, settings: Settings) -> None:
     from porter.files.copy import write_copy
 
-    top = path if os.path.isdir(path) else root
+    # the step of a script may stand outside of the folder that is named: then only a copy of the project records
+    below = _below(root, path)
+    top = path if below and all(each.path.startswith(below) for each in changed) else root
     write_copy(top, out, {each.path: each.after for each in changed}, settings.exclude, root)
 
 

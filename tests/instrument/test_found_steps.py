@@ -353,6 +353,18 @@ def test_a_copy_gets_the_recorder_and_a_diff_writes_nothing(porter) -> None:
     assert (porter.folder / "train.py").read_text("utf-8") == PLAIN
 
 
+def test_a_copy_of_a_folder_whose_step_stands_elsewhere_is_one_of_the_project(porter) -> None:
+    loop = "def fit(model, criterion, optimizer, loader):\n" + textwrap.indent(PLAIN.split("\n\n")[1], "    ")
+    script = "import torch\nfrom lib.loop import fit\n\nif __name__ == '__main__':\n    fit()\n"
+    write(porter.folder, {"pyproject.toml": "", "lib/loop.py": f"import torch\n{loop}", "scripts/train.py": script})
+    out, other = porter.folder.parent / "out", porter.folder.parent / "other"
+    assert porter("instrument", "scripts", "--loss-log", "l.jsonl", "--out", str(out)).code == 0
+    assert "porter_recorder.step(" in (out / "lib" / "loop.py").read_text("utf-8")
+    assert (out / "scripts" / "porter_recorder.py").is_file()
+    assert porter("instrument", "scripts", "--seed", "--out", str(other)).code == 0
+    assert (other / "porter_recorder.py").is_file() and not (other / "lib").exists()
+
+
 def test_what_somebody_changed_is_not_removed(porter) -> None:
     write(porter.folder, {"train.py": PLAIN})
     assert porter("instrument", "train.py", "--loss-log", "l.jsonl", "--inplace").code == 0
