@@ -134,6 +134,16 @@ def fact_roi_align_interpolates(case):
     assert torch.allclose((gradient * x).sum(), (found * weights(found)).sum(), rtol=1e-5)
 
 
+@over("float16", "bfloat16")
+def fact_what_is_cut_out_has_the_type_of_its_map(case):
+    x, rois = torch.rand(1, 2, 8, 8).to(getattr(torch, case)), torch.tensor([[0, 1.0, 1, 6, 6]]).npu()
+    found = torch_npu.npu_roi_align(x.npu(), rois.to(x.dtype), 1.0, 2, 2, 2, 3)
+    wanted = torch_npu.npu_roi_align(x.float().npu(), rois, 1.0, 2, 2, 2, 3)
+    same([found.cpu()], [wanted.to(x.dtype).cpu()], 1e-2)
+    gradient = torch_npu.npu_roi_alignbk(found, rois.to(x.dtype), list(x.shape), 2, 2, 1.0, 2, 3)
+    is_(gradient.dtype, x.dtype)
+
+
 def fact_other_ends_of_a_region_are_refused():
     with raises(NOT_MODELLED, NotImplementedError):
         torch_npu.npu_roi_align(torch.ones(1, 1, 4, 4).npu(), torch.zeros(1, 5).npu(), 1.0, 2, 2, 2, 1)

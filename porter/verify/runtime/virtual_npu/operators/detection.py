@@ -137,7 +137,7 @@ def _roi_align(x, rois, scale, height, width, count, aligned):
         found = rows[..., x0] * (1 - fx) + rows[..., x1] * fx
         found = found * (in_y[:, None] & in_x)
         cut.append(found.reshape(-1, height, count, width, count).mean((2, 4)))
-    return torch.stack(cut) if cut else x.new_zeros(0, x.shape[1], height, width)
+    return torch.stack(cut).to(x.dtype) if cut else x.new_zeros(0, x.shape[1], height, width)
 
 
 def _aligned(mode, count):
