@@ -403,3 +403,22 @@ def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
 )
 def test_which_images_bring_cuda(image, brings):
     assert brings_cuda(image) is brings
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("pip install qwen-cpp-python==0.3.1+cu130\n", []),
+        ("\npip install qwen-cpp-python==0.3.1+cu130\n", []),
+        ("pip install torch==2.1.0+cu118\n", ["install"]),
+        ("\npip install numpy==1.26 torch-2.1.0+cu118-cp310.whl\n", ["install"]),
+        ("\npip install 'numpy==1.26' torch-2.1.0+cu118-cp310.whl\n", ["install"]),
+        ("pip install torch==2.1.0+cu118 numpy==1.26\n", ["install"]),
+        ("# Optional: apex\n\ngit clone https://github.com/NVIDIA/apex\n", ["optional"]),
+        ("About\n\n# Optional: apex\n\ngit clone https://github.com/NVIDIA/apex\n", ["optional"]),
+        ("Optional: apex\n\ngit clone https://github.com/NVIDIA/apex\n", ["package"]),
+    ],
+)
+def test_where_a_word_of_a_page_stands(page, told):
+    """In the first line as in others, and behind another package as before it."""
+    assert [f.why for f in analyse("README.md", page.encode(), ABOUT).findings] == told

@@ -23,7 +23,7 @@ _RECORDS = lazy(
 )  # tells what was, or of other things
 _INSTALLS = lazy(r"(?i)install|\bwhl\b|\badd\b|require|[ \t]-[fi][ \t]")  # else a line tells what somebody had
 _WIDEST, _LINES = 2_000, 20  # characters beside a word, and lines of its command, that are looked at
-_BEFORE_A_PACKAGE = lazy(r"[\s\"']+")
+_BETWEEN_PACKAGES = lazy(r"[\s\"']+")
 _ASKS = lazy(r"\b(?:list|show|search)[ \t]+\Z")
 _OPTIONAL = lazy(r"(?i)\boptional|可选")
 # what a tensor prints up to its device: `tensor([[1., -inf]], device='`
@@ -93,8 +93,9 @@ def _installs_torch(text: str, match: re.Match[str]) -> bool:
         return True
     line = _around(text, match, "\n")
     start = text.rfind("\n", 0, match.start())
-    package, pinned, _ = text[max(start, match.start() - _WIDEST) : match.start()].rpartition("==")
-    if pinned and not _BEFORE_A_PACKAGE.split(package.rstrip())[-1].startswith("torch"):
+    package, pinned, version = text[max(start + 1, match.start() - _WIDEST) : match.start()].rpartition("==")
+    is_its_own = pinned and not _BETWEEN_PACKAGES.search(version.strip())
+    if is_its_own and not _BETWEEN_PACKAGES.split(package.rstrip())[-1].startswith("torch"):
         return False  # `"qwentts-cpp-python==0.3.1+cu130"`
     for _ in range(_LINES):
         if start <= 0 or text[start - 1] != "\\":
@@ -122,8 +123,8 @@ def _around(text: str, match: re.Match[str], between: str) -> str:
 
 def _heading(text: str, at: int) -> str:
     """The heading of the section that a place stands in."""
-    start = text.rfind("\n#", 0, at)
-    return text[start + 1 : text.find("\n", start + 1)] if start >= 0 else ""
+    start = text.rfind("\n#", 0, at) + 1
+    return text[start : text.find("\n", start)] if text.startswith("#", start) else ""
 
 
 def _commented(text: str, at: int) -> str:
