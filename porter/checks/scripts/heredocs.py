@@ -1,4 +1,5 @@
-"""Here-documents: programs and settings inside a script. They are left as they are; one that speaks of CUDA is named."""
+"""Programs and settings inside a script: here-documents, and what `python -c` is handed. They are left as they are; one that speaks
+of CUDA is named."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ _READ = lazy(
     r"|(?:>>?|\btee\b(?:[ \t]+-a)?|%%(?:write)?file\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
 )
 _HANDED = lazy(
-    r"torch\.(?:version\.)?cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=[\"'])"
-)  # of one line, all of it
+    r"^(?![\"']?[ \t]*#)[^\n]*?(torch\.(?:version\.)?cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=\\?[\"']))",
+    re.MULTILINE,
+)
 _VERSION = "torch.version.cuda"
 _PYTHON = lazy(r"python[\d.]*")
 
@@ -32,17 +34,23 @@ class Heredocs(TextRule):
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for start, end in script.heredocs:
             match = _SAYS.search(script.text, start, end)
-            head = script.text[script.text.rfind("\n", 0, start - 1) + 1 : start]
-            reader = _READ.search(head) if match else None
+            reader = _READ.search(_head(script.text, start)) if match else None
             if match and reader is not None:
                 values = named(name=match[1], reader=reader["program"] or reader["file"])
                 yield Hit(
                     (match.start(1), match.end(1)),
                     "file" if reader["file"] else "version" if match[1] == _VERSION else "program",
-                    code="PRT827",
                     values=values,
                 )
         yield from _handed(script)
+
+
+def _head(text: str, end: int) -> str:
+    """The command that a here-document belongs to, which may have several lines."""
+    start = text.rfind("\n", 0, end - 1) + 1
+    while text.endswith("\\\n", 0, start):
+        start = text.rfind("\n", 0, start - 1) + 1
+    return text[start:end].replace("\\\n", "  ")
 
 
 def _handed(script: Script) -> Iterator[Hit]:
@@ -53,7 +61,7 @@ def _handed(script: Script) -> Iterator[Hit]:
         reader = next((w.name for w in command.words[:at] if _PYTHON.fullmatch(w.name)), None)
         program = command.words[at + 1] if reader else None
         if program and (match := _HANDED.search(program.text)):
-            start = program.start + match.start()
-            values = named(name=match[0], reader=f"{reader} -c")
-            why = "version" if match[0] == _VERSION else "argument"
-            yield Hit((start, start + len(match[0])), why, values=values)
+            start = program.start + match.start(1)
+            values = named(name=match[1], reader=f"{reader} -c")
+            why = "version" if match[1] == _VERSION else "argument"
+            yield Hit((start, start + len(match[1])), why, values=values)
