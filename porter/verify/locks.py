@@ -17,7 +17,8 @@ def held_by(run: str) -> list[Path]:
 def left_behind() -> Path | None:
     """One that no process holds: what waits for it waits for nobody."""
     found = _locks()
-    forgotten = found.keys() - _open() if found else set()
+    held = _open() if found else set()
+    forgotten = found.keys() - held if held else set()  # porter has something open itself, where it can be asked
     return found[min(forgotten)] if forgotten else None
 
 
@@ -34,6 +35,9 @@ def _open(run: str = "") -> set[str]:
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # another one's, or gone
-            if run.encode() in (process / "environ").read_bytes():
-                found.update(os.readlink(each.path) for each in os.scandir(process / "fd"))
+            if run.encode() not in (process / "environ").read_bytes():
+                continue
+            for each in os.scandir(process / "fd"):
+                with suppress(OSError):  # closed meanwhile
+                    found.add(os.readlink(each.path))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,27 @@ def test_a_lock_belongs_to_the_run_that_holds_it_or_to_nobody(tmp_path: Path, mo
         finally:
             holder.kill()
     assert (locks.held_by("/tmp/run-7"), locks.left_behind()) == ([], lock)
+
+
+def test_what_is_closed_meanwhile_hides_no_lock(tmp_path: Path, monkeypatch, needs_linux) -> None:
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    (lock := tmp_path / "adam" / "lock").parent.mkdir()
+    readlink = os.readlink
+
+    def closed(path: str) -> str:
+        if path.endswith(("/fd/0", "/fd/1", "/fd/2")):
+            raise FileNotFoundError(path)
+        return readlink(path)
+
+    monkeypatch.setattr(os, "readlink", closed)
+    with lock.open("w"):
+        assert (locks.held_by(""), locks.left_behind()) == ([lock], None)
+    assert locks.left_behind() == lock
+
+
+def test_where_nobody_can_be_asked_no_lock_is_left_behind(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    (tmp_path / "adam").mkdir()
+    (tmp_path / "adam" / "lock").touch()
+    monkeypatch.setattr(locks, "_open", lambda run="": set())
+    assert locks.left_behind() is None
