@@ -43,8 +43,9 @@ def _text(file: str) -> str:
 def _packed(common: str, name: str) -> str:
     data = beginning(os.path.join(common, "packed-refs"), _PACKED) or b""
     wanted = os.fsencode(name)
-    for line in data.splitlines():
+    lines = data.split(b"\n")
+    for line in lines[:-1]:  # the last is empty, or cut: it may look like another name
         commit, _, other = line.partition(b" ")
-        if other == wanted and _ID.fullmatch(commit.decode("latin-1")):
+        if other.rstrip() == wanted and _ID.fullmatch(commit.decode("latin-1")):
             return commit.decode("latin-1")
     return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from files_world import git
 
+from porter.files import commit
 from porter.files.commit import commit_of
 
 pytestmark = pytest.mark.slow  # git is started
@@ -72,4 +73,14 @@ def test_a_hostile_head_names_nothing(checkout, head):
     (checkout / ".git/refs/heads/loop").write_text("ref: refs/heads/loop\n")
     (checkout / ".git/refs/heads/folder").mkdir()
     (checkout / ".git/HEAD").write_bytes(head)
+    assert commit_of(checkout) == ""
+
+
+def test_a_name_that_is_cut_is_no_other_name(checkout, monkeypatch):
+    packed = b"1" * 40 + b" refs/heads/abc\n"
+    (checkout / ".git" / "packed-refs").write_bytes(packed)
+    (checkout / ".git" / "HEAD").write_text("ref: refs/heads/abc\n")
+    assert commit_of(checkout) == "1" * 40
+    monkeypatch.setattr(commit, "_PACKED", len(packed) - 2)
+    (checkout / ".git" / "HEAD").write_text("ref: refs/heads/ab\n")
     assert commit_of(checkout) == ""
