@@ -11,7 +11,7 @@ from porter.checkpoint.rebuild import Typed
 
 AGAIN, DEEP, LONG = 100_000, 200, 2000  # values reached more than once, containers in containers, characters of a name
 _HIDDEN = {"_parameters", "_buffers", "_modules"}  # of a module that was pickled whole
-_GROUPS = "param_groups."  # of an optimiser, told by themselves
+_GROUPS = "param_groups."  # of an optimiser that is told, which says them
 _SHOWN = 2000  # plain values that are kept: Megatron has some hundred arguments
 _TEXT = 80
 _SAME, _OPTIMISERS = 16, 64  # tensors of one name, optimisers that are told
@@ -22,14 +22,16 @@ def flatten(root: object, checkpoint: Checkpoint) -> None:
     or more than AGAIN values were reached again, the whole walk ends with a note: what still waits is left out, deep or not."""
     waiting: list[tuple[str, object, tuple[int, ...]]] = [("", root, ())]
     seen: set[int] = set()
+    told: set[str] = set()  # how the names of settings begin that optimisers say
     again = AGAIN
     while waiting:
         name, value, above = waiting.pop()
         if isinstance(value, Tensor):
             _add(checkpoint, name or "tensor", value)
-        elif isinstance(value, Typed) and value.storage:
-            count = value.storage.size
-            _add(checkpoint, name or "storage", Tensor("uint8", (count,), value.storage, (1,)))
+        elif isinstance(value, Typed):
+            if value.storage:
+                count = value.storage.size
+                _add(checkpoint, name or "storage", Tensor("uint8", (count,), value.storage, (1,)))
         elif isinstance(value, (dict, list, tuple, Made)) and not isinstance(value, Global):
             if id(value) in above:
                 continue
@@ -38,11 +40,11 @@ def flatten(root: object, checkpoint: Checkpoint) -> None:
             if again < 0 or len(above) > DEEP or len(name) > LONG:
                 checkpoint.told.note("cut")
                 return
-            if isinstance(value, dict) and id(value) not in seen:
-                _optimiser(checkpoint, name, value)
+            if isinstance(value, dict) and id(value) not in seen and _optimiser(checkpoint, name, value):
+                told.add(_joined(name, _GROUPS))
             seen.add(id(value))
             waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
-        elif isinstance(value, (bool, int, float, str)) and _GROUPS not in name:
+        elif isinstance(value, (bool, int, float, str)) and "".join(name.partition(_GROUPS)[:2]) not in told:
             if len(checkpoint.values) < _SHOWN:
                 checkpoint.values[name] = _plain(value)
             else:
@@ -70,11 +72,14 @@ def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
     checkpoint.tensors[unique] = tensor
 
 
-def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -> None:
-    """What `Optimizer.state_dict()` gives: the state of each parameter, and the settings of each group."""
+def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -> bool:
+    """What `Optimizer.state_dict()` gives: the state of each parameter, and the settings of each group. Whether it is told."""
     state, groups = value.get("state"), value.get("param_groups")
-    if not isinstance(state, dict) or not isinstance(groups, list) or len(checkpoint.optimisers) == _OPTIMISERS:
-        return
+    if not isinstance(state, dict) or not isinstance(groups, list):
+        return False
+    if len(checkpoint.optimisers) == _OPTIMISERS:
+        checkpoint.told.note("optimisers", n=_OPTIMISERS)
+        return False
     kinds: dict[str, int] = {}
     for row in state.values():
         for key in row if isinstance(row, dict) else ():
@@ -88,11 +93,13 @@ def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -
     checkpoint.optimisers.append(
         {"name": name, "parameters": len(state), "states": kinds, "groups": settings, "sizes": sizes}
     )
+    return True
 
 
 def _setting(value: object) -> object:
-    is_row = isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value[:4])
-    return [_plain(item) for item in value[:4]] if is_row and isinstance(value, tuple) else _plain(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, (int, float)) for item in value[:4]):
+        return [_plain(item) for item in value[:4]]
+    return _plain(value)
 
 
 def _plain(value: object) -> object:

@@ -24,6 +24,9 @@ from checkpoint_world import (
 
 from porter.checkpoint.document import document
 from porter.checkpoint.find import read
+from porter.checkpoint.flatten import flatten
+from porter.checkpoint.model import Checkpoint
+from porter.checkpoint.rebuild import Typed
 from porter.errors import UserError
 
 TREE = {"model": {"fc.weight": W(f4(1, 2, 3, 4, 5, 6), (2, 3)), "fc.bias": W(f4(7, 8), (2,))}, "epoch": 3}
@@ -154,9 +157,30 @@ def test_the_state_of_an_optimiser(tmp_path):
     state = {0: {"exp_avg": W(f4(1), (1,)), "exp_avg_sq": W(f4(2), (1,)), "step": 7}, 1: {"exp_avg": W(f4(1), (1,))}}
     groups = [{"lr": 0.1, "betas": (0.9, 0.95), "params": [0, 1]}]
     tree = {"model": {"w": W(f4(3), (1,))}, "optimizer": {"state": state, "param_groups": groups}}
-    [found] = read(str(put(tmp_path, zipped(tree)))).optimisers
+    checkpoint = read(str(put(tmp_path, zipped(tree))))
+    [found] = checkpoint.optimisers
+    assert checkpoint.values == {"optimizer.state.0.step": 7}
     assert found["states"] == {"exp_avg": 2, "exp_avg_sq": 1, "step": 1} and found["parameters"] == 2
     assert found["groups"] == [{"lr": 0.1, "betas": [0.9, 0.95]}] and found["sizes"] == [2]
+
+
+def test_settings_that_no_optimiser_says_are_values():
+    assert values_of({"param_groups": [{"lr": 0.1}]}) == {"param_groups.0.lr": 0.1}
+    assert values_of({"my_param_groups.x": 3}) == {"my_param_groups.x": 3}
+    many = {str(n): {"state": {}, "param_groups": [{"betas": [0.9, 0.95]}]} for n in range(65)}
+    flatten(many, checkpoint := Checkpoint("a", "pickle"))
+    assert len(checkpoint.optimisers) == 64 and checkpoint.optimisers[0]["groups"] == [{"betas": [0.9, 0.95]}]
+    assert checkpoint.values == {"64.param_groups.0.betas.0": 0.9, "64.param_groups.0.betas.1": 0.95}
+    assert [note["key"] for note in document(checkpoint, "en")["notes"]] == ["optimisers"]
+
+
+def test_a_storage_that_is_not_there_is_no_value():
+    assert values_of({"x": Typed(None, "float32"), "y": 1}) == {"y": 1}
+
+
+def values_of(root):
+    flatten(root, checkpoint := Checkpoint("a", "pickle"))
+    return checkpoint.values
 
 
 def test_arrays_in_pickles_of_every_protocol(tmp_path):
