@@ -40,7 +40,11 @@ def tries_out(link: Link) -> bool:
 
 
 def _is_inside(link: Link) -> bool:
-    return any(above[0].__class__ is ast.If and _is_main(above[0].test) for above in ancestors(link))
+    while link[1] is not None:
+        node, link = link[0], link[1]
+        if link[0].__class__ is ast.If and _is_main(link[0].test) and any(node is each for each in link[0].body):
+            return True
+    return False
 
 
 def _is_short(loop: ast.For | ast.While) -> bool:
@@ -66,6 +70,7 @@ def _starts(statement: ast.stmt) -> bool:
 
 
 def _is_main(test: ast.expr) -> bool:
-    if not isinstance(test, ast.Compare) or getattr(test.left, "id", "") != "__name__":
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ is not ast.Eq:
         return False
-    return bool(constant(test.comparators[0]) == "__main__")
+    sides = test.left, test.comparators[0]
+    return any(getattr(side, "id", "") == "__name__" for side in sides) and "__main__" in map(constant, sides)
