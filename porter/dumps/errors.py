@@ -14,6 +14,14 @@ def nothing(name: str) -> UserError:
     )
 
 
+def many(name: str, most: int) -> UserError:
+    return about_file(
+        name,
+        f"more than {most:,} folders; give the dump_path of msProbe, a stepN or a rankN folder of it",
+        f"超过 {most:,} 个目录；请给出 msProbe 的 dump_path，或其中的 stepN、rankN 目录",
+    )
+
+
 def foreign(name: str) -> UserError:
     return about_file(
         name,

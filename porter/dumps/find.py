@@ -43,7 +43,7 @@ def _numbers(folder: str) -> tuple[int, int]:
 
 
 def _folders(root: str) -> Iterator[str]:
-    """That have a dump. Links are not followed."""
+    """That have a dump. Links are not followed. Raises UserError: of some steps alone, the first difference would be another one."""
     waiting, seen = [(root, 0)], 0
     while waiting and seen < _FOLDERS:
         folder, depth = waiting.pop(0)
@@ -57,6 +57,8 @@ def _folders(root: str) -> Iterator[str]:
             yield folder
         elif depth < _DEEP:
             waiting += [(os.path.join(folder, name), depth + 1) for name, is_folder in rows if is_folder]
+    if waiting:
+        raise errors.many(root, _FOLDERS)
 
 
 def common(one: Steps, other: Steps, names: tuple[str, str]) -> list[tuple[int, int, str, str]]:

@@ -13,6 +13,7 @@ from dumps_world import Made, net, tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from porter.dumps import find
 from porter.dumps.compared import compare
 from porter.dumps.document import document
 from porter.dumps.show import lines
@@ -70,6 +71,15 @@ def test_modules_that_are_written_elsewhere_or_nowhere(tmp_path, gpu):
     (npu / "construct.json").unlink(missing_ok=True)
     os.symlink(tmp_path / "gone.json", npu / "construct.json")
     assert compare(str(gpu), str(npu))
+
+
+def test_more_folders_than_are_looked_at(tmp_path, gpu, monkeypatch):
+    monkeypatch.setattr(find, "_FOLDERS", 4)
+    for step in range(3):
+        net().write(tmp_path / "npu" / f"step{step}" / "rank0")
+    assert "npu: more than 4 folders; give" in refused(gpu, tmp_path / "npu")
+    net().write(tmp_path / "one" / "step0" / "rank0")
+    assert compare(str(gpu), str(tmp_path / "one"))
 
 
 def test_ranks_and_steps_that_are_not_there(tmp_path):
