@@ -1,4 +1,4 @@
-"""Packages, and parts of some, of which an import alone says nothing: the file is asked what it does with them."""
+"""Packages, and parts of some, of which an import alone says nothing: `gpu_package.py` asks the file what it does with them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from porter.regex import lazy
 from porter.rulebook.table import hint
 
 _ON_HOST = lazy(rb"\bscatter(?:_kwargs)?\([^\n]*\[[ \t]*-1[ \t]*\]")  # -1 is mmcv's sign for the CPU
+_MINDSPEED = lazy("mindspeed")
 _SCALER_SET = lazy(rb"\._scaler[ \t]*=[ \t]*[\w.]*GradScaler\(")
 
 
@@ -25,7 +26,7 @@ def _says(file: RuleFile, words: re.Pattern[str]) -> bool:
 
 
 def _keeps_scaler(file: RuleFile) -> bool:
-    """Whether a file leaves timm's scaler the one that it makes itself: `loss_scaler._scaler = torch.cuda.amp.GradScaler()`."""
+    """Whether a file puts no other scaler into timm's, as `loss_scaler._scaler = torch.cuda.amp.GradScaler()` does."""
     return not file.source.says(_SCALER_SET)
 
 
@@ -35,11 +36,11 @@ def _scatters(file: RuleFile, package: str) -> str:
 
 
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say, or which
-# it may only build on
+# it may only build on, by the name that is imported; they are told of where the answer is true
 ASKED: dict[str, Callable[[RuleFile], object]] = {
     "onnxruntime": asks_for_device,
     "faiss": partial(_says, words=hint("faiss-on-a-gpu")),
-    "megatron": lambda file: not file.source.says(b"mindspeed"),  # through which it runs on NPUs
+    "megatron": lambda file: not _says(file, _MINDSPEED),  # through which it runs on NPUs
     "detectron2.config.get_cfg": keeps_default,
     # whose `__call__` says where the targets are made
     **{
