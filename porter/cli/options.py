@@ -1,4 +1,5 @@
-"""Options that several commands share."""
+"""Options of the commands of `app.py`, and those that others share. Their help in Chinese is in rules/words/cli.toml, by its
+English: `cli/help.py`."""
 
 from __future__ import annotations
 
