@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from math import isfinite
 
 from porter.checkpoint.errors import Damaged, brief
@@ -14,7 +15,7 @@ _HIDDEN = {"_parameters", "_buffers", "_modules"}  # of a module that was pickle
 _GROUPS = "param_groups."  # of an optimiser that is told, which says them
 _SHOWN = 2000  # plain values that are kept: Megatron has some hundred arguments
 _TEXT = 80
-_SAME, _OPTIMISERS = 16, 64  # tensors of one name, optimisers that are told
+_SAME, _OPTIMISERS = 16, 64  # tensors or values of one name, optimisers that are told
 
 
 def flatten(root: object, checkpoint: Checkpoint) -> None:
@@ -46,7 +47,7 @@ def flatten(root: object, checkpoint: Checkpoint) -> None:
             waiting += [(_joined(name, key), item, (*above, id(value))) for key, item in reversed(rows)]
         elif isinstance(value, (bool, int, float, str)) and "".join(name.partition(_GROUPS)[:2]) not in told:
             if len(checkpoint.values) < _SHOWN:
-                checkpoint.values[name] = _plain(value)
+                checkpoint.values[_free(name, checkpoint.values) or name] = _plain(value)
             else:
                 checkpoint.told.note("values", n=_SHOWN)
 
@@ -65,11 +66,16 @@ def _joined(name: str, key: object) -> str:
 
 
 def _add(checkpoint: Checkpoint, name: str, tensor: Tensor) -> None:
-    names = (name if number == 1 else f"{name}#{number}" for number in range(1, _SAME + 1))
-    unique = next((one for one in names if one not in checkpoint.tensors), None)
+    unique = _free(name, checkpoint.tensors)
     if unique is None:
         raise Damaged.of("twice", name=name)
     checkpoint.tensors[unique] = tensor
+
+
+def _free(name: str, taken: Container[str]) -> str | None:
+    """Keys that differ may read alike: 1 and "1", and long ones that are cut."""
+    names = (name if number == 1 else f"{name}#{number}" for number in range(1, _SAME + 1))
+    return next((one for one in names if one not in taken), None)
 
 
 def _optimiser(checkpoint: Checkpoint, name: str, value: dict[object, object]) -> bool:

@@ -178,6 +178,11 @@ def test_a_storage_that_is_not_there_is_no_value():
     assert values_of({"x": Typed(None, "float32"), "y": 1}) == {"y": 1}
 
 
+def test_keys_that_read_alike_have_a_value_each():
+    assert values_of({1: "a", "1": "b"}) == {"1": "a", "1#2": "b"}
+    assert list(values_of({"k" * 250 + "a": 1, "k" * 250 + "b": 2}).values()) == [1, 2]
+
+
 def values_of(root):
     flatten(root, checkpoint := Checkpoint("a", "pickle"))
     return checkpoint.values
