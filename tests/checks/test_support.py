@@ -214,3 +214,12 @@ def test_what_torch_took_away_is_gone_and_what_is_written_instead_is_there(needs
     moved = [row[-1][1] for row in rows.values() if row[-1][0] == "moved"]
     said = [row[-1][1] for row in rows.values() if re.fullmatch(r"[\w.]+(?:\(\))?", row[-1][1])]
     assert moved and not [name for name in {*moved, *said} if not there(name.removesuffix("()"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("torch", "2.7.1+cpu"), ("torchvision", "0.22.1+cpu"), ("torchaudio", "2.7.1+cpu")]
+)
+def test_a_version_is_split_as_the_package_has_it(name, version):
+    source = f'import {name}\nimport torch.cuda\n\nparts = tuple(map(int, {name}.__version__.split(".")))\n'
+    (found,) = [f for f in analyse("a.py", source.encode(), SESSION).findings if f.code == "PRT721"]
+    assert dict(found.values)["version"] == version

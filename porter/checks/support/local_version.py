@@ -8,6 +8,7 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import ancestors, walk
+from porter.text.installable import companion
 from porter.versions import release
 
 _NAMES = ("torch.__version__", "torchvision.__version__", "torchaudio.__version__")
@@ -25,7 +26,9 @@ def cut_off(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None
         return None
     written = file.text(func.value)
     new = updated.with_changes(func=cst.parse_expression(f'{written}.split("+")[0].split'))
-    version = ".".join(map(str, release(file.session.catalogue.torch, 3)))
+    name, torch = file.name(func.value) or "", release(file.session.catalogue.torch, 3)
+    own = torch if name == "torch.__version__" else companion(name.partition(".")[0], torch)
+    version = ".".join(map(str, own or torch))
     return Hit(original, "local", new=new, safe=True, values=(("name", written), ("version", f"{version}+cpu")))
 
 
