@@ -16,11 +16,13 @@ from porter.engine.rule_file import RuleFile
 from porter.regex import rare
 from porter.rulebook.table import Tables
 
+_NEAR = 400  # characters from the name of a call to a keyword
 _Row = tuple[tuple[str, str], ...]
 
 
 class Members:
-    """`members`: attributes that are gone. `calls` and `methods`: whose keywords are, by full names and by names of methods."""
+    """`members`: attributes that are gone. `texts`: patterns of calls whose keywords are. Their names alone would have each `append` looked
+    at."""
 
     def __init__(self, tables: Tables) -> None:
         rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("lost:")}
@@ -30,12 +32,12 @@ class Members:
             call, _, keyword = name.partition("(")
             if keyword:
                 self._keywords.setdefault(call, {})[keyword.rstrip(")")] = row
-        self.calls = frozenset(call for call in self._keywords if "." in call)
-        self.methods = frozenset(self._keywords) - self.calls
+        methods = [call for call in self._keywords if "." not in call]
+        lasts = {(call.rpartition(".")[2], keyword) for call, known in self._keywords.items() for keyword in known}
+        near = rf"\([\s\S]{{0,{_NEAR}}}?\b"
+        self.texts = tuple(rf"{call}{near}{keyword}[ \t]*=(?!=)" for call, keyword in sorted(lasts))
         self._others = {row[4][1]: rare(row[4][1].encode()) for row in rows.values() if row[4][1]}
-        self._defined = {
-            name: rare(rb"\bdef %s\b" % re.escape(name).encode()) for name in (*self.members, *self.methods)
-        }
+        self._defined = {name: rare(rb"\bdef %s\b" % re.escape(name).encode()) for name in (*self.members, *methods)}
 
     def of_attribute(self, original: cst.Attribute, updated: Any, file: RuleFile) -> Hit | None:
         name = original.attr.value

@@ -21,19 +21,19 @@ _TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one 
 
 class NamesGone(Rule):
     code = "PRT722"
-    nodes = ("Import", "ImportFrom")
+    nodes = ("Import", "ImportFrom", "Call")
 
     def __init__(self, tables: Tables) -> None:
         # PRT719 tells those of torch
         self._gone = rows = {name: row for name, row in gone(tables).items() if row[0][0] != "torch"}
         self.references = frozenset(name for name in rows if "." in name)
         self._members = of = Members(tables)
-        self.attributes, self.calls, self.methods = of.members.keys(), of.calls, of.methods
+        self.attributes = of.members.keys()
         owners = sorted({re.escape(name.rpartition(".")[0]) for name in self.references})
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
         whole = (rf"\b{n}\b(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))" for n in modules)
-        self.text = (*(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole)
+        self.text = (*(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole, *of.texts)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
