@@ -11,7 +11,7 @@ from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python import held_torch
 from porter.python.blocks import place
-from porter.python.evidence import RUNNERS, call_name, constant, like, logged
+from porter.python.evidence import RUNNERS, call_name, constant, like, logged, starts_alone
 from porter.python.handed_on import taken_by
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, lines_of, owner_of, strings, walk
 from porter.python.labels import is_label
@@ -186,16 +186,8 @@ def _is_unread(file: File, link: Link) -> bool:
     target = above[0].targets[0] if isinstance(above[0], ast.Assign) and len(above[0].targets) == 1 else None
     if not isinstance(target, ast.Name):
         return False
-    alone = file.names.scopes.home(target.id, (target, above)).__class__ in FUNCTIONS or any(
-        map(_is_main, ancestors(above))
-    )
+    alone = file.names.scopes.home(target.id, (target, above)).__class__ in FUNCTIONS or starts_alone(above)
     return alone and not file.names.readers(target.id, (target, above))
-
-
-def _is_main(link: Link) -> bool:
-    """`if __name__ == "__main__":`"""
-    test = getattr(link[0], "test", None)
-    return isinstance(test, ast.Compare) and getattr(test.left, "id", "") == "__name__"
 
 
 def _lines(link: Link) -> set[int]:

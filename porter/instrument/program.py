@@ -17,7 +17,7 @@ from porter.files.read import read
 from porter.instrument import loops, trainers
 from porter.instrument.loops import Missing, Plan
 from porter.instrument.naming import functions_around
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, imported_packages
 from porter.python.source import Source
 from porter.python.trees import parse
 from porter.python.walks import walk
@@ -182,7 +182,7 @@ class Program:
 
 
 def _framework(file: File) -> str:
-    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+    imported = imported_packages(file.names.imports)
     return next((name for package, name in _LOOPS.items() if package in imported), "plain")
 
 

@@ -10,7 +10,7 @@ from porter.instrument.loops import RECORDER, Missing, Plan
 from porter.instrument.marks import Line
 from porter.instrument.naming import statement_of, text_of
 from porter.python.assigned import values_of
-from porter.python.evidence import call_name, target_name
+from porter.python.evidence import call_name, imported_packages, target_name
 from porter.python.index import Link, Node, ancestors
 from porter.training.context import Context
 from porter.training.loops import LOOPS
@@ -31,7 +31,7 @@ Kind = Callable[[str], "str | None"]  # the package that the class of a full nam
 def plan(file: File, kind: Kind, around: bool) -> tuple[str, Plan]:
     """The name of the framework, and what to do."""
     result, framework, by_itself = Plan([], [], []), "", []
-    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+    imported = imported_packages(file.names.imports)
     for link in sorted(file.buckets[ast.Call], key=lambda link: link[0].lineno):
         call = link[0]
         if call_name(call.func) == "LightningCLI" and imported & _LIGHTNING:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.python import kernel_branches, opened
-from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.blocks import below, once_for_file
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.started_kernels import branches_left
@@ -108,9 +108,8 @@ def _parts(asked: Link, yes: bool) -> set[_Part]:
     link, yes = found
     node = link[0]
     blocks = [opened.branch(node, yes)]
-    if node.__class__ is ast.If and not yes and node.body[-1].__class__ in _LEAVES and link[1] is not None:
-        field, index = place(link[1][0], node)
-        blocks += [getattr(link[1][0], field)[index + 1 :]] if field in BODIES else []
+    if node.__class__ is ast.If and not yes and node.body[-1].__class__ in _LEAVES:
+        blocks.append(below(link))
     return {_part(block[0], block[-1]) for block in blocks if block}
 
 

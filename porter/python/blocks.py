@@ -63,6 +63,15 @@ def place(owner: Node, child: Node) -> tuple[str, int]:
     return known.get(child, ("", -1))
 
 
+def below(link: Link) -> list[Node]:
+    """The statements that follow one in its block."""
+    if link[1] is None:
+        return []
+    field, index = place(link[1][0], link[0])
+    statements: list[Node] = getattr(link[1][0], field)[index + 1 :] if field in BODIES else []
+    return statements
+
+
 def within(owner: Node, child: Node, *fields: str) -> bool:
     """Whether the list in one of these fields of `owner` holds `child`."""
     return place(owner, child)[0] in fields

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import is_reached
-from porter.python.evidence import call_name, constant, logged
+from porter.python.evidence import MOVES, call_name, constant, logged
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 
@@ -22,7 +22,6 @@ VERSION, AMD = "torch.version.cuda", "torch.version.hip"
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PARSES = frozenset({"int", "float", "parse", "parse_version", "Version", "LooseVersion", "StrictVersion"})
 _PASSED = (ast.IfExp, ast.Tuple, ast.keyword)  # what hands a value on as it is
-_MOVES = frozenset({"cuda", "npu", "to"})
 _NAMES = ("torch.version.", "torch.__version__")  # of torch, and yet no work on a device
 # nor is what only asks one, before the port and after it
 _ASKS = lazy(
@@ -110,4 +109,4 @@ def _is_for_device(file: File, node: Node, link: Link) -> bool:
     name = file.names.resolve(node.func, link) or ""
     if name.startswith("torch."):
         return not name.startswith(_NAMES) and _ASKS.match(name) is None
-    return not name and call_name(node.func) in _MOVES
+    return not name and call_name(node.func) in MOVES

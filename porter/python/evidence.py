@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from porter.python.blocks import once
-from porter.python.index import Link, Node, walk
+from porter.python.blocks import once, within
+from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import hint, hints
 
@@ -18,6 +19,7 @@ CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they use CUDA themsel
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
 RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # functions that run a command
 HAVE_PARTS_ON_CUDA = frozenset(word.partition(".")[0] for word in CUDA_LIBRARIES if "." in word)
+MOVES = frozenset({"cuda", "npu", "to"})  # methods that move a tensor or a module to a device
 # what puts all that is made on a device; set_default_dtype does not
 DEFAULT_DEVICE = lazy(rb"set_default_(?:device|tensor_type)")
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
@@ -32,6 +34,29 @@ _LOGS = frozenset(  # functions that only tell a person
 def constant(node: Node) -> Any:
     """The value of a constant, None for anything else."""
     return node.value if node.__class__ is ast.Constant else None
+
+
+def imported_packages(imports: Mapping[str, Sequence[tuple[str, Link]]]) -> set[str]:
+    """The first words of what a file imports, by `Names.imports`."""
+    return {full.partition(".")[0] for bound in imports.values() for full, _ in bound}
+
+
+def asks_for_main(test: Node) -> bool:
+    """`__name__ == "__main__"`"""
+    if test.__class__ is not ast.Compare or len(test.ops) != 1 or test.ops[0].__class__ is not ast.Eq:
+        return False
+    sides = test.left, test.comparators[0]
+    return any(getattr(side, "id", "") == "__name__" for side in sides) and "__main__" in map(constant, sides)
+
+
+def starts_alone(link: Link) -> bool:
+    """Whether code runs where its file is started, and not where it is imported: in the body of `if __name__ == "__main__":`."""
+    child = link[0]
+    for node, _ in ancestors(link):
+        if node.__class__ is ast.If and asks_for_main(node.test) and within(node, child, "body"):
+            return True
+        child = node
+    return False
 
 
 def call_name(func: Node) -> str:

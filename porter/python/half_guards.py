@@ -12,7 +12,7 @@ from porter.python import asked_of_ray, float8, held_answers, kernel_guards
 from porter.python.blocks import once_for_file
 from porter.python.capabilities import CAPABILITY, NO_FIELD, PROPERTIES, is_reached, lacks_field
 from porter.python.cuda_versions import ORDERS
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import MOVES, call_name, constant
 from porter.python.guarded_helpers import left_by_callers
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loaded_where_saved
@@ -32,7 +32,6 @@ FORMATS = frozenset(
     {"torch.channels_last", "torch.channels_last_3d"}
 )  # layouts that an NPU refuses, and that GPUs keep
 _OVER_HOST = "over-the-host"
-_MOVES = frozenset({"cuda", "npu", "to"})
 _TYPE = lazy(r"torch\.cuda\.\w+Tensor$")
 _REFUSED = lazy(r"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d+")
 _MENTIONED = lazy(rb"cuda(?:[ \t]+:[ \t]*|:[ \t]+)\d")
@@ -76,7 +75,7 @@ def _opens_moves(call: Link) -> bool:
     """Whether something is moved in the branch of a question, or was before its move was ported."""
     found = choice(call)
     calls = (node for node in inside(*found) if node.__class__ is ast.Call) if found is not None else ()
-    return any(getattr(node.func, "attr", "") in _MOVES for node in calls)
+    return any(getattr(node.func, "attr", "") in MOVES for node in calls)
 
 
 def _left_to_review(file: File, call: Link) -> tuple[str, str] | None:

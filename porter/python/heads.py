@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.portable import BACKEND, KINDS, MODULE, TYPE, head_lines, shared
 from porter.finding import Change
+from porter.python.evidence import imported_packages
 from porter.python.index import FUNCTIONS, Link, ancestors
 from porter.regex import lazy, rare
 from porter.rulebook.table import hints
@@ -85,7 +86,7 @@ def _may_load(file: File, own: list[Link]) -> bool:
     and no page of settings that something reads by its path."""
     if file.path.endswith(".ipynb") or file.source.says(_READ_AS_DATA):
         return False
-    roots = {target.partition(".")[0] for bound in file.names.imports.values() for target, _ in bound}
+    roots = imported_packages(file.names.imports)
     is_module = any(isinstance(node, (*FUNCTIONS[:2], ast.ClassDef)) for node in file.tree.body)
     return roots.isdisjoint(_FRAMEWORKS) and (is_module or any(getattr(link[0], "level", 0) for link in own))
 

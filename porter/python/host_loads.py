@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 
 from porter.engine.rule_file import RuleFile
-from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name, constant, is_log_call
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.stopping import after
 
 PLACE = "map_location"
 _QUESTION = "torch.cuda.is_available"
@@ -147,9 +147,8 @@ def _ways(file: RuleFile, choice: Link) -> tuple[list[Node], list[Node]] | None:
     if answer is None:
         return None
     body, orelse = (node.body, node.orelse) if node.__class__ is ast.If else ([node.body], [node.orelse])
-    if node.__class__ is ast.If and not orelse and body[-1].__class__ is ast.Return:
-        field, index = place(choice[1][0], node)
-        orelse = getattr(choice[1][0], field)[index + 1 :] if field in BODIES else []
+    if node.__class__ is ast.If:
+        orelse = after(choice)
     return (orelse, body) if answer else (body, orelse)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from porter.engine.rule import AtHead
 from porter.finding import Change, apply
 from porter.python.blocks import once, within
+from porter.python.evidence import asks_for_main
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.shims import written
 from porter.regex import lazy
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 
 _BLANKS = lazy(rb"[ \t\f]*")
-_MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -100,7 +100,7 @@ def _demo(file: File, users: list[Outcome]) -> Link | None:
     if not any(file.path.startswith(f"{package}/") for package in file.facts.roads.installed):
         return None
     for node in file.tree.body:
-        if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) in _MAIN:
+        if isinstance(node, ast.If) and not node.orelse and asks_for_main(node.test):
             start, end = file.source.span(node)
             own_line = node.body[0].lineno > (node.test.end_lineno or node.lineno)
             inside = all(start < user.piece.unit.start < end for user in users)

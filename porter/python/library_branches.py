@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import fresh, once_for_file
-from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, is_log, is_part_of, library_on_cuda
+from porter.python.evidence import CUDA_LIBRARIES, MOVES, call_name, constant, is_log, is_part_of, library_on_cuda
 from porter.python.given_by_keyword import given_as_attribute, library_given
 from porter.python.handed_on import given_to
 from porter.python.index import ancestors, walk
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)  # their value is still an answer to the question
-_MOVES = frozenset({"to", "cuda", "npu"})
 
 
 def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
@@ -96,7 +95,7 @@ def used_after(file: File, child: Node, branch: Link) -> str | None:
     library = None
     for call in (inner for statement in after(branch) for inner in walk(statement) if inner.__class__ is ast.Call):
         name = file.names.resolve(call.func, branch) or ""
-        if name.startswith("torch.") or call_name(call.func) in _MOVES:
+        if name.startswith("torch.") or call_name(call.func) in MOVES:
             return None
         library = library or library_on_cuda(name)
     return library

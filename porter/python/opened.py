@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import below
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.refusing import NO, YES
@@ -56,9 +56,8 @@ def branch(node: Node, yes: bool) -> list[Node]:
 def inside(opened: Link, yes: bool) -> Iterator[Node]:
     """What one side of an `if` holds; of a test that is skipped on the other side, the rest of it as well."""
     parts = branch(opened[0], yes)
-    if not yes and opened[0].__class__ is ast.If and opened[1] is not None and _skips(opened[0].body[-1]):
-        field, index = place(opened[1][0], opened[0])
-        parts = parts + getattr(opened[1][0], field)[index + 1 :] if field in BODIES else parts
+    if not yes and opened[0].__class__ is ast.If and _skips(opened[0].body[-1]):
+        parts = parts + below(opened)
     return (inner for part in parts for inner in walk(part))
 
 

@@ -6,7 +6,7 @@ import ast
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import constant, is_log_call, target_name
+from porter.python.evidence import MOVES, constant, is_log_call, target_name
 from porter.python.handed_on import attributes
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.opened import branch
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _OF_A_QUESTION = (ast.Attribute, ast.Call, ast.Compare)
 _COUNT = "torch.cuda.device_count"
-_MOVES = frozenset({"cuda", "npu", "to"})
 _IN_PARALLEL = frozenset({"torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel"})
 
 
@@ -43,7 +42,7 @@ def parallel(file: File | RuleFile, link: Link, yes: bool = True) -> tuple[str, 
 def _moves(part: Node, call: Node, wrapped: str) -> bool:
     """`net = net.cuda()` of what was wrapped."""
     func = call.func if isinstance(call, ast.Call) else None
-    if not isinstance(func, ast.Attribute) or func.attr not in _MOVES:
+    if not isinstance(func, ast.Attribute) or func.attr not in MOVES:
         return False
     kept = target_name(part.targets[0]) if isinstance(part, ast.Assign) else wrapped
     return kept == wrapped == target_name(func.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import below
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 
@@ -59,11 +59,8 @@ def _without(branch: Link) -> list[ast.stmt]:
 
 def after(branch: Link) -> list[ast.stmt]:
     """The statements that run only if the condition is false: the `else`, or what follows a branch that returns."""
-    node, owner = branch[0], branch[1][0]
-    field, index = place(owner, node)
-    if node.orelse or field not in BODIES or not isinstance(node.body[-1], ast.Return):
-        return list(node.orelse)
-    return list(getattr(owner, field)[index + 1 :])
+    node = branch[0]
+    return list(node.orelse) if node.orelse or not isinstance(node.body[-1], ast.Return) else below(branch)
 
 
 def _ends(block: list[ast.stmt]) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.python.blocks import BODIES, once_for_file, place
+from porter.python.blocks import below, once_for_file
 from porter.python.evidence import constant, is_log_call
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.opened import branch, choice
@@ -129,10 +129,7 @@ def _plain(chosen: tuple[Link, bool]) -> tuple[Node, bool]:
 def _following(link: Link, yes: bool) -> list[Node]:
     """What runs only where a condition has a value, as the `if` leaves otherwise."""
     node = link[0]
-    if branch(node, yes) or node.body[-1].__class__ not in _LEAVES or link[1] is None:
-        return []
-    field, index = place(link[1][0], node)
-    return getattr(link[1][0], field)[index + 1 :] if field in BODIES else []
+    return [] if branch(node, yes) or node.body[-1].__class__ not in _LEAVES else below(link)
 
 
 def _sides(link: Link, yes: bool, parts: list[Node]) -> tuple[_Side, _Side]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from porter.python.blocks import once
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import asks_for_main, call_name, constant
 from porter.python.index import Node
 
 _SELDOM = 0.1  # a condition with at most this probability is seldom
@@ -43,16 +43,11 @@ def odds(test: Node) -> tuple[float, float]:
         least, most = odds(test.operand)
         return 1 - most, 1 - least
     if test.__class__ is ast.BoolOp:
-        terms = [odds(value) for value in test.values if not _asks_for_main(value)]
+        terms = [odds(value) for value in test.values if not asks_for_main(value)]
         if test.op.__class__ is ast.And or not terms:
             return 0.0, min((most for _, most in terms), default=1.0)
         return max(least for least, _ in terms), min(1.0, sum(most for _, most in terms))
     return _compared(test) if test.__class__ is ast.Compare and len(test.ops) == 1 else _ANY
-
-
-def _asks_for_main(test: Node) -> bool:
-    """Whether a part asks for `__name__ == "__main__"`. It is for trying a class out, so it is left out."""
-    return test.__class__ is ast.Compare and getattr(test.left, "id", "") == "__name__"
 
 
 def _compared(test: ast.Compare) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import asks_for_main, call_name, constant, imported_packages, starts_alone
 from porter.python.index import Link, ancestors
 from porter.regex import lazy
 
@@ -27,24 +27,16 @@ _PLAIN = frozenset(
 
 def stays_on_cpu(file: File, link: Link) -> bool:
     """Whether a place stands in such a block, and the file names no device."""
-    if not _is_inside(link) or file.source.says(_MOVES):
+    if not starts_alone(link) or file.source.says(_MOVES):
         return False
-    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+    imported = imported_packages(file.names.imports)
     return imported <= _PLAIN
 
 
 def tries_out(link: Link) -> bool:
     """Whether a place stands in such a block and in loops of a few rounds alone: `for _ in range(1): net(x).backward()`."""
     loops = [above[0] for above in ancestors(link) if isinstance(above[0], (ast.For, ast.While))]
-    return bool(loops) and all(map(_is_short, loops)) and _is_inside(link)
-
-
-def _is_inside(link: Link) -> bool:
-    while link[1] is not None:
-        node, link = link[0], link[1]
-        if link[0].__class__ is ast.If and _is_main(link[0].test) and any(node is each for each in link[0].body):
-            return True
-    return False
+    return bool(loops) and all(map(_is_short, loops)) and starts_alone(link)
 
 
 def _is_short(loop: ast.For | ast.While) -> bool:
@@ -62,15 +54,8 @@ def names_no_device(file: File) -> bool:
 
 def _starts(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
-        return _is_main(statement.test)
+        return asks_for_main(statement.test)
     if isinstance(statement, ast.Expr):
         # `main()`, no setting
         return isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Name)
     return isinstance(statement, (ast.For, ast.While, ast.With))
-
-
-def _is_main(test: ast.expr) -> bool:
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ is not ast.Eq:
-        return False
-    sides = test.left, test.comparators[0]
-    return any(getattr(side, "id", "") == "__name__" for side in sides) and "__main__" in map(constant, sides)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import once
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, starts_alone
 from porter.python.graphs import reached
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import parameters
@@ -46,13 +46,8 @@ def is_left(scene: AnyScene, link: Link) -> bool:
     readers = scene.names.readers(target.id, (target, above))
     if readers and all(map(_is_counted, readers)):
         return True  # only its length is read, for a schedule of the learning rate
-    alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb") or _starts_alone(above)
+    alone = around.__class__ in FUNCTIONS or scene.file.path.endswith(".ipynb") or starts_alone(above)
     return alone and all(_is_counted(reader) or _draws_once(reader, around) for reader in readers)
-
-
-def _starts_alone(link: Link) -> bool:
-    """Whether code runs where its file is started, and not where it is imported."""
-    return any(a[0].__class__ is ast.If and "__main__" in ast.unparse(a[0].test) for a in ancestors(link))
 
 
 def _draws_once(reader: Link, around: Node) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from porter.checks.apex.loss import Backward, Clip, Unknown, backward, clip, statement_of, suite_of
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import constant
+from porter.python.evidence import asks_for_main, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import rare
 
@@ -233,7 +233,7 @@ def _guard(statement: Link) -> ast.If | None:
 
 
 def _main(node: Node) -> bool:
-    return node.__class__ is ast.If and ast.unparse(node.test) == "__name__ == '__main__'" and not node.orelse
+    return node.__class__ is ast.If and asks_for_main(node.test) and not node.orelse
 
 
 def imports_amp(statement: Node) -> bool:

@@ -7,9 +7,7 @@ from typing import Any
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.evidence import call_name
-
-_MOVES = frozenset({"cuda", "npu", "to"})
+from porter.python.evidence import MOVES, call_name
 
 
 def only_moved(call: cst.Call, file: RuleFile) -> bool:
@@ -31,6 +29,6 @@ def _is_move(binding: Link, name: str) -> bool | None:
     if above.__class__ in (ast.For, ast.comprehension) and node is above.target:
         return False
     value: Node = above.value if above.__class__ is ast.Assign and above.targets == [node] else None
-    if value.__class__ is not ast.Call or call_name(value.func) not in _MOVES:
+    if value.__class__ is not ast.Call or call_name(value.func) not in MOVES:
         return None
     return True if getattr(getattr(value.func, "value", None), "id", "") == name else None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
-MOVES = ("cuda", "npu", "to")
-
 
 class DeviceShared(Rule):
     code = "PRT213"

@@ -7,6 +7,7 @@ import ast
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import MOVES
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.regex import lazy
 
@@ -14,7 +15,6 @@ CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel" for module in ("", "fully_sharded_data_parallel.")
 )
 _DEVICE_ID = 9  # among what FullyShardedDataParallel takes
-_MOVES = ("cuda", "npu", "to")
 _NO_DEVICE = lazy(r"""["']cpu|\.(?:b?float|half)\w*$""")
 
 
@@ -63,7 +63,7 @@ def _is_moved(link: Link | None) -> bool:
 
 def _moves(node: Node) -> bool:
     """`model.cuda()`, `model.to(device)`, and not `model.to(torch.half)` or `model.to("cpu")`"""
-    if node.__class__ is not ast.Call or node.func.__class__ is not ast.Attribute or node.func.attr not in _MOVES:
+    if node.__class__ is not ast.Call or node.func.__class__ is not ast.Attribute or node.func.attr not in MOVES:
         return False
     device = next((keyword.value for keyword in node.keywords if keyword.arg == "device"), next(iter(node.args), None))
     return node.func.attr != "to" or device is not None and not _NO_DEVICE.search(ast.unparse(device))

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from porter.checks.export import loaded_uses
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.evidence import call_name
+from porter.python.evidence import MOVES, call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.rulebook.table import hint
 
-_MOVES = frozenset({"to", "cuda", "npu"})
 _KEEPS, _NO_INPUT = hint("keeps-what-it-gets"), hint("saved-beside-a-model")
 _COMPUTED = (ast.Call, ast.Subscript, ast.BinOp)
 _MAKES = frozenset({"load", "tensor", "Tensor", "zeros", "ones", "empty", "full", "arange", "from_numpy", "as_tensor"})
@@ -109,7 +108,7 @@ def meets_the_device(value: Link, file: RuleFile) -> bool:
         written = ast.unparse(target)
         links = (link for link in file.buckets.get(ast.Attribute, ()) if link[0].attr == target.attr)
         uses = [link for link in links if link[0] is not target and ast.unparse(link[0]) == written]
-        if any(getattr(use[1][0], "attr", "") in _MOVES for use in uses):
+        if any(getattr(use[1][0], "attr", "") in MOVES for use in uses):
             return False
     if _is_moved_later(whole, file):
         return False
@@ -184,7 +183,7 @@ def _works_with(call: ast.Call) -> str:
     """`model` of `model(x)` and `model.encode(x)`, which compute; not of `model.load_state_dict(x)`."""
     called: Node = call.func
     if called.__class__ is ast.Attribute:
-        called = None if _KEEPS.search(called.attr) or called.attr in _MOVES else called.value
+        called = None if _KEEPS.search(called.attr) or called.attr in MOVES else called.value
     return getattr(called, "id", "")
 
 

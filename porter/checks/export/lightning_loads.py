@@ -5,6 +5,7 @@ from __future__ import annotations
 from porter.checks.export.loaded_keys import keys
 from porter.engine.rule import TOGETHER, Hit, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.python.evidence import imported_packages
 
 RESUMED = "resume_from_checkpoint"
 TRAINERS = frozenset(
@@ -55,5 +56,5 @@ def _asked(file: RuleFile) -> str:
 
 
 def _imports(file: RuleFile) -> bool:
-    imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+    imported = imported_packages(file.names.imports)
     return not _LIGHTNING.isdisjoint(imported)

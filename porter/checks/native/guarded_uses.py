@@ -6,10 +6,11 @@ import ast
 from collections.abc import Container, Sequence
 
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import BODIES, below, place
 from porter.python.evidence import call_name, constant
 from porter.python.imports import handler_of
 from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.python.stopping import after
 from porter.python.uses import imports_of
 
 _SAYING = frozenset(
@@ -74,11 +75,8 @@ def _answers_false(up: Link) -> bool:
 
 def _is_below(use: Link, up: Link) -> bool:
     """Whether a place stands below a `try` in the same block: it runs where the import succeeds."""
-    if up[1] is None:
-        return False
-    field, index = place(up[1][0], up[0])
-    below = getattr(up[1][0], field)[index + 1 :] if field in BODIES else ()
-    return any(above is statement for above, _ in ancestors(use) for statement in below)
+    statements = below(up)
+    return any(above is statement for above, _ in ancestors(use) for statement in statements)
 
 
 def _set_before(up: Link) -> list[ast.stmt]:
@@ -147,7 +145,7 @@ def _is_behind(use: Link, flags: set[str], file: RuleFile, depth: int) -> bool:
         if above.__class__ is ast.BoolOp and above.op.__class__ is ast.And and _asked_before(child, above, flags):
             return True
         if above.__class__ is ast.If and place(above, child)[0] == "body" and asks(above.test, flags):
-            return _goes_on(_others(up))
+            return _goes_on(after(up))
         if above.__class__ in (*FUNCTIONS[:2], ast.If) and _turned_back(above, child, flags):
             return True
         if above.__class__ in FUNCTIONS[:2]:
@@ -195,15 +193,6 @@ def _turned_back(block: Node, child: Node, flags: set[str]) -> bool:
         and s.body[-1].__class__ is ast.Return and _goes_on(s.body)
         for s in above
     )  # fmt: skip
-
-
-def _others(choice: Link) -> list[ast.stmt]:
-    """What runs where an `if` is false: its `else`, or what follows an `if` that returns."""
-    node: Node = choice[0]
-    if node.orelse or node.body[-1].__class__ is not ast.Return or choice[1] is None:
-        return list(node.orelse)
-    field, index = place(choice[1][0], node)
-    return list(getattr(choice[1][0], field)[index + 1 :]) if field in BODIES else []
 
 
 def _goes_on(statements: list[ast.stmt]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.checks.performance import checked
 from porter.python.assigned import values_of
-from porter.python.blocks import BODIES, once, place
+from porter.python.blocks import below, once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, walk
 from porter.training import kinds, value_uses
@@ -102,8 +102,7 @@ def _skips(link: Link) -> bool:
     """`if torch.isnan(loss): continue`, where the block goes on with `loss.backward()` or `optimizer.step()`."""
     if link[0].__class__ is not ast.If or link[0].body[-1].__class__ is not ast.Continue:
         return False
-    field, index = place(link[1][0], link[0])
-    return field in BODIES and any(map(_steps, getattr(link[1][0], field)[index + 1 :]))
+    return any(map(_steps, below(link)))
 
 
 @once

@@ -7,13 +7,13 @@ import ast
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import MOVES
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.training import transfers
 
 WORKERS = lazy(r"^__(?:getitem|iter)__$|(?i:collate(?!d))")  # what is collated already has left the workers
 COLLECTIVES = lazy(rb"\b(?:all_gather|all_reduce|all_to_all|reduce_scatter)\w*\(")  # of processes that train
-MOVES = frozenset({"cuda", "npu", "to"})
 LOADER = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm arange linspace".split()
 

@@ -11,6 +11,7 @@ from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.waits import CLOCKS
 from porter.regex import lazy
 from porter.rulebook.table import any_of
 from porter.training.loops import LOOPS
@@ -30,12 +31,7 @@ _WANTS_IT = lazy(any_of("wants-to-wait").encode())
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS, _NEAR = b"synchronize(", 8  # statements between a wait and what reads, at most
 # calls whose answers are numbers of the host, and methods that give the device work
-_CLOCKS = frozenset(
-    {
-        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "elapsed_time",
-        "len", "float", "item",
-    }
-)  # fmt: skip
+_NUMBERS = CLOCKS | {"time", "len", "float", "item"}
 _WORKS = frozenset({"backward", "step", "forward", "zero_grad", "record"})
 # `timestep_update` measures nothing, nor does `static_part`
 _WAITS_BY_NAME = lazy(
@@ -118,4 +114,4 @@ def _is_idle(statement: Node, read: set[str]) -> bool:
     calls = [call_name(n.func) for n in nodes if n.__class__ is ast.Call]
     set_here = {n.id for n in nodes if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     answers = statement.__class__ is not ast.Expr
-    return read.isdisjoint(set_here) and all(c in _CLOCKS or not answers and c not in _WORKS for c in calls)
+    return read.isdisjoint(set_here) and all(c in _NUMBERS or not answers and c not in _WORKS for c in calls)

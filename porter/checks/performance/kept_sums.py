@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from porter.checks.performance.syncs import purpose
 from porter.engine.together import ALSO
 from porter.finding import Change
-from porter.python.blocks import BODIES, once, place
+from porter.python.blocks import BODIES, below, once, place
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
-from porter.python.waits import READS
+from porter.python.waits import CLOCKS, READS
 from porter.regex import lazy
 from porter.training import frequency, host_values, kinds, value_uses, waits_in_a_row
 from porter.training.loops import loops_around
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr)
-_CLOCKS = frozenset(
-    {
-        "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "time_ns", "process_time", "process_time_ns",
-        "default_timer", "elapsed_time", "toc",
-    }
-)  # fmt: skip
 _TIMER = lazy(r"(?i)(?:^|_)(?:timer|stop_?watch)")
 
 
@@ -51,10 +45,8 @@ def right_below(scene: Scene, link: Link) -> tuple[tuple[str, str], ...]:
 
 def _waits_below(scene: Scene, statement: Link) -> Iterator[Link]:
     """The first waits of the statements right below, up to one that does not wait."""
-    around: Any = statement[1]
-    field, index = place(around[0], statement[0])
-    for below in getattr(around[0], field)[index + 1 :] if field in BODIES else ():
-        func = value_uses.first_wait(below) if below.__class__ in _PLAIN else None
+    for following in below(statement):
+        func = value_uses.first_wait(following) if following.__class__ in _PLAIN else None
         if func is None or (read := scene.link_to(func)) is None:
             return
         yield read
@@ -152,7 +144,7 @@ def _reads_clock(call: Node) -> bool:
     root = getattr(owner, "id", "") or getattr(owner, "attr", "")
     is_time = name == "time" and not call.args and root in ("", "time", "timeit")
     is_now = name in ("now", "utcnow") and root in ("datetime", "dt")
-    return is_time or is_now or name in _CLOCKS or bool(_TIMER.search(root))
+    return is_time or is_now or name in CLOCKS or name == "toc" or bool(_TIMER.search(root))
 
 
 def _waits_still(scene: Scene, link: Link) -> bool:

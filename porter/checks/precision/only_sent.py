@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.checks.precision.written_places import moved
-from porter.python.blocks import BODIES, place
+from porter.python.blocks import below
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node
 from porter.python.waits import READS
@@ -37,12 +37,8 @@ def is_only_sent(names: Names, link: Link) -> bool:
 
 def _readers(names: Names, target: ast.Name, statement: Link) -> Iterator[Link]:
     """The reads of a name down to where its block sets it again."""
-    field, index = place(statement[1][0], statement[0]) if statement[1] is not None else ("", 0)
-    below = getattr(statement[1][0], field)[index + 1 :] if statement[1] is not None and field in BODIES else []
-    again = [
-        s for s in below if s.__class__ is ast.Assign and any(getattr(t, "id", "") == target.id for t in s.targets)
-    ]
-    last = again[0].end_lineno if again else None
+    sets = (s for s in below(statement) if s.__class__ is ast.Assign)
+    last = next((s.end_lineno for s in sets if any(getattr(t, "id", "") == target.id for t in s.targets)), None)
     for use in names.readers(target.id, (target, statement)):
         if use[0].lineno > statement[0].end_lineno and (last is None or use[0].lineno <= last):
             yield use

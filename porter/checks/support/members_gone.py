@@ -13,6 +13,7 @@ from typing import Any
 from porter.checks.support.fresh_environment import is_chosen
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import imported_packages
 from porter.regex import rare
 from porter.rulebook.table import Tables
 
@@ -76,7 +77,7 @@ class Members:
 
     def _is_theirs(self, row: _Row, name: str, file: RuleFile) -> bool:
         _, _, _, (_, root), (_, others) = row
-        roots = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
+        roots = imported_packages(file.names.imports)
         if root not in roots or name in self._defined and file.source.says(self._defined[name]):
             return False
         return not others or not file.source.says(self._others[others])
