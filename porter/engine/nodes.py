@@ -29,6 +29,12 @@ def chain(node: cst.CSTNode) -> list[str]:
     return [*reversed([*words, node.value])] if isinstance(node, cst.Name) else []
 
 
+def last_word(node: cst.CSTNode) -> str:
+    """`save` of `torch.save` and of `save`; "" for what is no name."""
+    word: str = node.attr.value if isinstance(node, cst.Attribute) else node.value if isinstance(node, cst.Name) else ""
+    return word
+
+
 def positional(call: cst.Call, position: int | None, keywords: tuple[str, ...] = ()) -> Given:
     """(index, Arg) of the argument that is given at `position`, or by one of `keywords`.
 

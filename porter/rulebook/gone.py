@@ -6,7 +6,13 @@ from typing import Any
 
 from porter.rulebook.errors import RuleError
 
+_NEAR = 400  # characters from the name of a call to a keyword
 Row = tuple[tuple[str, str], ...]
+
+
+def of_keyword(call: str, keyword: str) -> str:
+    """The pattern of a call with a keyword, by the last word of its name. It may match what is none, and is asked before parsing."""
+    return rf"{call.rpartition('.')[2]}\([\s\S]{{0,{_NEAR}}}?\b{keyword}[ \t]*=(?!=)"
 
 
 def gone(where: str, stanza: dict[str, Any]) -> dict[str, Row]:

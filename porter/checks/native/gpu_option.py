@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from porter.checks.native.options import flag, hits_of, row_of, written
+from porter.engine.nodes import last_word
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option, Tables
@@ -99,8 +100,6 @@ class GpuOption(Rule):
 
 def _word(target: cst.BaseExpression) -> str:
     """The name of what is set: of `optim`, `args.optim`, `args["optim"]`."""
-    if isinstance(target, cst.Attribute):
-        return target.attr.value
     if isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
         return str(getattr(target.slice[0].slice.value, "raw_value", ""))
-    return target.value if isinstance(target, cst.Name) else ""
+    return last_word(target)

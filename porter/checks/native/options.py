@@ -8,6 +8,7 @@ from typing import Any
 from porter.checks.native.attention_choices import other_works
 from porter.checks.native.flash_flags import is_behind_flag, is_taken_where_there
 from porter.engine.facts import Lists, OwnCode
+from porter.engine.nodes import last_word
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
@@ -73,7 +74,7 @@ def of_setting(row: Option, key: str, own: OwnCode, lists: Lists, path: str) -> 
 
 
 def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:
-    callee = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+    callee = last_word(func)
     return callee in calls or file.name(func) in calls
 
 

@@ -55,18 +55,18 @@ class LoaderArguments(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
-        if given is None or is_aside(original, given, file) or file.path in file.facts.own.loaders.notebooks:
+        if given is None or file.path in file.facts.own.loaders.notebooks:
             return None
-        wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
-        if not feeds_training(original, given, file):
-            wanted = []
+        feeds, is_pinned = feeds_training(original, given, file), given.get("pin_memory") == "True"
+        if not feeds and (not is_pinned or is_aside(original, given, file)):
+            return None
+        wanted = [name for name, (default, _) in _WANTED.items() if feeds and given.get(name, default) == default]
         place, scene = file.scene.link(original), cast("Any", file.scene)
         if place is not None and (loaders.lies_on_device(scene, place) or loaders.holds_a_batch(scene, place)):
             return None  # neither a forked worker nor pinned memory can have it
         if "num_workers" in wanted and place is not None and _wants_no_workers(scene, place):
             wanted.remove("num_workers")
         missing = [_WANTED[name][1] for name in wanted]
-        is_pinned = given.get("pin_memory") == "True"
         if (is_pinned or "pin_memory" in wanted) and _pins_nothing(given, file):
             device = file.style.type_name(file) or f'"{file.target.device}"'
             missing.append(f"pin_memory_device={device}")

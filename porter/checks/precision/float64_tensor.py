@@ -38,7 +38,7 @@ class Float64Tensor(Rule):
         scene: Any = file.scene
         if isinstance(original, cst.Call):
             func: Any = original.func
-            if getattr(getattr(func, "attr", None), "value", "") != "double":
+            if not isinstance(func, cst.Attribute) or func.attr.value != "double":
                 return solved(original, file) or self._of_python(original, file)
             link = scene.link(original)
             if (

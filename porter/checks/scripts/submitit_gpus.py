@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.engine.nodes import last_word
 from porter.engine.rule import Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import imports_of
@@ -25,7 +26,7 @@ class SubmititGpus(Rule):
         if isinstance(original, cst.Assign):
             return _constrained(original, file)
         func = original.func
-        name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+        name = last_word(func)
         if not name.endswith(("update_parameters", "Executor")) or not imports_of(file, "submitit"):
             return None
         limits = [a for a in original.args if a.keyword and a.keyword.value in ("constraint", "slurm_constraint")]

@@ -11,13 +11,14 @@ import re
 from typing import Any
 
 from porter.checks.support.fresh_environment import is_chosen
+from porter.engine.nodes import last_word
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import imported_packages
 from porter.regex import rare
+from porter.rulebook.gone import of_keyword
 from porter.rulebook.table import Tables
 
-_NEAR = 400  # characters from the name of a call to a keyword
 _Row = tuple[tuple[str, str], ...]
 
 
@@ -34,9 +35,8 @@ class Members:
             if keyword:
                 self._keywords.setdefault(call, {})[keyword.rstrip(")")] = row
         methods = [call for call in self._keywords if "." not in call]
-        lasts = {(call.rpartition(".")[2], keyword) for call, known in self._keywords.items() for keyword in known}
-        near = rf"\([\s\S]{{0,{_NEAR}}}?\b"
-        self.texts = tuple(rf"{call}{near}{keyword}[ \t]*=(?!=)" for call, keyword in sorted(lasts))
+        self.texts = tuple(sorted({of_keyword(call, word) for call, known in self._keywords.items() for word in known}))
+        self._lasts = frozenset(call.rpartition(".")[2] for call in self._keywords)
         self._others = {row[4][1]: rare(row[4][1].encode()) for row in rows.values() if row[4][1]}
         self._defined = {name: rare(rb"\bdef %s\b" % re.escape(name).encode()) for name in (*self.members, *methods)}
 
@@ -52,6 +52,10 @@ class Members:
             return None
         new = updated.with_changes(attr=cst.Name(row[2][1])) if row[2][1].isidentifier() else None
         return _hit(original, "member", new, name, row[2][1], row, file)
+
+    def may_be(self, call: cst.Call) -> bool:
+        """Whether the last word of what is called is one of theirs: it costs nothing, and most calls are no such."""
+        return last_word(call.func) in self._lasts
 
     def of_call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         full = file.name(original.func) or ""

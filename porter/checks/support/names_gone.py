@@ -38,9 +38,10 @@ class NamesGone(Rule):
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
-        if not matters(file) or file.source.says(self._thought):
+        is_call = isinstance(original, cst.Call)
+        if is_call and not self._members.may_be(original) or not matters(file) or file.source.says(self._thought):
             return None
-        if isinstance(original, cst.Call):
+        if is_call:
             return self._members.of_call(original, updated, file)
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             is_guarded = file.imported.import_guard() or file.imported.asked_first()
