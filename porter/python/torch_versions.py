@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.python import blocks
 from porter.python.assigned import values_of
@@ -14,7 +14,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 if TYPE_CHECKING:
     from porter.python.names import Names
 
-_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -56,10 +56,10 @@ def _truth(test: Node, names: Names, link: Link, torch: tuple[int, ...]) -> bool
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _truth(test.operand, names, link, torch)
         return None if inner is None else not inner
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ not in _COMPARED:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ not in COMPARED:
         return None
     left, right = (_number(side, names, link, torch) for side in (test.left, test.comparators[0]))
-    return None if left is None or right is None else _COMPARED[test.ops[0].__class__](left, right)
+    return None if left is None or right is None else COMPARED[test.ops[0].__class__](left, right)
 
 
 def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> int | None:

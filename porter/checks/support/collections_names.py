@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from porter.checks.device.import_parts import Alias
-from porter.checks.support.fresh_environment import matters
+from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -27,6 +27,8 @@ class CollectionsNames(Rule):
             return None  # the import answers for its names
         if not matters(file) or not file.around.is_read(original) or file.imported.optional(original):
             return None
+        if is_chosen(file.link(original)):
+            return None
         new = updated.with_changes(value=cst.Attribute(updated.value, cst.Name("abc")))
         return Hit(original, "default", new=new, safe=True, values=(("name", original.attr.value),))
 
@@ -38,6 +40,8 @@ def _statement(original: cst.ImportFrom, updated: cst.ImportFrom, file: RuleFile
         return None
     moved = [alias for alias in original.names if alias.name.value in _NAMES]
     if not moved or file.imported.import_guard() or file.imported.asked_first():
+        return None
+    if is_chosen(file.scene.link_to(file.statement)):
         return None
     values = (("name", ", ".join(str(alias.name.value) for alias in moved)),)
     module = dotted("collections.abc")

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from porter.checks.support.fresh_environment import is_caught, matters
+from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.regex import lazy
 from porter.training.iterators import is_iterator
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
-
-_ASKED = lazy(
-    rb"hasattr\([^()\n]*[\"'](?:__)?next(?:__)?[\"']|\bPY[23]\b|version_info"
-)  # an older Python has its own branch
 
 
 def _is_asked(scene: Scene, link: Link) -> bool:
@@ -37,7 +32,7 @@ class IteratorNext(Rule):
             or not isinstance(original.func, cst.Attribute)
         ):
             return None
-        if file.source.says(_ASKED) or is_caught(link):
+        if is_chosen(link):
             return None
         asked = updated.func.value
         # `return(it).next()`: the parentheses stay where they are

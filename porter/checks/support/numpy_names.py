@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.checks.device.import_parts import Alias, renamed
-from porter.checks.support.fresh_environment import matters
+from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.checks.support.numpy_removed import (
     BACK,
     BUILTINS,
@@ -47,7 +47,8 @@ class NumpyNames(Rule):
             return _of_import(original, updated, file)
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None  # the import answers for its names
-        if not file.around.is_read(original):  # `np.float = np.float64`: somebody's own cure
+        # `np.float = np.float64` is somebody's own cure
+        if not file.around.is_read(original) or is_chosen(file.link(original)):
             return None
         name = original.attr.value
         if name == "trapz" and _has_it(file):
