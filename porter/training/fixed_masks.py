@@ -30,7 +30,7 @@ def is_fixed(node: Node, scene: Scene, link: Link) -> bool:
         node = todo.pop()
         if node.__class__ is ast.Name:
             parts: list[Node] = [] if node.id in seen else [*values_of(scene.names, node, link)]
-            if not parts and node.id not in seen:
+            if not parts and node.id not in seen and not _counts(node, scene, link):
                 return False
             seen.add(node.id)
         else:
@@ -64,11 +64,19 @@ def is_even(link: Link) -> bool:
     )
 
 
+def _counts(name: ast.Name, scene: Scene, link: Link) -> bool:
+    """Whether a name counts the rounds of a loop: `for i in range(n)`."""
+    rounds = [getattr(up[0], "iter", None) for _, up in scene.names.bindings(name.id, link) if up is not None]
+    return bool(rounds) and all(call_name(getattr(each, "func", None)) == "range" for each in rounds)
+
+
 def _parts(node: Node, scene: Scene, link: Link) -> list[Node] | None:
     """The tensors that an expression follows from; None where it may follow from anything else."""
     kind = node.__class__
     if kind is ast.Call:
         return _parts_of_call(node, scene, link)
+    if kind is ast.Tuple:  # x[..., mask]
+        return _tensors(node.elts)
     if kind is ast.Compare:
         return _tensors([node.left, *node.comparators])
     if kind is ast.BinOp:
