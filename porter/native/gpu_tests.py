@@ -12,6 +12,7 @@ from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
 from porter.python.blocks import once_for_file
 from porter.python.index import FUNCTIONS, parents, walk
+from porter.python.lightning_choices import accelerators
 
 _QUESTION = "torch.cuda.is_available"
 _OWNERS = (*FUNCTIONS[:2], ast.ClassDef)
@@ -93,7 +94,7 @@ def _ends(file: RuleFile) -> dict[Node, str]:
     names = {row.called: row.end for row in native.needed if row.test == file.path}
     exports = exports_of(function for function in native.functions if function.path not in native.spared)
     used = uses(file.tree, exports) if exports and mentions(file.source.utf8, exports) else ()
-    places = {node: f"{module}.{name}" for node, module, name in used}
+    places = {node: f"{module}.{name}" for node, module, name in used} | accelerators(file)
     names |= {end: end for end in places.values()}
     if not names:
         return {}

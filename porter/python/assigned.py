@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.rule_file import Names as AnyNames
+from porter.engine.rule_file import Names
 from porter.python.blocks import place, within
 from porter.python.index import Link, ancestors
-from porter.python.names import Names
 
 
 def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
@@ -16,13 +15,13 @@ def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
     return names.once("values", bindings, lambda: _values(bindings))
 
 
-def last_above(names: AnyNames, name: str, link: Link, line: int) -> Link | None:
+def last_above(names: Names, name: str, link: Link, line: int) -> Link | None:
     """What binds a name last, down to a line."""
     above = [binding for binding in names.bindings(name, link) if getattr(binding[0], "lineno", line + 1) <= line]
     return max(above, key=lambda binding: int(binding[0].lineno), default=None)
 
 
-def set_in_block(names: AnyNames, name: ast.Name, link: Link) -> list[ast.expr]:
+def set_in_block(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
     """The value that a name is set to last, where a statement of the same block sets it further up, or one of a block around, so
     that it runs whenever the use does; [] where there is none."""
     last = last_above(names, name.id, link, name.lineno - 1)
@@ -62,7 +61,7 @@ def _element(value: ast.expr, index: int, count: int) -> ast.expr | None:
     return None if isinstance(value.elts[index], ast.Starred) else value.elts[index]
 
 
-def is_set_again(names: AnyNames, use: Link) -> bool:
+def is_set_again(names: Names, use: Link) -> bool:
     """Whether a name that an import binds is set to something else further up: `import model`, `model = torch.load(path)`.
     `lib = None`, and what is done where the import fails, do not count."""
     for node, above in names.bindings(use[0].id, use):

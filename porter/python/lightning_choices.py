@@ -11,8 +11,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.python.assigned import values_of
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant, lightning, target_name, trainer
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import Link, Node, ancestors, owner_of, walk
+from porter.python.parameters import defaults, is_static
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _GPU = ("gpu", "cuda")
+_ACCELERATOR = "accelerator"
 _LIGHTNING = lazy(rb"lightning|Trainer\(")  # a project may have a Trainer derived from it, in another file
 _ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
 
@@ -84,6 +88,41 @@ def of_comparison(file: RuleFile, literal: Link) -> str | None:
     if above is None or above[0].__class__ is not ast.Assign or len(above[0].targets) != 1:
         return None
     return of_name(file, above[0].targets[0], above)
+
+
+@once_for_file
+def accelerators(file: RuleFile) -> dict[Node, str]:
+    """The strings for a GPU that Lightning's Trainer is given, as `accelerator="gpu"`: they stay what they are."""
+    if not file.source.says(_ACCELERATOR.encode()):
+        return {}
+    links: list[Link] = [link for link in file.buckets[ast.Call] if trainer(file.names.resolve(link[0].func, link))]
+    given = ((k.value, (k, link)) for link in links for k in link[0].keywords if k.arg == _ACCELERATOR)
+    values = (value for node, up in given for value in given_as(file, (node, up)))
+    return {value: f'{_ACCELERATOR}="{constant(value)}"' for value in values if constant(value) in _GPU}
+
+
+def given_as(file: RuleFile, value: Link) -> list[Node]:
+    """What a value may be, as far as the file says: itself, what its name is set to, or what the file's own calls hand to the
+    parameter that it is; of a condition, both sides."""
+    found: list[Node] = [value[0]]
+    if value[0].__class__ is ast.Name:
+        found = [*values_of(file.names, *value), *_handed(file, value)]
+    return [side for node in found for side in (getattr(node, "body", node), getattr(node, "orelse", node))]
+
+
+def _handed(file: RuleFile, use: Link) -> Iterator[Node]:
+    """The default of the parameter that a name is, and what the file's own calls hand to it."""
+    bindings = file.names.bindings(use[0].id, use)
+    if len(bindings) != 1 or bindings[0][0].__class__ is not ast.arg:
+        return
+    name, function = use[0].id, bindings[0][1][1]
+    yield from (default for parameter, default in defaults(function[0]).items() if parameter == name)
+    is_method = owner_of(function) is not None and not is_static(function[0])
+    parameters = [p.arg for p in (*function[0].args.posonlyargs, *function[0].args.args)][is_method:]
+    for call, _ in file.buckets[ast.Call]:
+        if call_name(call.func) == function[0].name:
+            given = [*zip(parameters, call.args), *((k.arg, k.value) for k in call.keywords)]
+            yield from (value for parameter, value in given if parameter == name)
 
 
 def _tested(answer: Link) -> Link | None:

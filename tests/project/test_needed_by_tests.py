@@ -164,7 +164,15 @@ def case(imports, body, decorator=SKIPPED):
 POINTS = "\n\ndef points(count, device='cuda'):\n    return torch.ones(count, device=device)\n"
 METHOD = "\n    def points(self, device='cuda'):\n        return torch.ones(3, device=device)\n"
 OTHER = "\n    def test_other(self):\n        points(2)\n"
+TRAINER = "from pytorch_lightning import Trainer\n"
+FITTED = (
+    "\n    def fitted(self, accelerator='cpu', name=''):\n"
+    "        Trainer(accelerator=accelerator, devices=1).fit(torch.ones(3))\n"
+)
 STAYS = [
+    case(TRAINER, "Trainer(accelerator='gpu').fit(torch.ones(3).cuda())"),  # Lightning has no accelerator for NPUs
+    case(TRAINER, "self.fitted(accelerator='cuda', name='a')") + FITTED,
+    case(TRAINER, "self.fitted('gpu')\n\n    def test_other(self):\n        self.fitted('cpu')") + FITTED,
     case("from geo.dummy import dummy\n", "dummy(torch.ones(3).cuda())"),
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
     case("from geo import area\n", 'area(torch.ones(3, device="cuda"))'),  # over a package that hands it on
@@ -200,6 +208,10 @@ STAYS = [
     f"{HEAD}from geo.ops import hull\n\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    hull(torch.ones(3).cuda())\n",
 ]
 MOVES = [
+    case(TRAINER, "self.fitted('cpu', torch.ones(3).cuda())") + FITTED,
+    case(TRAINER, "self.fitted('cpu', name='gpu')") + FITTED,
+    case(TRAINER, "Trainer(accelerator='cpu').fit(torch.ones(3).cuda())"),
+    case("from geo.ops import centre\n", "centre(accelerator='gpu')"),
     case("from geo.named import middle\n", "middle(torch.ones(3).cuda())"),  # an annotation runs nothing
     case("from geo.versions import means\n", "means(torch.ones(3).cuda())"),  # it has another way
     case("from geo.tried import tried\n", "tried(torch.ones(3).cuda())"),  # nobody builds the extension for an NPU

@@ -8,9 +8,9 @@ from porter.checks.device.author_names import Mention
 from porter.checks.native.lightning_parts import mixed, started_on_gloo
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.assigned import values_of
 from porter.python.evidence import constant
 from porter.python.index import heir
+from porter.python.lightning_choices import given_as
 from porter.regex import lazy
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
@@ -87,10 +87,7 @@ def _derived(base: Mention, file: RuleFile) -> Hit | None:
 
 
 def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:
-    """`accelerator = "gpu"`, or in one of its branches: a GPU, if any value is one."""
-    names: Any = file.names
+    """`accelerator = "gpu"`, or in one of its branches, or handed by a call of the file's own: a GPU, if any value is one."""
     link = file.link(accelerator)
-    values = values_of(names, link[0], link) if link is not None else []
-    parts = [part for value in values for part in (getattr(value, "body", value), getattr(value, "orelse", value))]
-    texts = {constant(part) for part in parts}
+    texts = {constant(value) for value in given_as(file, link)} if link is not None else set()
     return next((name for name in sorted(GPU) if name in texts), None)
