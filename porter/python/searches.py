@@ -47,7 +47,20 @@ class Sought:
         self.word = word[1].encode() if word else None
         # without \b at its begin a pattern may match more, and plain letters are found in a tenth of the time
         self._text = text.removeprefix(r"\b").encode()
-        self.letters, *self.other_runs = letters(text)
+        self._asked = text
+
+    @cached_property
+    def letters(self) -> bytes:
+        """The longest run: of most patterns the word is asked instead."""
+        return self._runs[0]
+
+    @cached_property
+    def other_runs(self) -> list[bytes]:
+        return self._runs[1:]
+
+    @cached_property
+    def _runs(self) -> list[bytes]:
+        return letters(self._asked)
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
