@@ -23,6 +23,7 @@ KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
 # names of the number of groups of heads
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups")
 _PUBLISHED = hints("published-vocabulary")
+_WIDEST = 65_536  # a wider head is of no model: all sizes near it are tried
 _TINY = 64  # a model with a smaller width is for tests
 _TABLES = ("embedding_size", "padded_vocab_size")  # names of the number of rows of an embedding table
 # smaller sizes are not looked at
@@ -89,7 +90,7 @@ def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, Misf
         return {}
     total, count = sizes[widths[0]], sizes[heads[0]] or 1
     width, remainder = divmod(total, count)
-    if remainder or width < _LEAST["head"] or not width % _BLOCK:
+    if remainder or not _LEAST["head"] <= width <= _WIDEST or not width % _BLOCK:
         return {}
     groups = [size for key in _GROUPS if 0 < (size := sizes.get(key, count)) != count]
     near = [

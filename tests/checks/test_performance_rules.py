@@ -260,6 +260,10 @@ def test_another_number_of_heads_divides_the_width(width, heads, groups, cure):
     assert (found and (found.heads, found.new)) == cure
 
 
+def test_a_number_that_is_no_width_is_not_divided():
+    assert "num_attention_heads" not in misfits({"hidden_size": 10**18 + 8, "num_attention_heads": 1})
+
+
 STEP = """import torch
 
 
