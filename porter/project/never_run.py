@@ -16,12 +16,12 @@ from porter.project.meant_names import is_comment, is_private
 from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
-from porter.python.walks import walk
+from porter.python.walks import inside, statements, walk
 from porter.regex import lazy
 from porter.spans import Span, span_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # of a statement, in the order of its fields
+_SCOPES = (*_DEFINITIONS, ast.ClassDef)
 _PLAIN = frozenset(
     {"property", "staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad", "abstractmethod"}
 )
@@ -45,15 +45,12 @@ _LOOKED_UP = lazy(
 def branches(tree: ast.Module) -> dict[Span, str]:
     """The lines of branches that are never taken, with the text of their condition."""
     found: dict[Span, str] = {}
-    statements: list[ast.AST] = [tree]
-    for node in statements:  # which grow as they are gone over
-        statements += _inside(node)
     of_module: dict[str, bool] = {}
-    for scope in (tree, *(node for node in statements if isinstance(node, _DEFINITIONS))):
-        inside = [*_of_scope(scope)]
-        asked = [node for node in inside if isinstance(node, ast.If)]
+    for scope in (tree, *(node for node in statements(tree) if isinstance(node, _DEFINITIONS))):
+        held = [*_of_scope(scope)]
+        asked = [node for node in held if isinstance(node, ast.If)]
         names = {name for node in asked for name in _names(node.test)} if scope is not tree else set()
-        known = _constants(scope, inside, names) if names else {}
+        known = _constants(scope, held, names) if names else {}
         if of_module and not names.isdisjoint(of_module):
             known |= {name: value for name, value in of_module.items() if name in names - set_in(scope).keys()}
         for node in asked:
@@ -62,7 +59,7 @@ def branches(tree: ast.Module) -> dict[Span, str]:
             if block:
                 found[block[0].lineno, _span(block[-1])[1]] = ast.unparse(node.test)
         if scope is tree and found:
-            of_module = _of_module(tree, inside, [*found])
+            of_module = _of_module(tree, held, [*found])
     return found
 
 
@@ -132,21 +129,12 @@ def _version_in(side: ast.expr) -> tuple[int, ...]:
 
 def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
     """The statements of a function, without those of functions and classes in it."""
-    stack = _inside(scope)
+    stack = inside(scope)
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
-            stack += _inside(node)
-
-
-def _inside(node: ast.AST) -> list[ast.AST]:
-    """The statements, handlers and cases right inside of one."""
-    found: list[ast.AST] = []
-    for name in _BLOCKS:
-        if inside := getattr(node, name, None):
-            found += inside
-    return found
+        if not isinstance(node, _SCOPES):
+            stack += inside(node)
 
 
 def _names(test: ast.expr) -> Iterator[str]:

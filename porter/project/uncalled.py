@@ -37,7 +37,10 @@ _LISTS = lazy(
 )  # parts that are called without their names
 # what may stand before the name of a class that is only held: imports, its definition, `self.ema = `, `super(`
 _MAY_HOLD = lazy(rb"[ \t]*(?:(?:from|import|class)\b.*|self\.\w+[ \t]*(?::[^=\n]*)?=.*|.*\bsuper\(|(?:\w+,[ \t]*)*)$")
-_CLASS_PATH = lazy(rb"(?:target_?|class_path)[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_]\w*)\.")
+_CLASS_PATHS = {
+    b"target": lazy(rb"target_?[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_]\w*)\."),
+    b"class_path": lazy(rb"class_path[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_]\w*)\."),
+}
 _CALLS = frozenset({"forward", "__call__"})
 _NODES = frozenset[type]({ast.Attribute, ast.ClassDef, ast.Import, ast.ImportFrom})
 _ASKS = (ast.If, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)
@@ -78,15 +81,17 @@ class Uncalled:
     @cached_property
     def _in_settings(self) -> dict[str, list[str]]:
         """The packages whose classes settings name by their paths, each with these settings: `target: ldm.models.vae.Decoder`."""
-        texts = {path: text for word in (b"target", b"class_path") for path, text in self._saying(word, "") or ()}
         found: dict[str, list[str]] = {}
-        for path, text in texts.items():
-            for name in {*_CLASS_PATH.findall(text)} if kind_of(path) not in (PYTHON, NOTEBOOK) else ():
-                found.setdefault(name.decode(), []).append(path)
+        for word, pattern in _CLASS_PATHS.items():
+            for path, text in self._saying(word, "") or ():
+                for name in {*pattern.findall(text)} if kind_of(path) not in (PYTHON, NOTEBOOK) else ():
+                    found.setdefault(name.decode(), []).append(path)
         return found
 
     def _has_settings(self, folder: str) -> bool:
         """Whether settings name classes of a package that a folder belongs to, and lie beside that package or below."""
+        if not self._in_settings:
+            return False
         names = folder.split("/")[:-1]
         tops = ("".join(f"{name}/" for name in names[:depth]) for depth in range(len(names)))
         return any(

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 _SWITCHES = frozenset({"use_gpu", "use_cuda", "gpu", "cuda"})
-_NAMED = rare(rb"\b(?:use_)?(?:gpu|cuda)=")
+# each written out, as hardly a text has one with its sign
+_NAMED = rare(rb"\bgpu=|\bcuda=|\buse_gpu=|\buse_cuda=")
 
 
 def is_named(text: bytes) -> bool:

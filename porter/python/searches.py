@@ -77,13 +77,27 @@ class Several(tuple[Sought, ...]):
             if item.word is not None:
                 self._by_word.setdefault(item.word, []).append(item)
         self._words = frozenset(self._by_word)
-        self._others = [item for item in self if item.word is None]
+        self._has_others = any(item.word is None for item in self)
+
+    @cached_property
+    def _by_letters(self) -> dict[bytes, list[Sought]]:
+        """Those without a word: many hold the same letters."""
+        found: dict[bytes, list[Sought]] = {}
+        for item in self:
+            if item.word is None:
+                found.setdefault(item.letters, []).append(item)
+        return found
 
     def left_open(self, source: Searched) -> list[Sought]:
         """Those that may match a text, by its words."""
-        words, among = self._words & source.words, source.vocabulary
+        words = self._words & source.words
         found = [item for word in words for item in self._by_word[word]] if words else []
-        return found + [item for item in self._others if item.letters in among] if self._others else found
+        if self._has_others:
+            among = source.vocabulary
+            for letters, items in self._by_letters.items():
+                if letters in among:
+                    found += items
+        return found
 
 
 def letters(pattern: str) -> list[bytes]:

@@ -23,6 +23,11 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 if alias := getattr(ast, "TypeAlias", None):
     _FIELDS[alias] = alias._fields  # its name is a node
+_LISTS = {
+    kind: tuple(name for name in _BODIES if name in kind._fields)
+    for kind in _FIELDS
+    if issubclass(kind, (ast.Module, ast.stmt, ast.excepthandler, ast.match_case))
+}
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -39,10 +44,16 @@ def statements(node: Node) -> Iterator[Node]:
     nodes = [node]
     for inner in nodes:
         yield inner
-        for name in _BODIES:
-            value: Node = getattr(inner, name, None)
-            if value.__class__ is list:
-                nodes += value
+        if _LISTS[inner.__class__]:
+            nodes += inside(inner)
+
+
+def inside(node: Node) -> list[Node]:
+    """The statements, handlers and cases right inside of a statement or a module."""
+    nodes: list[Node] = []
+    for name in _LISTS[node.__class__]:
+        nodes += getattr(node, name)
+    return nodes
 
 
 def children(node: Node) -> list[Node]:
