@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -38,14 +39,7 @@ def cost(
 ) -> Cost:
     """Run a command to its end. `cache` is where porter keeps its own, `checkout` whose porter is imported."""
     began = time.perf_counter()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(checkout),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
-        "PYTHONPYCACHEPREFIX": str(cache.parent / "bytecode"),
-        "PORTER_CACHE_DIR": str(cache),
-    }
+    environment = _environment(cache, checkout)
     child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)
@@ -55,6 +49,26 @@ def cost(
         raise SystemExit(f"benchmarks: {' '.join(command)} ended with {code}: {said.decode(errors='replace').strip()}")
     kilobytes = used.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return Cost(used.ru_utime + used.ru_stime, wall, kilobytes / 1024)
+
+
+def _environment(cache: Path, checkout: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(checkout),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
+        "PYTHONPYCACHEPREFIX": str(cache.parent / "bytecode"),
+        "PORTER_CACHE_DIR": str(cache),
+    }
+
+
+def instructions(command: Sequence[str], cwd: Path, cache: Path, checkout: Path = REPOSITORY) -> int:
+    """How many instructions a command executes, as valgrind counts them: the same in each run, whatever else the machine does."""
+    counting = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command]
+    done = subprocess.run(counting, cwd=cwd, env=_environment(cache, checkout), capture_output=True, text=True)
+    if (count := re.search(r"I +refs: +([\d,]+)", done.stderr)) is None:
+        raise SystemExit(f"benchmarks: {' '.join(command)} was not counted: {done.stderr.strip()}")
+    return int(count[1].replace(",", ""))
 
 
 def medians(commands: Mapping[str, tuple[Sequence[str], Path]], cache: Path, rounds: int) -> dict[str, float]:

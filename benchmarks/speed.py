@@ -3,6 +3,7 @@
     python benchmarks/speed.py [--sample N] [--rounds N] [--write]
     python benchmarks/speed.py --dense [--only REGEX]    the repositories that are dense with CUDA, alone: see dense.py
     python benchmarks/speed.py --dense --against DIR     a gate: ends with 1 where the porter in DIR is faster, beyond a limit
+    python benchmarks/speed.py --dense --against DIR --instructions      the same by what valgrind counts: an hour, without noise
 
 CPU seconds, never the clock: other programs on the machine disturb them least. What is compared is measured in turn, in
 one run; what is quoted are ratios, because seconds say more about the machine. Needs a network once, for the corpora.
@@ -58,7 +59,12 @@ def main() -> int:
     parser.add_argument("--against", type=Path, metavar="DIR", help="with --dense: another checkout of porter")
     parser.add_argument("--json", type=Path, metavar="FILE", help="with --dense: note there what was measured")
     parser.add_argument("--only", default="", metavar="REGEX", help="with --dense: these alone")
+    parser.add_argument(
+        "--instructions", action="store_true", help="with --against: count them; valgrind has to be there"
+    )
     args = parser.parse_args()
+    if args.instructions and not (args.against and shutil.which("valgrind")):
+        parser.error("--instructions needs --against, and valgrind")
     if args.dense and (args.write or args.sample > 1):
         parser.error("--dense writes no table, and reads every file")
     if (args.against or args.only or args.json) and not args.dense:
@@ -73,6 +79,8 @@ def main() -> int:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as temporary:
+        if args.instructions:
+            return dense.counted(repositories, args.against, Path(temporary))
         if args.dense:
             return dense.main(repositories, args.against, args.rounds, Path(temporary), args.json)
         text = "\n".join(report(folders, repositories, args.sample, args.rounds, Path(temporary)))
