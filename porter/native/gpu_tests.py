@@ -14,7 +14,7 @@ from porter.python.blocks import once_for_file
 from porter.python.index import FUNCTIONS, parents, walk
 from porter.python.lightning_choices import accelerators
 
-_QUESTION = "torch.cuda.is_available"
+_QUESTION, _NUMBER = "torch.cuda.is_available", "torch.cuda.device_count"
 _OWNERS = (*FUNCTIONS[:2], ast.ClassDef)
 
 
@@ -27,11 +27,13 @@ def needed(file: RuleFile, link: Link | None) -> str | None:
 @once_for_file
 def _tests(file: RuleFile) -> dict[Node, str]:
     """Functions that ask and end so; of a class that asks, all its tests do."""
-    questions = file.apis.get(_QUESTION, [])
-    if not questions or file.facts.accelerators.also_npu(file.path):
+    questions, numbers = file.apis.get(_QUESTION, []), file.apis.get(_NUMBER, [])
+    if not questions and not numbers or file.facts.accelerators.also_npu(file.path):
         return {}
-    ends = _ends(file)
-    found: dict[Node, str] = {}
+    names = {row.called: row.end for row in file.facts.native.needed if row.test == file.path}
+    guards = (up for link in (*questions, *numbers) for up in parents(link) if isinstance(up, _OWNERS)) if names else ()
+    found: dict[Node, str] = {guard: names[guard.name] for guard in guards if guard.name in names}
+    ends = _ends(file, names) if questions else {}
     for link in questions if ends else ():
         owner: Node = next((above for above in parents(link) if isinstance(above, _OWNERS)), None)
         tests = [owner]
@@ -88,14 +90,13 @@ def _is_test(node: Node) -> bool:
     return isinstance(node, FUNCTIONS[:2]) and node.name.startswith("test")
 
 
-def _ends(file: RuleFile) -> dict[Node, str]:
-    """Functions of the file, and what they end in, directly or over other functions of the file."""
+def _ends(file: RuleFile, names: dict[str, str]) -> dict[Node, str]:
+    """Functions of the file, and what they end in, directly or over other functions of the file. `names`: what imported ones end in."""
     native = file.facts.native
-    names = {row.called: row.end for row in native.needed if row.test == file.path}
     exports = exports_of(function for function in native.functions if function.path not in native.spared)
     used = uses(file.tree, exports) if exports and mentions(file.source.utf8, exports) else ()
     places = {node: f"{module}.{name}" for node, module, name in used} | accelerators(file)
-    names |= {end: end for end in places.values()}
+    names = names | {end: end for end in places.values()}
     if not names:
         return {}
     functions: list[Node] = [link[0] for kind in FUNCTIONS[:2] for link in file.buckets.get(kind, ())]

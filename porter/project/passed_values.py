@@ -1,5 +1,6 @@
 """Says which constants the callers in a project hand over for a parameter: `bh2` for `UniPC(model, variant="bh2")`. A caller may hand on
-what its own callers give it, over any number of steps.
+what its own callers give it, over any number of steps. Of what surely is something, SOME is said: a number that is computed, an
+option of the command line with a default.
 
 Callers are known by the name alone: a call of another function of this name counts, too. Nobody knows the callers of a function
 whose name stands anywhere else than in a call, as in a table of functions, in settings or in a notebook.
@@ -22,6 +23,8 @@ from porter.regex import lazy, rare
 Texts = Callable[[bytes, str], "Iterable[tuple[str, bytes]] | None"]
 Values = frozenset[tuple[type, object]]  # with their types: 1 is not True
 
+SOME = (object, object())  # a value that is not None, and of which nothing else is known
+
 _LONGEST = 4_000  # bytes of a call
 _PROSE = (".md", ".rst", ".txt")
 _CALLED = lazy(rb"[ \t]*\(")
@@ -31,6 +34,7 @@ _SIGNS = lazy(rb"(?s)(\"\"\"|''').*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*
 # the text after the head of a function or class
 _DOCSTRING = rare(rb"[\w)\]][ \t]*:[ \t]*(?:#[^\n]*)?\n\s*[rRuU]?(\"\"\"|''')(?:(?!\1).)*\1[ \t]*\n", re.DOTALL)
 _COMMENTED = lazy(rb"(?:[^#\"'\n]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')*#")  # from the start of a line
+_HAS_DEFAULT = lazy(rb"\bdefault[ \t]*=[ \t]*(?!None\b)[\w\"'.-]|\brequired[ \t]*=[ \t]*True")
 _DEFINED = lazy(rb"\b(?:def|class)[ \t]+$")
 # the text before a class where it is no more than a type: `super(Net, self)`, `isinstance(x, Net)`, `def f(net: Net)`, `-> Net`
 _AS_TYPE = lazy(
@@ -38,6 +42,21 @@ _AS_TYPE = lazy(
 )
 _PART = lazy(rb"\.(?!__)\w")  # of a class, but not `Net.__init__`
 _OF_CLASS = lazy(rb"\b[A-Z]\w*\.$")  # `Net.` in `Net.run(net, 1)`
+_KEYWORD = lazy(rb"=(?![= ])")  # behind the name of an argument, as it is mostly written
+_COMPUTED = (
+    ast.BinOp,
+    ast.Compare,
+    ast.JoinedStr,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.Tuple,
+    ast.ListComp,
+    ast.DictComp,
+    ast.Lambda,
+)
+_COUNTS = frozenset({"len", "int", "float", "max", "min", "sum", "str", "bool", "range"})
+_HOLDERS = frozenset({"args", "opt", "opts", "options", "FLAGS", "configs", "config", "cfg", "hparams", "params"})
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
 
@@ -74,6 +93,7 @@ class PassedValues:
         self._texts, self._source = texts, source
         self._known: dict[_Key, Values | None] = {}
         self._calls: dict[tuple[str, str, str], list[_Call] | None] = {}
+        self._options = dict[str, bool]()
 
     def of(self, parameter: Parameter) -> Values | None:
         """The constants that a parameter may have; None if it may have other values, or if nothing calls the function."""
@@ -102,12 +122,40 @@ class PassedValues:
                 given = [call.args[place]] if place is not None and place < len(call.args) else [*parameter.default]
             if not given:
                 continue  # without a value, it is a call of something else
-            value = plain(given[0])
+            value = plain(given[0]) or (SOME if self._is_some(given[0], handed.path) else None)
             several = {value} if value else self._handed_on(handed, given[0], parameter)
             if several is None:
                 return None
             values |= several
         return frozenset(values) or None
+
+    def _is_some(self, value: Node, path: str) -> bool:
+        """Whether a value surely is not None."""
+        if isinstance(value, _COMPUTED) or isinstance(value, ast.Call) and getattr(value.func, "id", "") in _COUNTS:
+            return True
+        if not isinstance(value, ast.Attribute):
+            return False
+        holder = value.value.attr if isinstance(value.value, ast.Attribute) else getattr(value.value, "id", "")
+        if holder not in _HOLDERS:
+            return False
+        if value.attr not in self._options:
+            self._options[value.attr] = self._is_option(value.attr.encode(), path)
+        return self._options[value.attr]
+
+    def _is_option(self, name: bytes, path: str) -> bool:
+        """Whether a command line offers an option with a default, or asks for it, and nothing makes it None."""
+        word = re.escape(name)
+        offers = re.compile(rb"[\"']--%s[\"']((?:[^()]|\([^()]*\))*)\)" % word.replace(b"_", b"[-_]"))
+        empties = re.compile(rb"(?:[.\"']%s[\"']?\]?[ \t]*[=:]|\b%s[ \t]*:)[ \t]*(?:None|null|~)" % (word, word))
+        offered = False
+        for home, text in self._texts(name, path) or ():
+            if empties.search(text):
+                return False
+            for match in offers.finditer(text) if kind_of(home) == PYTHON else ():
+                offered = True
+                if not _HAS_DEFAULT.search(match[1]):
+                    return False
+        return offered
 
     def _calls_of(self, parameter: Parameter) -> list[_Call] | None:
         key = (parameter.home, parameter.owner, parameter.function)
@@ -157,6 +205,8 @@ def _mentions(path: str, text: bytes, name: bytes) -> Iterator[tuple[int, int]]:
         if is_comment(text, start) or _DEFINED.search(before) or b"#" in before and _COMMENTED.match(before):
             continue
         is_called = _CALLED.match(text, end)
+        if _KEYWORD.match(text, end) and text[:start].rstrip()[-1:] in (b"(", b","):
+            continue
         if path.endswith(_PROSE) and not is_called:
             continue
         if kind_of(path) == PYTHON and not is_called and not _RENAMED.match(text, end):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from porter.files.paths import is_test
 from porter.project.decided_parameters import Place, is_plain, parameter
 from porter.project.never_run import set_in
-from porter.project.passed_values import Parameter, PassedValues, Texts, Values, plain
+from porter.project.passed_values import SOME, Parameter, PassedValues, Texts, Values, plain
 from porter.python.blocks import once
 from porter.python.index import Node
 from porter.python.trees import parse
@@ -251,6 +251,8 @@ def _is_constant(node: Node) -> bool:
 
 def _answer(test: Node, subject: Node, value: object) -> bool | None:
     """Whether a condition holds for a value of its subject; None if that cannot be asked."""
+    if value is SOME[1] and not _asks_for_none(test):
+        return None
     if test is subject:
         return bool(value)
     sides = [value if side is subject else _literal(side) for side in (test.left, test.comparators[0])]
@@ -258,6 +260,13 @@ def _answer(test: Node, subject: Node, value: object) -> bool | None:
         return bool(_ORDERS[test.ops[0].__class__](*sides))
     except TypeError:
         return None
+
+
+def _asks_for_none(test: Node) -> bool:
+    """Whether a condition is `x is None`, or one of its kind."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return False
+    return any(plain(side) == (type(None), None) for side in (test.left, test.comparators[0]))
 
 
 def _literal(node: Node) -> object:

@@ -101,8 +101,17 @@ def _is_of_another(scene: Scene, place: Link) -> bool:
     owner = scene.owner(place)
     if held.__class__ is not ast.Attribute or getattr(held.value, "id", "") != "self" or owner is None:
         return False
-    made = (v for v in scene.file.receivers.members(owner).get(held.attr, ()) if isinstance(v, ast.Call))
-    return any((scene.names.resolve(v.func, place) or "").partition(".")[0] in _ARRAYS for v in made)
+    made = scene.file.receivers.members(owner).get(held.attr, ())
+    return any(_library(scene, value, place) in _ARRAYS for value in made)
+
+
+def _library(scene: Scene, value: Node, place: Link) -> str:
+    """The library that an object is of, also behind calls of its own: `Model(sizes).to("cuda")`."""
+    while value.__class__ is ast.Call:
+        if name := scene.names.resolve(value.func, place):
+            return name.partition(".")[0]
+        value = getattr(value.func, "value", None)
+    return ""
 
 
 def _is_gathered(scene: Scene, place: Link) -> bool:

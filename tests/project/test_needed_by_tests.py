@@ -269,3 +269,41 @@ def test_what_is_called_by_no_name_is_ported(tmp_path):
 def test_what_another_test_uses_is_ported(tmp_path, other):
     after, _ = ported(tmp_path, case("from geo.ops import hull\n", "hull(points(3).cuda())") + other + POINTS)
     assert "device='npu'" in after and "hull(points(3).cuda())" in after
+
+
+GUARD = """import pytest
+import torch
+
+
+class RunIf:
+    def __new__(cls, min_gpus=0, **kwargs):
+        return pytest.mark.skipif(torch.cuda.device_count() < min_gpus, reason="", **kwargs)
+
+
+def is_there():
+    return torch.cuda.device_count() > 0
+"""
+GUARDED = """from tests.helpers.run_if import RunIf
+
+
+@RunIf(min_gpus=1)
+def test_fast(cfg):
+    cfg.trainer.accelerator = "gpu"
+    train(cfg)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "stays"),
+    [
+        (GUARDED, True),
+        (GUARDED.replace('"gpu"', '"cpu"'), False),
+        (GUARDED.replace("min_gpus=1", "slow=True"), False),
+        (GUARDED.replace("import RunIf", "import is_there, slow as RunIf"), False),
+    ],
+)
+def test_what_guards_tests_that_ask_lightning_for_a_gpu(tmp_path, monkeypatch, test, stays):
+    monkeypatch.setitem(PROJECT, "tests/test_train.py", test)
+    after, findings = ported(tmp_path, GUARD, "tests/helpers/run_if.py")
+    assert after.count("torch.npu") == 2 - stays
+    assert [dict(f.values)["what"] for f in findings if f.why == "tested"] == ['accelerator="gpu"'] * stays

@@ -387,3 +387,50 @@ USED_AGAIN = HANDED_ON.replace(
 def test_a_parameter_that_callers_hand_on(tmp_path: Path, monkeypatch, text: str, is_never: bool) -> None:
     files = {"lib.py": BY_MASK, "train.py": TRAIN, "eval.py": text}
     assert rests(tmp_path, monkeypatch, files) == ("mask is not None" if is_never else "")
+
+
+BY_NONE = """import torch
+
+
+def cut(rows, most=None):
+    if most is None:
+        rows = rows + torch.zeros(3, dtype=torch.float64, device="cuda")
+    return rows[:most]
+"""
+
+
+def loads(value: str, option: str = '"--most", type=int, default=8') -> str:
+    return f"""import argparse
+from torch.utils.data import DataLoader
+from lib import cut
+
+parser = argparse.ArgumentParser()
+parser.add_argument({option})
+args = parser.parse_args()
+loader = DataLoader(range(9), collate_fn=lambda rows: cut(rows, most={value}))
+other = DataLoader(
+    range(9),
+    cut=None)
+for rows in loader:
+    rows.cuda()
+"""
+
+
+@pytest.mark.parametrize("text", [loads("args.most"), loads("2 * 4"), loads("args.most", '"--most", required=True')])
+def test_none_that_no_caller_hands_over(tmp_path: Path, monkeypatch, text: str) -> None:
+    assert rests(tmp_path, monkeypatch, {"lib.py": BY_NONE, "train.py": text}) == "most is None"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        loads("args.most", '"--most", type=int'),
+        loads("args.most", '"--most", type=int, default=None'),
+        loads("args.most", '"--least", type=int, default=8'),
+        loads("rows.most"),
+        loads("args.most") + "args.most = None\n",
+        loads("args.most").replace("cut=None", "collate_fn=cut"),
+    ],
+)
+def test_none_that_a_caller_may_hand_over(tmp_path: Path, monkeypatch, text: str) -> None:
+    assert rests(tmp_path, monkeypatch, {"lib.py": BY_NONE, "train.py": text}) == ""
