@@ -32,6 +32,10 @@ _SPLIT = lazy(
 _BEGINNING = lazy(rb"[\"']\.[\"']\.join\(\w+\[:-1\]\)")
 _WORD = lazy(rb"(\w+)[ \t\n]*[,)]")
 _STATEMENT = lazy(rb"(?:^|\n)[ \t]*(?:importlib\.)?\Z")  # what stands before a call that is a statement
+_TEMPORARY = (
+    b"temp",
+    b"tmp",
+)  # how names of a copy begin that is made to be loaded, as mmcv's Config does with settings
 _FAR = 200  # bytes; a line before a call is no longer than this
 _LOADS = (b"import_module", b"__import__")  # searched for before the patterns, as most files have none of these
 
@@ -99,6 +103,8 @@ def _loads(path: str, text: bytes) -> Iterable[_Load]:
         if path.endswith("/__init__.py") and _RELATIVE.match(text, match.end()):
             beginning = f".{path.removesuffix('__init__.py').replace('/', '.')}"
         word = _WORD.match(text, match.end())
+        if word and word[1].startswith(_TEMPORARY) and b"tempfile" in text:
+            continue
         is_spelled = word[1] in split if word else _BEGINNING.match(text, match.end()) is not None
         before = text[max(0, match.start() - _FAR) : match.start()]
         is_for_effect = _STATEMENT.search(before) is not None and b"sys.modules" not in text

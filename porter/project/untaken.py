@@ -146,19 +146,14 @@ class Untaken:
         """The parameter of `__init__` that is the only thing that a value of `self` is ever set to; "" for none, as of what
         torch sets."""
         init = next((node for node in owner.body if getattr(node, "name", "") == "__init__"), None)
-        sets = [node for node in getattr(init, "body", ()) if isinstance(node, ast.Assign) and _sets(node, name)]
+        assigns = (node for node in getattr(init, "body", ()) if isinstance(node, ast.Assign))
+        sets = [value for node in assigns for value in _given_to(node, name)]
         stores = _stores(tree).get(name, [])
         inside = [n for n in stores if owner.lineno <= n.lineno <= (owner.end_lineno or 0)]
         foreign = [n for n in stores if n not in inside and getattr(n.value, "id", "") != "self"]
-        if (
-            name == "training"
-            or len(sets) != 1
-            or len(inside) != 1
-            or foreign
-            or not isinstance(sets[0].value, ast.Name)
-        ):
+        if name == "training" or len(sets) != 1 or len(inside) != 1 or foreign or not isinstance(sets[0], ast.Name):
             return ""
-        return "" if self._is_set_elsewhere(name, path) else sets[0].value.id
+        return "" if self._is_set_elsewhere(name, path) else sets[0].id
 
     def _is_set_elsewhere(self, name: str, home: str) -> bool:
         """Whether another file may set a value of this name of an object, other than `self`."""
@@ -276,8 +271,15 @@ def _literal(node: Node) -> object:
     return known[1] if known else None
 
 
-def _sets(node: ast.Assign, name: str) -> bool:
-    """Whether a statement is `self.name = x`."""
-    target = node.targets[0]
-    is_of_self = isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
-    return len(node.targets) == 1 and is_of_self and getattr(target, "attr", "") == name
+def _given_to(node: ast.Assign, name: str) -> list[ast.expr]:
+    """What a statement sets `self.name` to: `self.name = x`, `self.size, self.name = 8, x`."""
+    targets, values = [node.targets[0]], [node.value]
+    if isinstance(targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+        targets, values = targets[0].elts, node.value.elts
+    if len(node.targets) != 1 or len(targets) != len(values) or any(isinstance(t, ast.Starred) for t in targets):
+        return []
+    return [
+        value
+        for target, value in zip(targets, values)
+        if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self" and target.attr == name
+    ]
