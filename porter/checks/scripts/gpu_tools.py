@@ -1,4 +1,4 @@
-"""Programs that only a machine with GPUs has, but for nvidia-smi, and the folders of CUDA."""
+"""Programs that only a machine with GPUs has, but for nvidia-smi, what installs CUDA, and its folders."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from porter.text.shells.programs import SET_ENV, TOOLS, heads
 from porter.text.shells.script import Command, Script
 
 _CUDA_PATH = lazy(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]*")
+# what NVIDIA serves the toolkit as: the program that installs it, and what tells apt where its packages are
+_INSTALLER = lazy(
+    r"developer\.(?:download\.)?nvidia\.com/compute/cuda/(?:[\w.-]+/)*(?:cuda[\w.-]*\.run|cuda-keyring[\w.-]*|cuda-repo[\w.-]*|cuda-\w+\.pin)"
+)
 _ASKING = ("--version", "-V")
 _USES = frozenset({"pipeline", "command_substitution", "list", "redirected_statement", "function_definition"})
 _STOPS = lazy(r"(?m)^#!.*\s-\w*e|^[ \t]*set[ \t]+(?:-\w*e|-o[ \t]+errexit)")  # at the first command that fails
@@ -32,6 +36,12 @@ class GpuTools(TextRule):
                     if asks:
                         why = "printed" if only_prints(document, command) else "version"
                     yield Hit((word.start, word.end), why, values=named(tool=word.name))
+            for word in command.words:
+                if match := _INSTALLER.search(word.text):
+                    start = word.start + match.start()
+                    yield Hit(
+                        (start, start + len(match[0])), "installer", values=named(tool=match[0].rpartition("/")[2])
+                    )
         yield from _paths(script)
 
 
