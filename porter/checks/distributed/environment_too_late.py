@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from porter.checks.distributed import environment_values
+from porter.checks.distributed.numbers_of_devices import numbered_twice
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import once_for_file
@@ -40,6 +41,8 @@ class EnvironmentTooLate(Rule):
         if literal.role == "command" or _is_of_a_child(literal.link, file):
             return None
         touched = file.tensors.touched_before(literal.link)
+        if literal.name.endswith("_VISIBLE_DEVICES") and (index := numbered_twice(literal.link)):
+            return Hit(original, "numbered", values=(("name", index),))
         if touched is None or touched.endswith(".device_count") and environment_values.names_all(literal.link, file):
             return None
         if literal.name.endswith("_VISIBLE_DEVICES") and touched.endswith(".device_count") and _spawns(file):
