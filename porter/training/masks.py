@@ -10,6 +10,7 @@ from porter.python.blocks import within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, methods
 from porter.training.beside import is_beside
+from porter.training.host_masks import selects_on_host
 from porter.training.named_masks import is_below_trouble, is_named
 from porter.training.numpy_arrays import asks_numpy, is_array
 from porter.training.placement import NUMBER
@@ -120,7 +121,7 @@ def assigned(scene: Scene, link: Link) -> str | None:
     if certainties:
         certain = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
         return "certain" if certain else "likely"
-    return "other" if scene.matters((target, link)) else None
+    return "other" if scene.matters((target, link)) and not selects_on_host(target.slice, scene, place) else None
 
 
 def taken(statement: Node) -> Node | None:
