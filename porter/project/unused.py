@@ -168,13 +168,18 @@ class Uses:
         return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
 
     def _leaves_out(self, path: str, home: str) -> bool:
-        """Whether a setup.py installs the packages that it finds, and a file lies in none."""
+        """Whether a setup.py installs the packages that it finds, and a file lies in none: in a folder without `__init__.py`, or
+        below one that the call does not name."""
         text = self.text(path)
-        return (
-            b"find_packages(" in text
-            and b"py_modules" not in text
-            and f"{_folder(home)}__init__.py" not in self._known_files
-        )
+        if b"find_packages(" not in text or b"py_modules" in text:
+            return False
+        folder, top = _folder(home), self._described(path)
+        if f"{folder}__init__.py" not in self._known_files:
+            return True
+        while f"{folder}__init__.py" in self._known_files:
+            folder = _folder(folder[:-1])
+        around = folder.removeprefix(top).rstrip("/") if folder.startswith(top) else ""
+        return bool(around) and _bytes(around) not in text
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
         """Whether a package is installed only for the programs beside it, and not offered to others."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+from porter.project.unused import Uses
+
 pytestmark = pytest.mark.slow  # each analyses a project by the command
 
 MODULE = """import torch
@@ -186,6 +188,10 @@ USES = {
     "whoever installs the packages that are found": ({"setup.py": FINDING, "lib/__init__.py": ""}, set()),
     "nobody who installs the packages that are found elsewhere": (
         {"setup.py": FINDING, "other/__init__.py": ""},
+        {"cached", "Sampler"},
+    ),
+    "a module loaded from a copy of a file of settings": (
+        {"lib/load.py": "import tempfile\nfrom importlib import import_module\n\nmod = import_module(temp_name)\n"},
         {"cached", "Sampler"},
     ),
     "whoever installs a folder that is named": (
@@ -767,3 +773,18 @@ def test_scripts_that_build_apex(tmp_path: Path, monkeypatch, path: str, stays: 
     told, alone = both(Porter(monkeypatch, tmp_path), ".")
     assert (("PRT820", path) in told) is not stays
     assert (("PRT820", path) in [place for place, _ in alone]) is stays
+
+
+@pytest.mark.parametrize(
+    ("setup", "path", "is_installed"),
+    [
+        (FINDING, "lib/parts.py", True),
+        (FINDING, "run/lib/parts.py", False),
+        (FINDING.replace("find_packages()", "find_packages('run')"), "run/lib/parts.py", True),
+        (FINDING.replace("find_packages()", "['run.lib']"), "run/lib/parts.py", True),
+    ],
+)
+def test_packages_that_are_found_have_packages_above_them(setup: str, path: str, is_installed: bool) -> None:
+    texts = {"setup.py": setup, path: MODULE, path.replace("parts", "__init__"): ""}
+    uses = Uses(lambda: sorted(texts), lambda name: texts[name].encode())
+    assert uses.is_installed(path) is is_installed
