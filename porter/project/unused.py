@@ -8,11 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
-from porter.files.paths import SIDE, is_test
-from porter.project.copies import is_of_another
 from porter.project.gists import Gists, folded
 from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, Projects, imports
+from porter.project.installed import Installed, bytes_of, folder_of
 from porter.project.loaded_names import LoadedNames
 from porter.project.looked_up_names import LookedUpNames
 from porter.project.meant_names import MeantNames, is_comment, is_in_prose, whole_word
@@ -21,27 +20,15 @@ from porter.project.said_words import SaidWords
 from porter.python.graphs import reached
 from porter.python.kept import Remember, Rows, anew, rows_of
 from porter.python.trees import parse
-from porter.regex import lazy, rare
+from porter.regex import lazy
 
 Read = Callable[[str], bytes]
 
-# files that describe a package; text in them that does, its name, its modules; text that shows that it is published
-_PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
-# the file makes a package that can be installed
-_INSTALLED = rare(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
-_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
-_PACKAGES = rare(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
-_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
 _REGISTERS = lazy(rb"^@(\w*(?:\.\w+)*register\w*)", re.MULTILINE)
 _NAMED = lazy(rb"\n(?:(?:async[ \t]+)?(?:def|class)[ \t]+)?([A-Za-z_]\w*)")  # in the first column
 _TEXTS = frozenset({".md", ".rst", ".txt"})
 _SHORT = 32_768  # bytes; shorter texts are kept in memory
 _TEXTS_AT_MOST = 2_000  # files that are not Python; of more, most are data, and it would take too long to read them
-
-
-def _bytes(name: str) -> bytes:
-    """The bytes of a name in a path, which may be invalid as Unicode."""
-    return name.encode("utf-8", "surrogateescape")
 
 
 class Uses:
@@ -60,7 +47,6 @@ class Uses:
         """`kept`: what single files said in an earlier run. `projects`: shared with other questions of the run."""
         self._list, self._read, self._known, self._kept = files, read, dict[str, bytes](), kept
         self._gists = Gists(self.text, self._known)
-        self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._near = NearFirst()
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
         self._said = SaidWords(self._gists.of, self.text)
@@ -69,23 +55,15 @@ class Uses:
     def will_ask(self, homes: Iterable[str]) -> None:
         """Announces the files about which, and about whose names, questions will come."""
         names = {name for home in homes for name in _NAMED.findall(b"\n" + self.text(home))}
-        self._said.will_ask(names.union(_bytes(stem_of(path)) for path in self._sources))
+        self._said.will_ask(names.union(bytes_of(stem_of(path)) for path in self._sources))
 
     @cached_property
     def _files(self) -> list[str]:
         return [path for path in self._list() if _may_use(path)]
 
     @cached_property
-    def _lists(self) -> list[str]:
-        return [path for path in self._files if path.rpartition("/")[2] in _PACKAGING]
-
-    @cached_property
     def _sources(self) -> list[str]:
         return [path for path in self._files if kind_of(path) == PYTHON]
-
-    @cached_property
-    def _known_files(self) -> frozenset[str]:
-        return frozenset(self._sources)
 
     @cached_property
     def _meant(self) -> MeantNames:
@@ -128,8 +106,8 @@ class Uses:
     def is_taken(self, home: str) -> bool:
         """Whether another file imports this one. Else its purpose is not known."""
         folder, _, name = home.rpartition("/")
-        word = _bytes(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
-        near = self._near.of(self._sources, _folder(home))
+        word = bytes_of(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
+        near = self._near.of(self._sources, folder_of(home))
         saying = (path for path in near if path != home and self._said.may_say(path, word))
         return any(home in self._project.files(path) for path in saying)
 
@@ -154,66 +132,11 @@ class Uses:
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install the package of a file, and use any part of it."""
-        lists = [p for p, top in self._installers.items() if home.startswith(top) and not self._leaves_out(p, home)]
-        return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
+        return self._installed.has(home)
 
     @cached_property
-    def _installers(self) -> dict[str, str]:
-        """The files that install a package, each with the folder that it describes."""
-        return {path: self._described(path) for path in self._lists if self._installs(path)}
-
-    def _installs(self, path: str) -> bool:
-        """Whether a file describes a package with Python files. Some setup.py files only build an extension."""
-        text = self.text(path)
-        return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
-
-    def _leaves_out(self, path: str, home: str) -> bool:
-        """Whether a setup.py installs the packages that it finds, and a file lies in none: in a folder without `__init__.py`, or
-        below one that the call does not name."""
-        text = self.text(path)
-        if b"find_packages(" not in text or b"py_modules" in text:
-            return False
-        folder, top = _folder(home), self._described(path)
-        if f"{folder}__init__.py" not in self._known_files:
-            return True
-        while f"{folder}__init__.py" in self._known_files:
-            folder = _folder(folder[:-1])
-        around = folder.removeprefix(top).rstrip("/") if folder.startswith(top) else ""
-        return bool(around) and _bytes(around) not in text
-
-    def _is_for_programs(self, setup: str, home: str) -> bool:
-        """Whether a package is installed only for the programs beside it, and not offered to others."""
-        folder = self._installers[setup]
-        package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
-        key = (folder, package)
-        if key not in self._programs:
-            self._programs[key] = self._has_programs(folder, package) and not self._is_offered(setup, package)
-        return self._programs[key]
-
-    def _described(self, setup: str) -> str:
-        """The folder whose packages a file describes: above its own where that is a package."""
-        folder = _folder(setup)
-        return folder if f"{folder}__init__.py" not in self._known_files else _folder(folder[:-1])
-
-    def _has_programs(self, folder: str, package: str) -> bool:
-        word, inside = _bytes(package), (f"{folder}{package}/", f"{folder}src/{package}/")
-        return any(
-            path.startswith(folder) and not path.startswith(inside) and not is_test(path) and not SIDE.search(path)
-            and word in (text := self.text(path)) and b"__main__" in text
-            and any(statement.module.partition(".")[0] == package for statement in imports(text))
-            for path in self._sources
-        )  # fmt: skip
-
-    def _is_offered(self, setup: str, package: str) -> bool:
-        """Whether a package is published, or a text tells others to install it."""
-        lists = [self.text(path) for path in self._lists if _folder(path) == _folder(setup)]
-        names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
-        asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
-        installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
-        prose = [path for path in self._files if path.endswith((".md", ".rst"))]
-        if any(map(_PUBLISHED.search, lists)) and not is_of_another(lists, map(self.text, prose)):
-            return True  # mostly without a look at the texts
-        return any(b"install" in text and installs.search(text) for text in map(self.text, prose))
+    def _installed(self) -> Installed:
+        return Installed(self._files, self._sources, self.text)
 
     def may_be_any(self, home: str, idle: Collection[str] = ()) -> bool:
         """Whether any part of a file may be used by a name that is made at run time. `idle`: files that nothing runs either."""
@@ -231,7 +154,7 @@ class Uses:
         """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
         word, whole = name.encode(), whole_word(name.encode())
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
-        for path in self._said.saying(self._near.of(others, _folder(home)), word):
+        for path in self._said.saying(self._near.of(others, folder_of(home)), word):
             if path != home:
                 text = self.text(path)
                 places = (match.span() for match in whole.finditer(text))
@@ -254,7 +177,7 @@ class Uses:
         whole = re.compile(rb"%s\b(?<=\b%s)(?<!def %s)" % (word, word, word))
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return True
-        near = (path for path in self._near.of(self._files, _folder(home)) if path != home)
+        near = (path for path in self._near.of(self._files, folder_of(home)) if path != home)
         texts = (text for path in near if word in self._gists.of(path) and word in (text := self.text(path)))
         places = ((text, match.start()) for text in texts for match in whole.finditer(text))
         return any(not is_comment(*place) and not is_of_others(*place) for place in places)
@@ -265,7 +188,7 @@ class Uses:
         if len(self._files) - len(self._sources) > _TEXTS_AT_MOST:
             return None
         spellings, known = {word, word.upper(), word.lower(), word.replace(b"_", b"-")}, folded(word)
-        near = (path for path in self._near.of(self._files, _folder(home)) if known in self._gists.folded(path))
+        near = (path for path in self._near.of(self._files, folder_of(home)) if known in self._gists.folded(path))
         texts = ((path, self.text(path)) for path in near)
         return ((path, text) for path, text in texts if any(word in text for word in spellings))
 
@@ -287,16 +210,12 @@ class Uses:
         return (
             any(pattern.search(self.text(path)) for path in near)
             or any(  # mostly one of the near ones matches
-                _bytes(top[:-1]) in self.text(path)
+                bytes_of(top[:-1]) in self.text(path)
                 or any(file.startswith(top) for file in reached([path], self._project.files))
                 for path in others
                 if pattern.search(self.text(path))
             )
         )
-
-
-def _folder(path: str) -> str:
-    return path[: path.rfind("/") + 1]
 
 
 def _may_use(path: str) -> bool:

@@ -784,7 +784,10 @@ def test_scripts_that_build_apex(tmp_path: Path, monkeypatch, path: str, stays: 
         (FINDING.replace("find_packages()", "['run.lib']"), "run/lib/parts.py", True),
     ],
 )
-def test_packages_that_are_found_have_packages_above_them(setup: str, path: str, is_installed: bool) -> None:
-    texts = {"setup.py": setup, path: MODULE, path.replace("parts", "__init__"): ""}
+@pytest.mark.parametrize("more", [(), ("__init__.py",)])
+def test_packages_that_are_found_have_packages_above_them(
+    setup: str, path: str, is_installed: bool, more: tuple[str, ...]
+) -> None:
+    texts = {"setup.py": setup, path: MODULE, path.replace("parts", "__init__"): "", **dict.fromkeys(more, "")}
     uses = Uses(lambda: sorted(texts), lambda name: texts[name].encode())
     assert uses.is_installed(path) is is_installed
