@@ -3,7 +3,7 @@ what its own callers give it, over any number of steps. Of what surely is someth
 option of the command line with a default.
 
 Callers are known by the name alone: a call of another function of this name counts, too. Nobody knows the callers of a function
-whose name stands anywhere else than in a call, as in a table of functions, in settings or in a notebook.
+whose name stands anywhere else than in a call, as in a table of functions or in settings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from porter.files.kinds import PYTHON, kind_of
+from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.project.imports import lines_of_cells
 from porter.project.meant_names import HANDED_ON, is_comment, whole_word
 from porter.python.index import Node
 from porter.python.trees import parse
@@ -166,13 +167,14 @@ class PassedValues:
     def _search_calls(self, home: str, owner: str, name: str) -> list[_Call] | None:
         """All calls of a function; None if there may be others."""
         texts, calls = self._texts(name.encode(), home), list[_Call]()
-        for path, text in texts if texts is not None else ():
+        for path, said in texts if texts is not None else ():
+            text = lines_of_cells(said) if kind_of(path) == NOTEBOOK else said
             for start, end in _mentions(path, text, name.encode()):
                 if not _CALLED.match(text, end):
                     if not _calls_nothing(text, start, end, owner):
                         return None
                     continue
-                call = _call(text, end) if kind_of(path) == PYTHON else None
+                call = _call(text, end) if kind_of(path) in (PYTHON, NOTEBOOK) else None
                 line = text[text.rfind(b"\n", 0, start) + 1 : start]
                 if call is None or owner == "method" and _OF_CLASS.search(line):
                     return None

@@ -421,6 +421,13 @@ def test_none_that_no_caller_hands_over(tmp_path: Path, monkeypatch, text: str) 
     assert rests(tmp_path, monkeypatch, {"lib.py": BY_NONE, "train.py": text}) == "most is None"
 
 
+@pytest.mark.parametrize(("given", "is_known"), [("most=3", True), ("most=None", False), ("*several", False)])
+def test_none_that_no_cell_hands_over(tmp_path: Path, monkeypatch, given: str, is_known: bool) -> None:
+    cell = {"cell_type": "code", "source": ["import lib\n", f"rows = lib.cut([1, 2], {given})\n"]}
+    files = {"lib.py": BY_NONE, "train.py": loads("args.most"), "a.ipynb": json.dumps({"cells": [cell]}, indent=1)}
+    assert rests(tmp_path, monkeypatch, files) == ("most is None" if is_known else "")
+
+
 @pytest.mark.parametrize(
     "text",
     [
