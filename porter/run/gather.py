@@ -17,6 +17,7 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project import simulators
+from porter.project.configured_modules import keeps_configured
 from porter.project.counted_batches import counted_batches
 from porter.project.counterpart_files import for_cpus, npu_folders, rivals_among, twins_among
 from porter.project.device_answers import device_answers
@@ -221,6 +222,7 @@ def _gather(
             restored(gathered.texts, parse) if saved else (),
             keys_on_host(gathered.texts, parse, files),
             shipped_objects(root, gathered.texts, files),
+            keeps_configured(gathered.sources, files, read),
         ),
         roads=replace(
             roads,

@@ -1,4 +1,6 @@
-"""Checkpoints of an old Lightning: before 1.5, it keeps the classes of callbacks in them, which `torch.load` refuses from torch 2.6 on."""
+"""Checkpoints of Lightning that `torch.load` refuses from torch 2.6 on: before 1.5, it keeps the classes of callbacks in them; and in
+the hyperparameters of what hydra makes, there are a functools.partial for the optimizer and lists of OmegaConf.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from porter.engine.rule import TOGETHER, Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import imported_packages
 
-RESUMED = "resume_from_checkpoint"
+RESUMED, _PATH, _NAME = "resume_from_checkpoint", "ckpt_path", "pytorch-lightning"
+METHODS = frozenset({"fit", "validate", "test", "predict"})  # of a Trainer, which load what `ckpt_path` names
 TRAINERS = frozenset(
     f"pytorch_lightning.{module}Trainer{made}"
     for module in ("", "trainer.", "trainer.trainer.")
@@ -36,12 +39,33 @@ def resumed(original: cst.Call | cst.Assign, file: RuleFile) -> Hit | None:
     return Hit(place, "resumed", values=(("old", old), (TOGETHER, "resumed"))) if place is not None and old else None
 
 
+def configured(original: cst.Call, file: RuleFile) -> Hit | None:
+    """`trainer.test(model, ckpt_path=best)` in a project whose modules keep what hydra hands them."""
+    given = next((arg for arg in original.args if arg.keyword is not None and arg.keyword.value == _PATH), None)
+    loads = _is_called(original, "load_from_checkpoint") or given is not None and not _is_none(given.value)
+    if not loads or file.tested or not file.facts.checkpoints.configured or _passes_false(file):
+        return None
+    if any(arg.keyword is not None and arg.keyword.value == "weights_only" for arg in original.args):
+        return None
+    return Hit(original.func, "configured", values=((TOGETHER, "configured"),))
+
+
+def _passes_false(file: RuleFile) -> bool:
+    """Whether the project asks for a Lightning 2.4 or 2.5: they load what they are given, and 2.6 does what torch does."""
+    lists = file.facts.lists
+    return lists.has_least(f"{_NAME}>=2.4", file.path) and bool(lists.below(f"{_NAME}>=2.6", file.path))
+
+
+def _is_called(original: cst.Call, name: str) -> bool:
+    return isinstance(original.func, cst.Attribute) and original.func.attr.value == name
+
+
 def _resuming(original: cst.Call | cst.Assign) -> cst.CSTNode | None:
     if isinstance(original, cst.Assign):
         target = original.targets[0].target
         is_set = isinstance(target, cst.Attribute) and target.attr.value == RESUMED
         return target if is_set and not _is_none(original.value) else None
-    if isinstance(original.func, cst.Attribute) and original.func.attr.value == "load_from_checkpoint":
+    if _is_called(original, "load_from_checkpoint"):
         return original.func
     given = next((arg for arg in original.args if arg.keyword is not None and arg.keyword.value == RESUMED), None)
     return given if given is not None and not _is_none(given.value) else None
@@ -52,7 +76,7 @@ def _is_none(value: cst.BaseExpression) -> bool:
 
 
 def _asked(file: RuleFile) -> str:
-    return file.facts.lists.below("pytorch-lightning>=1.5", file.path)
+    return file.facts.lists.below(f"{_NAME}>=1.5", file.path)
 
 
 def _imports(file: RuleFile) -> bool:

@@ -40,13 +40,16 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
 class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load", *lightning_loads.TRAINERS}
-    methods = {"load_from_checkpoint"}
+    methods = {"load_from_checkpoint", *lightning_loads.METHODS}
     nodes = ("Assign",)
     text = lightning_loads.RESUMED
 
     def visit(self, original: cst.Call | cst.Assign, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Assign) or file.name(original.func) != "torch.load":
-            return lightning_loads.resumed(original, file) if file.target.torch >= _SINCE else None
+            if file.target.torch < _SINCE:
+                return None
+            resumed = lightning_loads.resumed(original, file)
+            return resumed or isinstance(original, cst.Call) and lightning_loads.configured(original, file) or None
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
