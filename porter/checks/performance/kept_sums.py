@@ -230,3 +230,11 @@ def _is_of_one_step(link: Link) -> bool:
     names = {node.id for node in walk(loop.iter) if node.__class__ is ast.Name}
     outer = (above for above in around if above.__class__ is ast.For and not frequency.counts_epochs(above))
     return any(getattr(node, "id", "") in names for above in outer for node in walk(above.target))
+
+
+def read_later(scene: Any, link: Link) -> Change | None:
+    """What reads a sum behind the loop, where `.item()` would make the host wait in each step: that is not offered at first."""
+    read = scene.link_to(link[0].value)
+    if read is None or not scene.matters(read) or not can_be_kept(scene, read):
+        return None
+    return read_after_loop(scene, read)

@@ -7,12 +7,9 @@ from typing import Any
 
 from porter.checks.performance import kept_sums
 from porter.checks.support.returned_losses import is_returned_loss
-from porter.checks.support.single_values import REDUCED, is_loss, is_reduced, is_sum_of_losses
+from porter.checks.support.single_values import OF_ALL, REDUCED, is_loss, is_reduced, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
-from porter.finding import Change
-
-_OF_ALL = frozenset({"max", "min", "sum", "mean", "norm", "prod", "std", "var"})  # asked alone, they give one value
 
 
 class ScalarIndexed(Rule):
@@ -33,6 +30,8 @@ class ScalarIndexed(Rule):
             return None
         if isinstance(value, cst.Call) and value is not original.value:
             return self._of_call(value, original, file)
+        if isinstance(value, cst.BinaryOperation):
+            return self._of_sum(value, original, file)
         if not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
             return None
         name = file.link(value) if isinstance(value, cst.Name) else None
@@ -41,7 +40,7 @@ class ScalarIndexed(Rule):
                 return None
         elif not is_loss(file.text(value), name, file) and not (name is not None and is_returned_loss(name, file)):
             return None
-        if value is not original.value and (read := _read_after_loop(link, file)) is not None:
+        if value is not original.value and (read := kept_sums.read_later(file.scene, link)) is not None:
             new = _called(_called(value, "detach"), "float")
             values = (("new", f"{file.text(value)}.detach().float()"), ("old", file.text(original)))
             return Hit(original, "summed", new=new, values=values, more=(read,))
@@ -59,27 +58,30 @@ class ScalarIndexed(Rule):
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
         return Hit(original, "found", new=_item(call, original), values=values)
 
+    @staticmethod
+    def _of_sum(value: cst.BinaryOperation, original: cst.Subscript, file: RuleFile) -> Answer:
+        """`(loss_real + torch.abs(difference)).data[0]`"""
+        sides = [side for side in (value.left, value.right) if isinstance(side, cst.Name)]
+        if not isinstance(value.operator, (cst.Add, cst.Subtract)):
+            return None
+        if not any(is_loss(side.value, file.link(side), file) for side in sides):
+            return None
+        text = file.text(value)
+        values = (("new", f"{text}.item()"), ("old", f"{text}.data[0]"))
+        return Hit(original, "found", new=_item(value, original), values=values)
+
 
 def _is_single(call: cst.Call, file: RuleFile) -> bool:
     """A sum or a mean, where it is not told to be neither; the largest of all values."""
     if file.name(call.func) in REDUCED:
         return True
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _OF_ALL and not call.args
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in OF_ALL and not call.args
 
 
 def _is_indexed_on(link: Link) -> bool:
     """`x.data[0][0]`: what is not of one value alone."""
     above: Any = link[1] and link[1][0]
     return above.__class__ is ast.Subscript and above.value is link[0]
-
-
-def _read_after_loop(link: Link, file: RuleFile) -> Change | None:
-    """What reads a sum behind the loop, where `.item()` would make the host wait in each step: that is not offered at first."""
-    scene: Any = file.scene
-    read = scene.link_to(link[0].value)
-    if read is None or not scene.matters(read) or not kept_sums.can_be_kept(scene, read):
-        return None
-    return kept_sums.read_after_loop(scene, read)
 
 
 def _called(value: cst.BaseExpression, method: str) -> cst.Call:
