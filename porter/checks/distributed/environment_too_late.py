@@ -41,7 +41,7 @@ class EnvironmentTooLate(Rule):
         if literal.role == "command" or _is_of_a_child(literal.link, file):
             return None
         touched = file.tensors.touched_before(literal.link)
-        if literal.name.endswith("_VISIBLE_DEVICES") and (index := numbered_twice(literal.link)):
+        if literal.name.endswith("_VISIBLE_DEVICES") and (index := numbered_twice(literal.link, file)):
             return Hit(original, "numbered", values=(("name", index),))
         if touched is None or touched.endswith(".device_count") and environment_values.names_all(literal.link, file):
             return None

@@ -8,8 +8,8 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from porter.engine.rule_file import Link, Node
-from porter.python.blocks import below
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.blocks import below, once_for_file
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.regex import lazy
@@ -17,14 +17,22 @@ from porter.regex import lazy
 _DEVICE = lazy(r"cuda:(?:\{\w*\}|%[ds])?$")
 
 
-def numbered_twice(variable: Link) -> str:
+def numbered_twice(variable: Link, file: RuleFile) -> str:
     """The number, as the code writes it; "" for none. `variable`: the name in what sets it."""
     statement = next((up[0] for up in ancestors(variable) if isinstance(up[0], ast.Assign)), None)
     if statement is None:
         return ""
     numbers = {ast.unparse(n) for n in walk(statement.value) if isinstance(n, (ast.Name, ast.Attribute))}
+    if numbers.isdisjoint(_numbers(file)):  # once for the file: below each variable of many may stand the rest of it
+        return ""
     following = (later for up in _up_to_function(variable) for later in below(up))
     return next((number for s in following for node in walk(s) if (number := _number(node)) in numbers), "")
+
+
+@once_for_file
+def _numbers(file: RuleFile) -> frozenset[str]:
+    """The numbers in all such names of a file."""
+    return frozenset(map(_number, walk(file.tree))) if file.source.says(b"cuda:") else frozenset()
 
 
 def _up_to_function(link: Link) -> Iterator[Link]:
