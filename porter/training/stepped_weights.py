@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Node, RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.index import walk
 
+_MOST = 8  # places where a file makes one optimizer
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 _ENDS = frozenset({"detach", "item", "no_grad"})  # methods behind which no gradient flows
 
@@ -29,7 +31,7 @@ def stepped(statement: Node) -> Iterator[str]:
 
 def modules_of(optimizer: str, file: RuleFile) -> set[str]:
     """The modules whose parameters an optimizer of this name is made of, wherever the file makes one."""
-    made = _assigned(optimizer, file)
+    made = [*_assigned(optimizer, file)]
     names = {n.id for value in made for n in walk(value) if isinstance(n, ast.Name)}
     made += [value for name in sorted(names) for value in _assigned(name, file)]  # `chain` of `Adam(chain)`
     asked: Iterator[Node] = (n.func for value in made for n in walk(value) if isinstance(n, ast.Call))
@@ -37,7 +39,16 @@ def modules_of(optimizer: str, file: RuleFile) -> set[str]:
 
 
 def _assigned(name: str, file: RuleFile) -> list[Node]:
-    return [link[0].value for link in file.buckets[ast.Assign] if ast.unparse(link[0].targets[0]) == name]
+    return _by_target(file).get(name, [])[:_MOST]
+
+
+@once_for_file
+def _by_target(file: RuleFile) -> dict[str, list[Node]]:
+    """What a file assigns, by what it is assigned to."""
+    found: dict[str, list[Node]] = {}
+    for assign, _ in file.buckets[ast.Assign]:
+        found.setdefault(ast.unparse(assign.targets[0]), []).append(assign.value)
+    return found
 
 
 def given_before(loss: str, block: list[Node], step: int, modules: set[str]) -> str:

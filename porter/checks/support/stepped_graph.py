@@ -10,6 +10,8 @@ from porter.python.blocks import BODIES, place
 from porter.python.index import ancestors
 from porter.training.stepped_weights import given_before, modules_of, stepped
 
+_FAR = 60  # statements of a block above a loss
+
 
 class SteppedGraph(Rule):
     code = "PRT723"
@@ -22,9 +24,10 @@ class SteppedGraph(Rule):
         if link is None or file.tested or not isinstance(loss, cst.Name):
             return None
         block, index = _block(link)
+        block, index = block[max(0, index - _FAR) : index], min(index, _FAR)
         for at in range(index - 1, -1, -1):
             for optimizer in stepped(block[at]):
-                if name := given_before(loss.value, block[:index], at, modules_of(optimizer, file)):
+                if name := given_before(loss.value, block, at, modules_of(optimizer, file)):
                     return Hit(original.func, "found", values=(("name", name), ("old", f"{optimizer}.step()")))
         return None
 
