@@ -6,10 +6,13 @@ import ast
 from typing import Any
 
 from porter.checks.performance import kept_sums
+from porter.checks.support.computed_singles import is_single
 from porter.checks.support.returned_losses import is_returned_loss
-from porter.checks.support.single_values import OF_ALL, REDUCED, is_loss, is_reduced, is_sum_of_losses
+from porter.checks.support.single_values import REDUCED, is_loss, is_reduced, is_sum_of_losses
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+
+_OF_ALL = frozenset({"max", "min", "sum", "mean", "norm", "prod", "std", "var"})  # asked alone, they give one value
 
 
 class ScalarIndexed(Rule):
@@ -30,15 +33,15 @@ class ScalarIndexed(Rule):
             return None
         if isinstance(value, cst.Call) and value is not original.value:
             return self._of_call(value, original, file)
-        if isinstance(value, cst.BinaryOperation):
-            return self._of_sum(value, original, file)
-        if not isinstance(value, (cst.Name, cst.Attribute)) or not file.is_object(value):
+        if not isinstance(value, cst.BinaryOperation) and not (
+            isinstance(value, (cst.Name, cst.Attribute)) and file.is_object(value)
+        ):
             return None
         name = file.link(value) if isinstance(value, cst.Name) else None
         if value is original.value:
             if name is None or not is_sum_of_losses(name, file):
                 return None
-        elif not is_loss(file.text(value), name, file) and not (name is not None and is_returned_loss(name, file)):
+        elif not _is_known(value, name, link, file):
             return None
         if value is not original.value and (read := kept_sums.read_later(file.scene, link)) is not None:
             new = _called(_called(value, "detach"), "float")
@@ -52,30 +55,28 @@ class ScalarIndexed(Rule):
     def _of_call(call: cst.Call, original: cst.Subscript, file: RuleFile) -> Answer:
         """`F.cross_entropy(x, y, size_average=False).data[0]`, `x.max().data[0]`."""
         link = file.scene.link(call)
-        if link is None or not _is_single(call, file) or not is_reduced(link[1][0]):
+        if link is None or not (
+            _is_single(call, file) and is_reduced(link[1][0]) or is_single(link[1][0], link[1], file)
+        ):
             return None
         text = file.text(call.func)
         values = (("new", f"{text}(...).item()"), ("old", f"{text}(...).data[0]"))
         return Hit(original, "found", new=_item(call, original), values=values)
 
-    @staticmethod
-    def _of_sum(value: cst.BinaryOperation, original: cst.Subscript, file: RuleFile) -> Answer:
-        """`(loss_real + torch.abs(difference)).data[0]`"""
-        sides = [side for side in (value.left, value.right) if isinstance(side, cst.Name)]
-        if not isinstance(value.operator, (cst.Add, cst.Subtract)):
-            return None
-        if not any(is_loss(side.value, file.link(side), file) for side in sides):
-            return None
-        text = file.text(value)
-        values = (("new", f"{text}.item()"), ("old", f"{text}.data[0]"))
-        return Hit(original, "found", new=_item(value, original), values=values)
+
+def _is_known(value: cst.BaseExpression, name: Link | None, link: Link, file: RuleFile) -> bool:
+    """Whether what has `.data` is one value: a loss, or `(loss_real + torch.abs(difference))`. `link`: of the subscript."""
+    if is_loss(file.text(value), name, file) or name is not None and is_returned_loss(name, file):
+        return True
+    whole = link[0].value.value
+    return is_single(whole, (whole, (link[0].value, link)), file)
 
 
 def _is_single(call: cst.Call, file: RuleFile) -> bool:
     """A sum or a mean, where it is not told to be neither; the largest of all values."""
     if file.name(call.func) in REDUCED:
         return True
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in OF_ALL and not call.args
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _OF_ALL and not call.args
 
 
 def _is_indexed_on(link: Link) -> bool:

@@ -23,7 +23,6 @@ REDUCED = frozenset(
     for name in """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss
     smooth_l1_loss""".split()
 )  # functions that answer with one value, unless they are told otherwise
-OF_ALL = frozenset({"max", "min", "sum", "mean", "norm", "prod", "std", "var"})  # asked alone, they give one value
 SIZES = frozenset({"len", "size", "float", "int"})
 # an attribute may be a tensor: a size and an option are none
 _NUMBERS = lazy(rf"(?i)(?:^|[._])(?:{OPTION_HOLDERS})\.|(?:^|[._])(?:num|size|steps?|len|length|count)(?:_\w+)?$")
@@ -35,16 +34,7 @@ def is_loss(text: str, name: Link | None, file: RuleFile) -> bool:
     if file.source.says(_backward(re.escape(text.encode())), around and around[0]):
         return True
     nearest = last_above(file.names, text, name, name[0].lineno) if name is not None else None
-    if nearest is None:
-        return False
-    return _gives_a_loss(_value(nearest), file) or _is_one_of_means(nearest, file) or _is_of_all(_value(nearest))
-
-
-def _is_of_all(value: Node) -> bool:
-    """`torch.mean(x)`, `x.mean()`: one value of all."""
-    if value.__class__ is not ast.Call or call_name(value.func) not in OF_ALL or value.keywords:
-        return False
-    return len(value.args) == (getattr(getattr(value.func, "value", None), "id", "") == "torch")
+    return nearest is not None and (_gives_a_loss(_value(nearest), file) or _is_one_of_means(nearest, file))
 
 
 @lru_cache(maxsize=256)

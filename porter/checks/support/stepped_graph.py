@@ -19,9 +19,11 @@ class SteppedGraph(Rule):
     methods = {"backward"}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        loss = getattr(original.func, "value", None)
-        link = file.scene.link(original) if isinstance(loss, cst.Name) and file.source.says(b".step()") else None
-        if link is None or file.tested or not isinstance(loss, cst.Name):
+        loss = original.func.value if isinstance(original.func, cst.Attribute) else None
+        if not isinstance(loss, cst.Name) or file.tested or not file.source.says(b".step()"):
+            return None
+        link = file.scene.link(original)
+        if link is None:
             return None
         block, index = _block(link)
         block, index = block[max(0, index - _FAR) : index], min(index, _FAR)
