@@ -72,7 +72,7 @@ def main(folders: dict[str, Path], against: Path | None, rounds: int, work: Path
 
 def counted(folders: dict[str, Path], against: Path, work: Path) -> int:
     """The gate by instructions. They say less than CPU time, as an instruction of a search takes less of it than one of the
-    interpreter; but two counts of the same are equal, where two times differ by a twentieth."""
+    interpreter; but two counts of the same are equal, where two times differ by up to a tenth."""
     nowhere, caches = _prepared(work, (REPOSITORY, against.resolve()))
     sums = [0, 0]
     for text in table(("corpus", "instructions now, 10^9", "then", "now / then")):

@@ -30,6 +30,5 @@ class Checkpoints(NamedTuple):
     on_host: tuple[tuple[str, str], ...] = ()
     # (name by which it is loaded, object that it holds) of files of the project
     shipped: tuple[tuple[str, str], ...] = ()
-    configured: bool = (
-        False  # modules of Lightning keep what hydra hands them, optimizers and lists among it, as hyperparameters
-    )
+    # modules of Lightning keep what hydra hands them, optimizers and lists among it, as hyperparameters
+    configured: bool = False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from porter.files.paths import folder_of
+
 
 def _is_at(known: tuple[str, str], name: str, path: str) -> bool:
     """Whether a name, as the file at `path` knows it, means this (file, function)."""
@@ -12,7 +14,7 @@ def _is_at(known: tuple[str, str], name: str, path: str) -> bool:
     if function != known[1]:
         return False
     if not place:
-        return home == path or home.startswith(path[: path.rfind("/") + 1])
+        return home == path or home.startswith(folder_of(path))
     return f"/{place}/" in f"/{home.removesuffix('.py')}/"
 
 

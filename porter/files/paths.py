@@ -36,3 +36,13 @@ def is_apart(path: str) -> bool:
 def never_trains(path: str) -> bool:
     """Whether nothing in a file runs in the step, or only in the workers of a loader."""
     return is_apart(path) or not _FOR_SAMPLES.isdisjoint(path.split("/")[:-1])
+
+
+def bytes_of(name: str) -> bytes:
+    """The bytes of a name in a path, which may be invalid as Unicode."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def folder_of(path: str) -> str:
+    """The folder of a file, with its slash; "" for the root."""
+    return path[: path.rfind("/") + 1]

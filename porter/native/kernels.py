@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
+from porter.files.paths import bytes_of
 from porter.files.read import beginning
 from porter.native import builders, extensions
 from porter.native.bindings import LAUNCH
@@ -118,7 +119,7 @@ def exported(sources: Mapping[str, bytes], built: Sequence[Extension], kept: Rem
     """`kept` may know what was made of the same sources before."""
     digest = hashlib.sha256(repr(built).encode())
     for path, data in sources.items():
-        digest.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
+        digest.update(b"%s\0%d\0" % (bytes_of(path), len(data)))
         digest.update(data)
     return Exported(*kept(f"exported\0{digest.hexdigest()}", lambda: tuple(_exported(sources, built))))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from porter.files.paths import bytes_of
 from porter.files.read import beginning
 from porter.native.builders import BUILDER
 from porter.native.extensions import CUDA, Extension
@@ -71,7 +72,7 @@ def _nearest(path: str, folders: Iterable[str]) -> str:
 
 
 def _named_by(path: str, texts: Iterable[bytes]) -> bool:
-    name = path.rpartition("/")[2].encode("utf-8", "surrogateescape")
+    name = bytes_of(path.rpartition("/")[2])
     return any(name in data for data in texts)
 
 

@@ -25,7 +25,7 @@ _OF_RULES = ("pillow", "cpm_kernels", "cpm-kernels")
 _OF_LISTS = frozenset({"requirements", "requirement", "deps", "env", "envs", "environments", "docker"})
 
 
-def folder_of(path: str) -> str:
+def served_folder(path: str) -> str:
     """The folder whose programs a list is for, as "part/"; "" for the whole project. A folder of lists is for the one above."""
     folder = path.rpartition("/")[0]
     if folder.rpartition("/")[2].lower() in _OF_LISTS:

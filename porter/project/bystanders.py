@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from porter.engine.bystanders import Bystanders
 from porter.engine.suppress import SPOKEN
-from porter.files.paths import is_test
+from porter.files.paths import folder_of, is_test
 from porter.project.imports import Import
 from porter.python.host_uses import only_on_host
 from porter.python.trees import Parse
@@ -56,7 +56,7 @@ class Importers:
 
     def bystanders(self, lists: Iterable[str]) -> Iterator[Bystanders]:
         """The bystanders, by package and speaker. `lists`: files that ask for packages, each in the folder of a program."""
-        homes = sorted({path[: path.rfind("/") + 1] for path in lists}, key=len, reverse=True)
+        homes = sorted({folder_of(path) for path in lists}, key=len, reverse=True)
 
         def home(path: str) -> str:
             return next((folder for folder in homes if path.startswith(folder)), "")
@@ -102,7 +102,7 @@ class Importers:
 
     def _scope(self, path: str) -> str:
         """The folder of the programs that a list is for; "" for all."""
-        folder = path[: path.rfind("/") + 1]
+        folder = folder_of(path)
         torch = any(p.startswith(folder) and b"torch" in text for p, text in self._texts.items())
         return folder if torch else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 
+from porter.files.paths import folder_of
 from porter.project.import_lines import Import
 from porter.regex import lazy, rare
 
@@ -36,7 +37,7 @@ class Scripts:
             return
         if is_guarded(text):
             self._guarded[path] = frozenset(first)
-        elif path[: path.rfind("/") + 1] not in self._inits and acts(text):
+        elif folder_of(path) not in self._inits and acts(text):
             self._acting[path] = frozenset(first)
 
     def entries(self) -> list[str]:

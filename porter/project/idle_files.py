@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import PYTHON, kind_of
-from porter.files.paths import SIDE, is_test
+from porter.files.paths import SIDE, bytes_of, is_test
 from porter.project.imports import Import, Project
 from porter.python.graphs import reached
 from porter.python.trees import parse
@@ -172,7 +172,7 @@ class IdleFiles:
     def _named(self, stem: str, leading: set[str]) -> bool:
         """Whether a file that is none of `leading` names this one: Python in a string, a text as a file or module, settings as
         a plain word."""
-        plain = stem.encode("utf-8", "surrogateescape")
+        plain = bytes_of(stem)
         word = re.escape(plain)
         quoted = re.compile(rb"[\"'](?:[\w./= -]*[./]%s\b|%s[.:]\w)" % (word, word))
         # letters come first: a text is searched for these in a tenth of the time

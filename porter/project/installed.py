@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from porter.files.paths import SIDE, is_test
+from porter.files.paths import SIDE, bytes_of, folder_of, is_test
 from porter.project.copies import is_of_another
 from porter.project.imports import imports
 from porter.regex import lazy, rare
@@ -21,15 +21,6 @@ _INSTALLS = rare(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MUL
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")  # the name of a package
 _PACKAGES = rare(rb"\b(?:packages|py_modules|package_dir)\s*=")  # the file lists the modules to install
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")  # the package is meant for other users
-
-
-def bytes_of(name: str) -> bytes:
-    """The bytes of a name in a path, which may be invalid as Unicode."""
-    return name.encode("utf-8", "surrogateescape")
-
-
-def folder_of(path: str) -> str:
-    return path[: path.rfind("/") + 1]
 
 
 class Installed:

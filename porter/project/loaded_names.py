@@ -32,10 +32,8 @@ _SPLIT = lazy(
 _BEGINNING = lazy(rb"[\"']\.[\"']\.join\(\w+\[:-1\]\)")
 _WORD = lazy(rb"(\w+)[ \t\n]*[,)]")
 _STATEMENT = lazy(rb"(?:^|\n)[ \t]*(?:importlib\.)?\Z")  # what stands before a call that is a statement
-_TEMPORARY = (
-    b"temp",
-    b"tmp",
-)  # how names of a copy begin that is made to be loaded, as mmcv's Config does with settings
+# how the name of a copy begins that is made to be loaded, as mmcv's Config does with settings
+_TEMPORARY = (b"temp", b"tmp")
 _FAR = 200  # bytes; a line before a call is no longer than this
 _LOADS = (b"import_module", b"__import__")  # searched for before the patterns, as most files have none of these
 

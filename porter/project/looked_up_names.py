@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
+from porter.files.paths import bytes_of
 from porter.project.imports import Import
 from porter.regex import lazy, rare
 
@@ -48,7 +49,7 @@ class LookedUpNames:
 
     def _has(self, home: str, idle: Collection[str]) -> bool:
         folder, _, stem = home.removesuffix(".py").rpartition("/")
-        module, *folders = (name.encode("utf-8", "surrogateescape") for name in (stem, *folder.split("/")))
+        module, *folders = (bytes_of(name) for name in (stem, *folder.split("/")))
         names = {module, *folders}
         found = any(p != home and not names.isdisjoint(objects) for p, objects in self._asked.items()) or any(
             p != home and p not in idle and module in modules for p, modules in self._starring.items()

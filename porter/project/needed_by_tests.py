@@ -17,7 +17,7 @@ from porter.native.python_to_kernels import mentions
 from porter.native.required import GONE
 from porter.native.uses import Exports, uses
 from porter.project.imports import Project
-from porter.project.test_guards import test_guards
+from porter.project.skipping_guards import skipping_guards
 from porter.python.evidence import constant
 from porter.python.index import Node
 from porter.python.trees import Parse
@@ -32,7 +32,7 @@ def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, pro
     exports = exports_of(function for function in native.functions if function.path not in native.spared)
     said = (path for path in texts if any(name.encode() in texts[path] for name in GONE))
     gone = {path: module for path in said if (module := _stopping(path, project))}
-    needed = {*test_guards(texts, project)}
+    needed = {*skipping_guards(texts, project)}
     if exports or gone:
         ends = _Ends(exports, gone, texts, parse, project)
         tests = (path for path in sorted(texts) if is_test(path) and _QUESTION in texts[path])

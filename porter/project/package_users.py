@@ -12,7 +12,7 @@ from porter.files.kinds import DOCKERFILE, LARGEST_OF_OTHERS, NOTEBOOK, REQUIREM
 from porter.files.read import beginning
 from porter.finding import SEVERITIES
 from porter.project.absent_packages import absent
-from porter.project.asked_names import asked_by_name, asked_of_options, folder_of
+from porter.project.asked_names import asked_by_name, asked_of_options, served_folder
 from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
 from porter.python.trees import Parse
@@ -58,7 +58,7 @@ def lists_of(
     package from the project itself. `loose`: nothing marks a project, so that not all of its files are known."""
     paths = [*list_paths(files)]
     by_path = {path: data for path in paths if (data := beginning(root / path, LIMIT))}
-    asking = [(folder_of(path), data) for path, data in by_path.items()]
+    asking = [(served_folder(path), data) for path, data in by_path.items()]
     installing = _installing(root, files, paths)
     commands = (line.lower() for data in _notebooks(root, files) for line in _installs(data))
     asked, notebooks = b"\n".join((*installing.values(), *commands)), _notebooks(root, files)
@@ -68,7 +68,7 @@ def lists_of(
         return any(_imports(package, data) for data in _notebooks(root, files))
 
     importers = Importers(texts, project.read, is_own, parse)
-    scripts = [(folder_of(p), data) for p, data in installing.items() if kind_of(p) in (SHELL, DOCKERFILE)]
+    scripts = [(served_folder(p), data) for p, data in installing.items() if kind_of(p) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(by_path),
         asked=(*asked_of_options(asking, scripts), *asked_by_name(asking)),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.project.imports import lines_of_cells
 from porter.project.meant_names import HANDED_ON, is_comment, whole_word
+from porter.python.evidence import OPTION_HOLDERS
 from porter.python.index import Node
 from porter.python.trees import parse
 from porter.regex import lazy, rare
@@ -43,6 +44,7 @@ _AS_TYPE = lazy(
 )
 _PART = lazy(rb"\.(?!__)\w")  # of a class, but not `Net.__init__`
 _OF_CLASS = lazy(rb"\b[A-Z]\w*\.$")  # `Net.` in `Net.run(net, 1)`
+_INDENT = 200  # bytes between an argument and the sign before it, at most
 _KEYWORD = lazy(rb"=(?![= ])")  # behind the name of an argument, as it is mostly written
 _COMPUTED = (
     ast.BinOp,
@@ -57,7 +59,7 @@ _COMPUTED = (
     ast.Lambda,
 )
 _COUNTS = frozenset({"len", "int", "float", "max", "min", "sum", "str", "bool", "range"})
-_HOLDERS = frozenset({"args", "opt", "opts", "options", "FLAGS", "configs", "config", "cfg", "hparams", "params"})
+_HOLDER = lazy(rf"(?i)(?:^|_)(?:{OPTION_HOLDERS}|configs|params)$")
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
 
@@ -137,7 +139,7 @@ class PassedValues:
         if not isinstance(value, ast.Attribute):
             return False
         holder = value.value.attr if isinstance(value.value, ast.Attribute) else getattr(value.value, "id", "")
-        if holder not in _HOLDERS:
+        if not _HOLDER.search(holder):
             return False
         if value.attr not in self._options:
             self._options[value.attr] = self._is_option(value.attr.encode(), path)
@@ -147,7 +149,10 @@ class PassedValues:
         """Whether a command line offers an option with a default, or asks for it, and nothing makes it None."""
         word = re.escape(name)
         offers = re.compile(rb"[\"']--%s[\"']((?:[^()]|\([^()]*\))*)\)" % word.replace(b"_", b"[-_]"))
-        empties = re.compile(rb"(?:[.\"']%s[\"']?\]?[ \t]*[=:]|\b%s[ \t]*:)[ \t]*(?:None|null|~)" % (word, word))
+        empties = re.compile(
+            rb"(?:[.\"']%s[\"']?\]?[ \t]*[=:]|\b%s[ \t]*:|(?:set_defaults|Namespace)\([^()]*\b%s=)[ \t]*(?:None|null|~)"
+            % (word, word, word)
+        )
         offered = False
         for home, text in self._texts(name, path) or ():
             if empties.search(text):
@@ -207,7 +212,7 @@ def _mentions(path: str, text: bytes, name: bytes) -> Iterator[tuple[int, int]]:
         if is_comment(text, start) or _DEFINED.search(before) or b"#" in before and _COMMENTED.match(before):
             continue
         is_called = _CALLED.match(text, end)
-        if _KEYWORD.match(text, end) and text[:start].rstrip()[-1:] in (b"(", b","):
+        if _KEYWORD.match(text, end) and text[max(0, start - _INDENT) : start].rstrip()[-1:] in (b"(", b","):
             continue
         if path.endswith(_PROSE) and not is_called:
             continue

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from porter.engine.shimmed import Shimmed
-from porter.files.paths import is_test
+from porter.files.paths import folder_of, is_test
 from porter.files.read import beginning
 from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
@@ -112,7 +112,7 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             return False
         if is_guarded(text):
             return True
-        return path[: path.rfind("/") + 1] not in folders and (acts(text) or _calls(text) or _calls_imported(text))
+        return folder_of(path) not in folders and (acts(text) or _calls(text) or _calls_imported(text))
 
     programs, chosen, reach = [], [], {}
     for path in filter(is_program, sorted(own)):

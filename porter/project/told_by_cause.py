@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold
+from porter.files.paths import folder_of
 from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.set_aside import RESTS
 from porter.regex import lazy
@@ -129,7 +130,7 @@ def _lists_of(found: Iterable[Finding]) -> dict[Finding, Finding]:
         shown = _MORE.sub("", values["importers"])
         importing = [imports.get((path, values["package"])) for path in shown.split(", ")]
         if shown != values["importers"]:  # it names the first of them
-            folder = f.path[: f.path.rfind("/") + 1]
+            folder = folder_of(f.path)
             importing += [
                 o for (path, name), o in imports.items() if name == values["package"] and path.startswith(folder)
             ]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from porter.engine.rule import NEEDED
 from porter.engine.together import ALSO, FILES, PLACES, further_places, is_only_told, sentence
 from porter.files.kinds import PYTHON, kind_of
-from porter.files.paths import is_test
+from porter.files.paths import folder_of, is_test
 from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.package_users import list_paths
 from porter.regex import lazy
@@ -45,7 +45,7 @@ def told_together(
     home = Homes(listed())
     alike: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
-        where = f.path[: f.path.rfind("/") + 1] if across(f.code) == "folder" else home.of(f.path)
+        where = folder_of(f.path) if across(f.code) == "folder" else home.of(f.path)
         alike.setdefault((where, *sentence(f)), []).append(f)
     _join_tests(alike)
     groups: list[list[Finding]] = []
@@ -104,7 +104,7 @@ class Homes:
     """The programs of a project, by their folders."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._folders = {path[: path.rfind("/") + 1] for path in list_paths(files) if not _DEMOS.search(path)}
+        self._folders = {folder_of(path) for path in list_paths(files) if not _DEMOS.search(path)}
 
     def of(self, path: str) -> str:
         """The folder of the program that a file belongs to, with its slash; "" for the whole project."""

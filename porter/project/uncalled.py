@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
-from porter.files.paths import is_test
+from porter.files.paths import folder_of, is_test
 from porter.project.meant_names import is_comment, whole_word
 from porter.python.blocks import once
 from porter.python.evidence import call_name
@@ -102,7 +102,7 @@ class Uncalled:
 
     def _is_in_no_settings(self, owner: str, home: str) -> bool:
         """Whether settings name classes beside this one by their paths, and no file has its name."""
-        if not self._has_settings(home[: home.rfind("/") + 1]):
+        if not self._has_settings(folder_of(home)):
             return False
         files = self._saying(owner.encode(), home)
         return files is not None and all(_only_defines(owner, text) for _, text in files)

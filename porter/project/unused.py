@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from porter.files.kinds import NATIVE, PYTHON, kind_of
+from porter.files.paths import bytes_of, folder_of
 from porter.project.gists import Gists, folded
 from porter.project.idle_files import IdleFiles, stem_of
 from porter.project.imports import Import, Project, Projects, imports
-from porter.project.installed import Installed, bytes_of, folder_of
+from porter.project.installed import Installed
 from porter.project.loaded_names import LoadedNames
 from porter.project.looked_up_names import LookedUpNames
 from porter.project.meant_names import MeantNames, is_comment, is_in_prose, whole_word

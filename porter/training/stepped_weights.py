@@ -19,12 +19,7 @@ def stepped(statement: Node) -> Iterator[str]:
     inside = statement.body if isinstance(statement, ast.If) else [statement]
     for inner in inside if not isinstance(inside[-1], _LEAVES) else ():
         call: Node = inner.value if isinstance(inner, ast.Expr) else None
-        if (
-            isinstance(call, ast.Call)
-            and not call.args
-            and not call.keywords
-            and getattr(call.func, "attr", "") == "step"
-        ):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "step" and not (call.args or call.keywords):
             func: Node = call.func
             yield ast.unparse(func.value)
 

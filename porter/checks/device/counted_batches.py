@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from porter.engine.rule_file import Link, RuleFile
+from porter.files.paths import folder_of
 from porter.python.index import chain_of
 
 _COUNT = "torch.cuda.device_count"
@@ -18,6 +19,6 @@ def counted_by(file: RuleFile, name: str, link: Link | None) -> tuple[str, str] 
         return None
     if not any(getattr(target, "attr", getattr(target, "id", "")) == "n_gpu" for target in statement.targets):
         return None
-    folder = file.path[: file.path.rfind("/") + 1]
+    folder = folder_of(file.path)
     counting = (path for top, path in file.facts.accelerators.batches if top == folder and path != file.path)
     return next((("batches", path) for path in counting), None)

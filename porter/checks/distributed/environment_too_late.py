@@ -40,9 +40,9 @@ class EnvironmentTooLate(Rule):
             return None
         if literal.role == "command" or _is_of_a_child(literal.link, file):
             return None
-        touched = file.tensors.touched_before(literal.link)
         if literal.name.endswith("_VISIBLE_DEVICES") and (index := numbered_twice(literal.link, file)):
             return Hit(original, "numbered", values=(("name", index),))
+        touched = file.tensors.touched_before(literal.link)
         if touched is None or touched.endswith(".device_count") and environment_values.names_all(literal.link, file):
             return None
         if literal.name.endswith("_VISIBLE_DEVICES") and touched.endswith(".device_count") and _spawns(file):

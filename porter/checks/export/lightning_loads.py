@@ -39,13 +39,13 @@ def resumed(original: cst.Call | cst.Assign, file: RuleFile) -> Hit | None:
     return Hit(place, "resumed", values=(("old", old), (TOGETHER, "resumed"))) if place is not None and old else None
 
 
-def configured(original: cst.Call, file: RuleFile) -> Hit | None:
+def configured(original: cst.Call | cst.Assign, file: RuleFile) -> Hit | None:
     """`trainer.test(model, ckpt_path=best)` in a project whose modules keep what hydra hands them."""
-    given = next((arg for arg in original.args if arg.keyword is not None and arg.keyword.value == _PATH), None)
-    loads = _is_called(original, "load_from_checkpoint") or given is not None and not _is_none(given.value)
-    if not loads or file.tested or not file.facts.checkpoints.configured or _passes_false(file):
+    if not file.facts.checkpoints.configured or file.tested or isinstance(original, cst.Assign):
         return None
-    if any(arg.keyword is not None and arg.keyword.value == "weights_only" for arg in original.args):
+    given = {arg.keyword.value: arg.value for arg in original.args if arg.keyword is not None}
+    loads = _is_called(original, "load_from_checkpoint") or _PATH in given and not _is_none(given[_PATH])
+    if not loads or "weights_only" in given or _passes_false(file):
         return None
     return Hit(original.func, "configured", values=((TOGETHER, "configured"),))
 

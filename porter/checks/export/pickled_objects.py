@@ -48,8 +48,7 @@ class PickledObjects(Rule):
         if isinstance(original, cst.Assign) or file.name(original.func) != "torch.load":
             if file.target.torch < _SINCE:
                 return None
-            resumed = lightning_loads.resumed(original, file)
-            return resumed or isinstance(original, cst.Call) and lightning_loads.configured(original, file) or None
+            return lightning_loads.resumed(original, file) or lightning_loads.configured(original, file)
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):

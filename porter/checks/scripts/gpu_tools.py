@@ -16,6 +16,7 @@ _CUDA_PATH = lazy(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]
 _INSTALLER = lazy(
     r"developer\.(?:download\.)?nvidia\.com/compute/cuda/(?:[\w.-]+/)*(?:cuda[\w.-]*\.run|cuda-keyring[\w.-]*|cuda-repo[\w.-]*|cuda-\w+\.pin)"
 )
+_SERVED = "nvidia.com/compute/cuda/"
 _ASKING = ("--version", "-V")
 _USES = frozenset({"pipeline", "command_substitution", "list", "redirected_statement", "function_definition"})
 _STOPS = lazy(r"(?m)^#!.*\s-\w*e|^[ \t]*set[ \t]+(?:-\w*e|-o[ \t]+errexit)")  # at the first command that fails
@@ -36,7 +37,7 @@ class GpuTools(TextRule):
                     if asks:
                         why = "printed" if only_prints(document, command) else "version"
                     yield Hit((word.start, word.end), why, values=named(tool=word.name))
-            for word in command.words:
+            for word in command.words if _SERVED in document.text else ():
                 if match := _INSTALLER.search(word.text):
                     start = word.start + match.start()
                     yield Hit(

@@ -15,7 +15,7 @@ from porter.regex import rare
 _GIVEN = rare(rb"\baccelerator[\"']?\]?[ \t]*=[ \t]*[\"'](gpu|cuda)[\"']")
 
 
-def test_guards(texts: Mapping[str, bytes], project: Project) -> Iterator[Needed]:
+def skipping_guards(texts: Mapping[str, bytes], project: Project) -> Iterator[Needed]:
     """Functions and classes that other files of tests import for this."""
     tests = [path for path in sorted(texts) if is_test(path)]
     guards = {path for path in tests if b"skipif" in texts[path] and b"torch.cuda." in texts[path]}
