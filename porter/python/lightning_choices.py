@@ -70,7 +70,7 @@ def of_side(file: RuleFile, literal: Link) -> str | None:
 
 def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
     """The accelerator that a name chooses further down: `use_gpu = gpus > 0 and torch.cuda.is_available()`."""
-    if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):
+    if target.__class__ is not ast.Name or not _may_choose(file):
         return None
     uses = file.names.readers(target.id, (target, link))
     choices = (choice for use in uses if (choice := _tested(use)))
@@ -79,7 +79,7 @@ def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
 
 def of_comparison(file: RuleFile, literal: Link) -> str | None:
     """The accelerator that a comparison of a device with the string at `literal` chooses."""
-    if not file.source.says(b"accelerator"):
+    if not _may_choose(file):
         return None
     asked = literal[1]
     if choice := _tested(asked):
@@ -125,6 +125,11 @@ def _handed(file: RuleFile, use: Link) -> Iterator[Node]:
             yield from (value for parameter, value in given if parameter == name)
 
 
+def _may_choose(file: File | RuleFile) -> bool:
+    """Whether a file names an accelerator, or how many GPUs an older Trainer takes."""
+    return file.source.says(_ACCELERATOR.encode()) or file.source.says(b"gpus=")
+
+
 def _tested(answer: Link) -> Link | None:
     """The `if`, or the condition, that an answer to the question is the test of."""
     child = answer[0]
@@ -140,7 +145,7 @@ def _tested(answer: Link) -> Link | None:
 def _set_in(file: File | RuleFile, branch: Link) -> Iterator[str]:
     """What the branches of an `if` set: `accelerator = "gpu"`, `options["accelerator"] = "gpu"`, `Trainer(accelerator="gpu")`."""
     counts = file.source.says(b"gpus=")
-    if not (counts or file.source.says(b"accelerator")) or not file.source.says(_LIGHTNING):
+    if not _may_choose(file) or not file.source.says(_LIGHTNING):
         return
     for node in (inner for statement in (*branch[0].body, *branch[0].orelse) for inner in walk(statement)):
         pairs: list[tuple[str, Node]] = []
