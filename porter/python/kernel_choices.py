@@ -68,6 +68,8 @@ def decided(file: File, link: Link | None) -> Choice | None:
     whether a file is loaded to the CPU, and so on. None where it can be ported."""
     if reports(file):
         return "reports", file.path.rpartition("/")[2]
+    if number := lightning_choices.of_number(file, link):
+        return "half", number
     if argument := given_to_cuda(link):
         return "kernel", argument
     if package := kernel_guards.needed(file, link):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _GPU = ("gpu", "cuda")
 _ACCELERATOR = "accelerator"
+_GPUS = "gpus"
+_COUNTS = frozenset({"min", "max", "int", "bool"})
 _LIGHTNING = lazy(rb"lightning|Trainer\(")  # a project may have a Trainer derived from it, in another file
 _ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
 
@@ -75,6 +77,43 @@ def of_name(file: File | RuleFile, target: Node, link: Link) -> str | None:
     uses = file.names.readers(target.id, (target, link))
     choices = (choice for use in uses if (choice := _tested(use)))
     return next(filter(None, (of_choice(file, choice) for choice in choices)), None)
+
+
+def of_number(file: File | RuleFile, question: Link | None, hops: int = 1) -> str | None:
+    """The number of GPUs that follows from a question, as an older Trainer takes it: `gpus=torch.cuda.device_count()`, also by a name,
+    and as what an option is by default."""
+    if question is None or not file.source.says(_GPUS.encode()) or not file.source.says(b"lightning"):
+        return None
+    child = question[0]
+    for up in ancestors(question):
+        node: Node = up[0]
+        if isinstance(node, ast.keyword):
+            call: Node = up[1] and up[1][0]
+            called = call_name(getattr(call, "func", None))
+            option = (
+                called == "add_argument" and node.arg == "default" and constant(next(iter(call.args), None)) == "--gpus"
+            )
+            return (
+                f"gpus={ast.unparse(node.value)}"
+                if option or node.arg == _GPUS and called.endswith("Trainer")
+                else None
+            )
+        if isinstance(node, ast.Dict):
+            keys = [key for key, value in zip(node.keys, node.values) if value is child]
+            return f"gpus={ast.unparse(child)}" if keys and constant(keys[0]) == _GPUS else None
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if len(node.targets) != 1 or not hops or not isinstance(target, ast.Name):
+                return None
+            uses = file.names.readers(target.id, (target, up))
+            return next(filter(None, (of_number(file, use, hops - 1) for use in uses)), None)
+        counts = isinstance(node, ast.Call) and call_name(node.func) in _COUNTS and child is not node.func
+        if not (counts or isinstance(node, (*_ANSWERS, ast.BinOp, ast.IfExp))) and child is not getattr(
+            node, "func", None
+        ):
+            return None
+        child = node
+    return None
 
 
 def of_comparison(file: RuleFile, literal: Link) -> str | None:
