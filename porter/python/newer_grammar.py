@@ -31,6 +31,7 @@ _STEPS = lazy(
 _LAST = lazy(r" (?=\r\n|\r|\n)")  # the last character of a line
 _INDENTED = lazy(r"^[ \t]{400}", re.MULTILINE)
 _DEEPEST = 1000  # steps of a statement that LibCST's parser surely survives
+_BRACKETS = 200  # inside each other: Python takes no more, so that no newer grammar is to blame
 _MOST = 200  # statements that are hidden before the whole file is given up
 
 
@@ -77,7 +78,7 @@ def _blank(text: str, start: int, end: int) -> str:
 
 
 def _nests(text: str) -> bool:
-    """Whether a statement may nest deeper than LibCST's parser survives. That parser recurses without a limit."""
+    """Whether a statement may nest deeper than LibCST's parser survives, which recurses without a limit, or than Python allows."""
     brackets = steps = 0
     for word in _STEPS.findall(text):
         if word == "\n":
@@ -87,7 +88,7 @@ def _nests(text: str) -> bool:
         elif word[0] not in "\"'#\\":
             steps += 1
             brackets += word in "([{"
-            if steps > _DEEPEST:
+            if steps > _DEEPEST or brackets > _BRACKETS:
                 return True
     return text.count("elif ") > _DEEPEST or _INDENTED.search(text) is not None
 

@@ -66,3 +66,9 @@ def test_the_rest_is_ported(case: str, newline: str) -> None:
 def test_what_nobody_can_read_is_one_finding() -> None:
     result = analyse("a.py", b"import torch\ntorch.cuda.synchronize(\n", open_session())
     assert [(f.code, f.why) for f in result.findings] == [("PRT002", "syntax")] and not result.auto
+
+
+def test_brackets_that_no_python_takes_are_not_called_newer_grammar() -> None:
+    text = "import torch\ntorch.cuda.synchronize(" + "(" * 200 + "1" + ")" * 201 + "\n"
+    found = analyse("a.py", text.encode(), open_session()).findings
+    assert [(f.code, f.why) for f in found] == [("PRT002", "syntax")]
