@@ -259,11 +259,12 @@ def _required(report):
 
 
 # a process takes a whole file, for what is made once for its tests; the longest begin first, so that what comes last is
-# short enough for all processes to end together
+# short enough for all processes to end together. The first one makes the virtual NPU: what stands second needs none, or it
+# would wait for that
 LONGEST = """
-test_verify_programs test_verify_command test_virtual_npu test_recorder test_one_truth test_fleet_command test_apex test_properties
-test_report_browser test_fleet_libraries test_mutants test_cases test_copy test_report_pages_browser test_fixtures test_memory
-test_comments_everywhere test_journal test_reference test_cli test_run test_types test_fuse test_input test_precommit test_examples
+test_verify_programs test_types test_verify_command test_one_truth test_recorder test_cluster test_virtual_npu test_fleet_command
+test_reference test_apex test_properties test_report_browser test_fleet_libraries test_mutants test_cases test_copy test_report_pages_browser test_fixtures test_memory
+test_comments_everywhere test_journal test_cli test_run test_fuse test_input test_precommit test_examples
 test_verify_parts test_new_rule test_interrupted test_odd_names test_packaging test_joined
 """.split()
 

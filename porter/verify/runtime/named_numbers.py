@@ -35,6 +35,8 @@ _PLACE = re.compile(r"[\w./\\-]+\.py:\d+\b:?|\bFile \"[^\"]+\", line \d+|\b[\w.]
 
 def numbers(line: str) -> Iterator[tuple[str, str]]:
     """Pairs of a name and a number, as it was written."""
+    if not _QUALITY.search(line):  # most lines of most programs
+        return
     line = _PLACE.sub(" ", line)
     if _QUALITY.search(line):
         for name, digits in _PAIR.findall(line[:_LONGEST]):
