@@ -8,7 +8,7 @@ from typing import Any
 from porter.checks.native.asked_packages import ASKED
 from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
 from porter.checks.native.faiss_parts import of_gpus
-from porter.checks.native.guarded_uses import falls_back
+from porter.checks.native.guarded_uses import falls_back, is_missed
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
 from porter.checks.native.package_uses import (
     called,
@@ -82,7 +82,7 @@ class GpuPackage(Rule):
                 # several names of one stanza are one answer, as those of several versions are
                 if row.severity == "note":
                     values = (*values, (TOGETHER, row.why))
-                severity = "note" if role == "optional" else None
+                severity = "note" if role == "optional" and not is_missed([*bound(original)], file) else None
                 other = _needless(original, name, row, role, file) or of_gpus(original, name, role, values, file)
                 told = tuple((key, row.known_as[0] if key == "name" else value) for key, value in values)
                 yield other or Hit(original, row.why, values=told, severity=severity)

@@ -1,4 +1,4 @@
-"""Imports in a `try`, without which the program takes another way that is written already."""
+"""Imports in a `try`: what the program does without them, which is another way that is written already, or a NameError."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from porter.python.uses import imports_of
 _SAYING = frozenset(
     "print warn warning info debug error exception critical exit ImportError RuntimeError ModuleNotFoundError".split()
 )
+_ASKING = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Lambda, ast.ClassDef)
 _DEEPEST = 2  # callers of callers
 
 
@@ -39,6 +40,45 @@ def falls_back(package: str, names: list[str], file: RuleFile) -> bool:
     before = _set_before(up)
     flags = {*flags_of(up[0], before), *(name for name in names if _is_none_else(name, up[0], before))}
     return bool(flags) and all(_is_behind(use, flags, file, 0) for use in outside)
+
+
+def is_missed(names: list[str], file: RuleFile) -> bool:
+    """Whether a name of an import in a `try` is called where nothing asks for it, and nothing else binds it: where the import
+    fails, which its handler only says, the call is a NameError."""
+    link = file.scene.link_to(file.statement)
+    up = link[1] if link is not None else None
+    handler = handler_of(up[0]) if up is not None and isinstance(up[0], ast.Try) else None
+    if up is None or handler is None or not all(_is_said(statement) for statement in handler.body):
+        return False
+    alone = [n for n in names if len(file.names.imports.get(n, ())) == 1 and not file.names.others.get(n)]
+    uses = [use for name in alone for use in file.names.spelled(name) if _is_read(use)]
+    return any(use[1] is not None and use[1][0].__class__ is ast.Call and _is_unasked(use) for use in uses)
+
+
+def _is_said(statement: ast.stmt) -> bool:
+    """`pass`, `print("not installed")`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    is_said = isinstance(call, ast.Constant) or isinstance(call, ast.Call) and call_name(call.func) in _SAYING - {"exit"}
+    return isinstance(statement, ast.Pass) or is_said
+
+
+def _is_unasked(use: Link) -> bool:
+    """Whether a place runs whenever its function does: no condition, `try` or way out stands before it."""
+    child = use[0]
+    for above, _ in ancestors(use):
+        if above.__class__ in _ASKING:
+            return False
+        field, index = place(above, child)
+        if field in BODIES and any(map(_may_leave, getattr(above, field)[:index])):
+            return False
+        if above.__class__ in FUNCTIONS[:2]:
+            return True
+        child = above
+    return False
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    return any(node.__class__ in (ast.Return, ast.Raise, ast.Assert) for node in walk(statement))
 
 
 def _is_read(use: Link) -> bool:
