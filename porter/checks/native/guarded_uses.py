@@ -58,7 +58,9 @@ def is_missed(names: list[str], file: RuleFile) -> bool:
 def _is_said(statement: ast.stmt) -> bool:
     """`pass`, `print("not installed")`."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    is_said = isinstance(call, ast.Constant) or isinstance(call, ast.Call) and call_name(call.func) in _SAYING - {"exit"}
+    is_said = (
+        isinstance(call, ast.Constant) or isinstance(call, ast.Call) and call_name(call.func) in _SAYING - {"exit"}
+    )
     return isinstance(statement, ast.Pass) or is_said
 
 
