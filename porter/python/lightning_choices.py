@@ -28,6 +28,7 @@ _GPUS = "gpus"
 _COUNTS = frozenset({"min", "max", "int", "bool"})
 _LIGHTNING = lazy(rb"lightning|Trainer\(")  # a project may have a Trainer derived from it, in another file
 _ANSWERS = (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.NamedExpr)  # their value is still an answer to the question
+_NUMBERS = (*_ANSWERS, ast.BinOp, ast.IfExp)  # their value is still a number that follows from it
 
 
 def of_choice(file: File | RuleFile, choice: Link) -> str | None:
@@ -87,20 +88,9 @@ def of_number(file: File | RuleFile, question: Link | None, hops: int = 1) -> st
     child = question[0]
     for up in ancestors(question):
         node: Node = up[0]
-        if isinstance(node, ast.keyword):
-            call: Node = up[1] and up[1][0]
-            called = call_name(getattr(call, "func", None))
-            option = (
-                called == "add_argument" and node.arg == "default" and constant(next(iter(call.args), None)) == "--gpus"
-            )
-            return (
-                f"gpus={ast.unparse(node.value)}"
-                if option or node.arg == _GPUS and called.endswith("Trainer")
-                else None
-            )
-        if isinstance(node, ast.Dict):
-            keys = [key for key, value in zip(node.keys, node.values) if value is child]
-            return f"gpus={ast.unparse(child)}" if keys and constant(keys[0]) == _GPUS else None
+        if isinstance(node, (ast.keyword, ast.Dict)):
+            number = _handed_number(up, child)
+            return f"{_GPUS}={ast.unparse(number)}" if number is not None else None
         if isinstance(node, ast.Assign):
             target = node.targets[0]
             if len(node.targets) != 1 or not hops or not isinstance(target, ast.Name):
@@ -108,12 +98,24 @@ def of_number(file: File | RuleFile, question: Link | None, hops: int = 1) -> st
             uses = file.names.readers(target.id, (target, up))
             return next(filter(None, (of_number(file, use, hops - 1) for use in uses)), None)
         counts = isinstance(node, ast.Call) and call_name(node.func) in _COUNTS and child is not node.func
-        if not (counts or isinstance(node, (*_ANSWERS, ast.BinOp, ast.IfExp))) and child is not getattr(
-            node, "func", None
-        ):
+        if not counts and not isinstance(node, _NUMBERS) and child is not getattr(node, "func", None):
             return None
         child = node
     return None
+
+
+def _handed_number(up: Link, child: Node) -> Node:
+    """What a Trainer, its options or its settings get as the number of GPUs; None where the keyword or key is another."""
+    node = up[0]
+    if isinstance(node, ast.Dict):
+        keys = [key for key, value in zip(node.keys, node.values) if value is child]
+        return child if keys and constant(keys[0]) == _GPUS else None
+    call: Node = up[1] and up[1][0]
+    called = call_name(getattr(call, "func", None))
+    is_default = (
+        called == "add_argument" and node.arg == "default" and constant(next(iter(call.args), None)) == "--gpus"
+    )
+    return node.value if is_default or node.arg == _GPUS and called.endswith("Trainer") else None
 
 
 def of_comparison(file: RuleFile, literal: Link) -> str | None:
