@@ -1,20 +1,48 @@
-"""`x.to(device).share_memory_()`: device memory that several processes are to see."""
+"""`x.to(device).share_memory_()`: device memory that several processes are to see. `module.share_memory()` raises on an NPU."""
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.training.transfers import moves
+
+_MODULES = "share_memory"  # a tensor's has an underscore at its end
+_SHARED_FROM = (2, 13)  # before, torch_npu refuses it of modules on an NPU
 
 
 class DeviceShared(Rule):
     code = "PRT213"
     edits = False
-    methods = {"share_memory_", "share_memory"}
+    methods = {"share_memory_", _MODULES}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        inner = getattr(original.func, "value", None)
-        while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
-            if inner.func.attr.value in ("cuda", "npu") or inner.func.attr.value == "to" and file.tensors.moves(inner):
-                return Hit(original, "shared")
-            inner = inner.func.value
-        return None
+        link = file.scene.link(original)
+        if link is None or link[0].__class__ is not ast.Attribute:
+            return None
+        refused = link[0].attr == _MODULES and file.target.torch < _SHARED_FROM
+        if _is_moved(link[0].value):
+            return Hit(original, "module" if refused else "shared")
+        return Hit(original, "module") if refused and _was_moved(file, link) else None
+
+
+def _was_moved(file: RuleFile, link: Link) -> bool:
+    """Whether all that a file sets this object to is moved: `self.models["a"] = Net().to(device)`."""
+    named = ast.unparse(link[0].value)
+    values = [
+        assignment.value
+        for assignment, _ in file.buckets[ast.Assign]
+        for target in assignment.targets
+        if target.__class__ is link[0].value.__class__ and ast.unparse(target) == named
+    ]
+    return bool(values) and all(map(_is_moved, values))
+
+
+def _is_moved(node: Node) -> bool:
+    """`x.to(device).detach()`, `Net().cuda()`."""
+    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+        if node.func.attr in ("cuda", "npu") or node.func.attr == "to" and moves(node):
+            return True
+        node = node.func.value
+    return False
