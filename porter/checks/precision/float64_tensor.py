@@ -90,7 +90,8 @@ class Float64Tensor(Rule):
             if on_cpu(scene.names, link):
                 return None
             stays = lies_on_host(scene, call.func.value, link) and not to_device(call, scene.names, link)
-            return None if stays else "cast"
+            # torch_npu gives float32 only where no device is named beside the type
+            return None if stays else "made" if callee == "to" and given and place != 0 else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         if is_only_sent(scene.names, link):
