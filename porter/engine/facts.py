@@ -196,7 +196,8 @@ class Accelerators(NamedTuple):
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # their code runs on NPUs and on GPUs already; "" is the whole project
     held: str = ""  # a tensor on the GPU that a module keeps as a plain attribute, so that `.cuda()` does not move it
-    moved_by_to: tuple[str, ...] = ()  # imported libraries whose objects have `cuda()` and no `npu()`
+    # imported libraries whose objects have `cuda()` and no `npu()`, and classes of the project that have `to()` as well
+    moved_by_to: tuple[str, ...] = ()
     for_cpus: tuple[str, ...] = ()  # requirement lists for machines without GPUs, beside lists for machines with them
     # (class, parameter) to which tensors are moved, and that is given "cuda"
     parameters: tuple[tuple[str, str], ...] = ()

@@ -15,10 +15,31 @@ _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
-    """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name."""
+    """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name. Without those that
+    `to(device)` moves as well: nothing has to call their `cuda()`."""
     for node in statements(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
+            if member != "cuda" or not takes_devices(node):
+                yield node.name
+
+
+def moved_classes(tree: ast.Module | None) -> Iterable[str]:
+    """The names of classes that define `cuda()` and a `to(device)` as well: all that moves them may say `to`, as of a tensor."""
+    for node in statements(tree) if tree else ():
+        if isinstance(node, ast.ClassDef) and takes_devices(node):
             yield node.name
+
+
+def takes_devices(node: ast.ClassDef) -> bool:
+    """Whether a class defines both of these itself."""
+    return _defines(node, "cuda") and any(isinstance(s, ast.FunctionDef) and _is_moving(s) for s in node.body)
+
+
+def _is_moving(method: ast.FunctionDef) -> bool:
+    """`def to(self, device)`, `def to(self, *args, **kwargs)`."""
+    given = [arg.arg for arg in (*method.args.posonlyargs, *method.args.args)][1:]
+    is_device = given[0] in ("device", "dev") if given else method.args.vararg is not None
+    return method.name == "to" and is_device and not method.decorator_list
 
 
 def moving(sources: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 
 from porter.python import blocks
+from porter.python.evidence import call_name, constant
 from porter.python.imports import catcher_of, handler_of
-from porter.python.index import Link, Node, parents
+from porter.python.index import Link, Node, ancestors, parents
 from porter.regex import lazy
 
 _DECORATED = lazy(r"(?i)require|with_?package|skip")  # a decorator that asks for a package
@@ -149,3 +150,15 @@ def _leaves(statement: Node) -> bool:
     if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
         return False
     return bool(_AVAILABLE.search(ast.unparse(statement.test)))
+
+
+def asks_for(link: Link, attribute: str, holder: str) -> bool:
+    """`hasattr(x, "is_cuda") and x.is_cuda`: whether a condition around a place asks its object for this attribute first."""
+    conditions = (above for above, _ in ancestors(link) if above.__class__ is ast.BoolOp)
+    calls = (value for above in conditions for value in above.values if value.__class__ is ast.Call)
+    return any(
+        call_name(call.func) == "hasattr"
+        and [*map(constant, call.args)][1:] == [attribute]
+        and ast.unparse(call.args[0]) == holder
+        for call in calls
+    )

@@ -35,7 +35,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_attention import own_attentions
-from porter.project.own_methods import classes, first_own_next, moving, take_non_blocking
+from porter.project.own_methods import classes, first_own_next, moved_classes, moving, take_non_blocking
 from porter.project.own_packages import packages, packages_beside, without_devices
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
@@ -200,7 +200,7 @@ def _gather(
             tuple(sorted(rivals_among(files))),
             npu_folders(gathered.asks, files),
             held_tensor(gathered.texts.values()),
-            moved_by_to(gathered.texts.values()),
+            moved_by_to(gathered.texts.values(), gathered.own_methods["to"]),
             tuple(sorted(for_cpus(files))),
             device_parameters(gathered.texts, parse, kept),
             counted_batches(gathered.texts),
@@ -240,7 +240,7 @@ class _Gathered:
 
     def __init__(self, parse: Parse):
         self.parse = parse
-        self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
+        self.own_methods: dict[str, set[str]] = {name: set() for name in (*_OWN, "to")}
         self.cuda_names: set[str] = set()
         self.with_cuda: set[str] = set()  # Python files that name CUDA or NCCL
         self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
@@ -267,11 +267,8 @@ class _Gathered:
     def _python(self, path: str, data: bytes) -> None:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
-        if (
-            (b"npu" in data or b"NPU" in data)
-            and b"npu_available" in data.lower()
-            and (questions := list(_ASKS.finditer(data)))
-        ):
+        may_ask = (b"npu" in data or b"NPU" in data) and b"npu_available" in data.lower()
+        if may_ask and (questions := list(_ASKS.finditer(data))):
             first = questions[0]
             if len(questions) > 1 or first[1] or first[0].endswith((b"(", b"=")):  # else it imports the name alone
                 self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
@@ -288,6 +285,7 @@ class _Gathered:
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
+                    self.own_methods["to"].update(moved_classes(self.parse(data)) if name == "cuda" else ())
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
             for name, value in _CONSTANT.findall(b"\n" + data) if any([word in data for word in _VALUES]) else ():

@@ -9,6 +9,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.native.guarded import guarded
 from porter.python.evidence import OPTION_HOLDERS
+from porter.python.guards import asks_for
 from porter.python.kernel_branches import FAST_PATHS, without_way
 from porter.python.parallel_choices import one_device
 from porter.regex import lazy
@@ -55,6 +56,9 @@ class IsCuda(Rule):
             return None  # the words and what picks one of them are one value
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
+        others = not safe or bool(file.facts.accelerators.moved_by_to)
+        if others and link is not None and asks_for(link, "is_cuda", file.text(original.value)):
+            return Hit(original, "unknown")  # what has `is_cuda` and is no tensor may have no `is_npu`
         left = file.meaning.decides(original)
         if left and (left[0] != "half" or not file.style.one_world):
             return Hit(original, left[0], values=(("what", left[1]),))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.project.own_methods import takes_devices
+from porter.python.index import owner_of
 
 PLAIN = ("staticmethod", "classmethod", "wraps", "no_grad", "inference_mode", "override")
 VALUES = ("property", "cached_property", "setter", "getter", "deleter")  # of no move
@@ -21,6 +23,9 @@ class OwnCudaMethod(Rule):
         new, method = old.replace("cuda", file.target.device), file.around.method()
         if method is None or new in method[0]:
             return None
+        link = file.scene.link_to(file.statement)
+        if old == "cuda" and link is not None and (owner := owner_of(link)) is not None and takes_devices(owner):
+            return None  # callers say `to`
         values, marks = (("old", old), ("new", new)), method[1]
         if old == "is_cuda":
             plain = marks == ["property"]  # a method's callers keep it: only the attribute moves
