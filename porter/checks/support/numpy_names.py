@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.checks.device.import_parts import Alias, renamed
+from porter.checks.support import numpy_bytes
 from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.checks.support.numpy_removed import (
     BACK,
@@ -27,6 +28,7 @@ from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.target import first_python
+from porter.versions import LATEST
 
 _FOR_NUMPY_2 = (2, 3)  # the first torch that was built for numpy 2
 
@@ -35,16 +37,23 @@ class NumpyNames(Rule):
     code = "PRT708"
     references = frozenset(f"numpy.{name}" for name in (*BUILTINS, *RENAMED, *WRITTEN, *FLAT))
     nodes = ("Import", "ImportFrom")
+    calls = frozenset({numpy_bytes.READ})
+    methods = frozenset({numpy_bytes.WRITTEN})
     text = (r"\bnumpy\.(?:lib|dual)\b", r"\bnumpy[ \t]+import\b")
 
     def visit(
-        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
+        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom | cst.Call, updated: Any, file: RuleFile
     ) -> Answer:
         # where nothing is computed with torch, the numpy of today is no matter of ours
         if not matters(file):
             return None
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             return _of_import(original, updated, file)
+        if isinstance(original, cst.Call):
+            stays = file.target.torch < _FOR_NUMPY_2 or _are_left_out((numpy_bytes.GONE_WITH, LATEST), file)
+            return (
+                None if stays or is_chosen(file.link(original.func)) else numpy_bytes.of_call(original, updated, file)
+            )
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None  # the import answers for its names
         # `np.float = np.float64` is somebody's own cure
