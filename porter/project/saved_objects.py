@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from porter.engine.checkpoints import Saved
 from porter.files.paths import is_test
+from porter.project.kept_scalers import kept_scalers
 from porter.project.numpy_rates import has_rates, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
 from porter.project.numpy_values import NumpyValues, Place
@@ -77,25 +78,31 @@ def saved_objects(
     of_optimizers = any(b"ptim" in data and b"state_dict()" in data for data in saving.values())
     values = NumpyValues(texts, parse)
     rates = numpy_rates(values) if of_optimizers else frozenset[Place]()
+    scalers = kept_scalers(texts) if of_optimizers else frozenset[Place]()
     scores = numpy_scores(values, saving)
     states = _states(texts)
-    if not rates and not scores and not states and not any(map(_MAY_HOLD.search, saving.values())):
+    objects = rates or scalers or scores or states
+    if not objects and not any(map(_MAY_HOLD.search, saving.values())):
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
     known, handed = records(texts.values()), handed_optimizers(saving.values(), texts.values())
     rated = {path for path, data in saving.items() if has_rates(path, data, rates)}
+    scaled = {path for path, data in saving.items() if has_rates(path, data, scalers)}
     homes, fields = Homes(files), sorted(known.items())
 
     def rows(path: str) -> list[Saved]:
         data, home = saving[path], homes.of(path)
         spots = scores.get(path, frozenset())
-        make = partial(_saved, data, parse, _Known(is_parsed, states, path in rated, spots, known, handed))
-        about = (is_parsed, sorted(states), path in rated, sorted(spots), fields, sorted(handed))
+        make = partial(
+            _saved, data, parse, _Known(is_parsed, states, path in rated, path in scaled, spots, known, handed)
+        )
+        about = (is_parsed, sorted(states), path in rated, path in scaled, sorted(spots), fields, sorted(handed))
         saved = rows_of(data, "saved", about, make, kept)
         return [Saved(path, home, *row) for row in saved]
 
     # the other files matter only if one of these dictionaries holds an object, which is rare
-    holding = (path for path, data in saving.items() if path in rated or path in scores or _may_hold(data, states))
+    sure = {*rated, *scaled, *scores}
+    holding = (path for path, data in saving.items() if path in sure or _may_hold(data, states))
     found = {path: rows(path) for path in holding}
     if not any(row.held for several in found.values() for row in several):
         return ()
@@ -124,6 +131,7 @@ class _Known(NamedTuple):
     is_parsed: bool  # it parses a command line
     states: frozenset[str]  # functions that give back objects
     rated: bool  # numpy computes the learning rates of the optimizers of this file
+    scaled: bool  # its optimizers keep what scales their losses
     scores: frozenset[Spot]  # where its scores of numpy stand
     records: Records
     handed: frozenset[tuple[str, str]]  # functions that save, with a parameter that is an optimizer
@@ -139,8 +147,9 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     found: list[tuple[tuple[str, ...], str, bool]] = []
     for entries in dictionaries(tree, data, known.records, known.handed):
         held = _held(entries, names, known.states) or _held_score(entries, known.scores)
-        rates = [key for key, values in entries.items() if known.rated and _is_of_optimizer(key, values.written)]
-        rate = min(rates, key=lambda key: not key.isidentifier(), default="")
+        states = [key for key, values in entries.items() if _is_of_optimizer(key, values.written)]
+        state = min(states, key=lambda key: not key.isidentifier(), default="")
+        held, rate = held or (state if known.scaled else ""), state if known.rated else ""
         found.append((tuple(entries), held or rate, not held and bool(rate)))
     return tuple(found)
 
