@@ -53,12 +53,26 @@ def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
 
 def is_answer(scene: Scene, link: Link) -> bool:
     """`return loss.item()` of a function that takes one step, `return x.detach().cpu().numpy()` of a `forward` that gives
-    nothing else, so that nothing learns from it: how often it runs, its callers know, unless its name says so."""
+    nothing else, so that nothing learns from it: how often it runs, its callers know, unless its name says so, or the file itself
+    calls it for each batch."""
     function = scene.function(link)
     returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
     if not returned or function is None or _OF_A_BATCH.search(function[0].name):
         return False
-    return function[0] in scene.steps or value_uses.gives_arrays(function[0])
+    if function[0] in scene.steps:
+        return not _takes_each(scene, function[0].name)
+    return value_uses.gives_arrays(function[0])
+
+
+def _takes_each(scene: Scene, name: str) -> bool:
+    """Whether a loop of the file calls a function of this name with what it goes over: `for x in loader: self.observe(x)`."""
+    calls = (link for link in scene.file.buckets[ast.Call] if call_name(link[0].func) == name)
+    for link in calls:
+        given = {n.id for arg in link[0].args for n in walk(arg) if n.__class__ is ast.Name}
+        loops = (above for above, _ in ancestors(link) if above.__class__ is ast.For)
+        if any(n.__class__ is ast.Name and n.id in given for loop in loops for n in walk(loop.target)):
+            return True
+    return False
 
 
 def takes_loss(scene: Scene, link: Link) -> bool:
