@@ -9,6 +9,7 @@ from functools import partial
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_uses import called, called_bare, uses_as_they_are
+from porter.checks.native.plain_scatters import needs_kernels
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 from porter.rulebook.table import hint
@@ -59,3 +60,11 @@ ASKED: dict[str, Callable[[RuleFile], object]] = {
         for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
     },
 }
+# packages of which parts run as they are; where a file takes more, all is said of it that is said of others
+KERNELS: dict[str, Callable[[RuleFile], bool]] = {"torch_scatter": needs_kernels}
+
+
+def is_harmless(name: str, file: RuleFile) -> bool:
+    """Whether a file asks nothing of a package, by one of these tables, that does not run as it is."""
+    asked = ASKED.get(name) or KERNELS.get(name)
+    return asked is not None and not asked(file)

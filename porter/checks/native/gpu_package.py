@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.native.asked_packages import ASKED
+from porter.checks.native.asked_packages import ASKED, is_harmless
 from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
 from porter.checks.native.faiss_parts import of_gpus
 from porter.checks.native.guarded_uses import falls_back, is_missed
@@ -58,9 +58,7 @@ class GpuPackage(Rule):
             if not _is_own(name.partition(".")[0], file)
         ]
         for name, row in dict(matches).items():
-            if is_told_elsewhere(file, name, self.packages):
-                continue
-            if name in ASKED and not ASKED[name](file):
+            if is_told_elsewhere(file, name, self.packages) or is_harmless(name, file):
                 continue
             if row.device is not None and not untold(file, name, row.device):
                 continue
@@ -68,7 +66,8 @@ class GpuPackage(Rule):
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 if role == "needed" and in_vain(file, used.get(name, name), apart):
                     if not row.anywhere or in_vain(file, name.partition(".")[0], ()):  # else any host has what is used
-                        yield Hit(original, "unused", values=(("name", name),), severity=row.severity)
+                        severity = "note" if row.anywhere else row.severity
+                        yield Hit(original, "unused", values=(("name", name),), severity=severity)
                     continue
                 if role == "needed" and (more := idle(name, file)) is not None:
                     if more:
@@ -80,12 +79,11 @@ class GpuPackage(Rule):
                     yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
                 # several names of one stanza are one answer, as those of several versions are
-                if row.severity == "note":
-                    values = (*values, (TOGETHER, row.why))
-                severity = "note" if role == "optional" and not is_missed([*bound(original)], file) else None
+                values = (*values, (TOGETHER, row.why)) if row.severity == "note" else values
+                severity = "note" if role == "optional" and not is_missed([*bound(original)], file) else ""
                 other = _needless(original, name, row, role, file) or of_gpus(original, name, role, values, file)
                 told = tuple((key, row.known_as[0] if key == "name" else value) for key, value in values)
-                yield other or Hit(original, row.why, values=told, severity=severity)
+                yield other or Hit(original, row.why, values=told, severity=severity or None)
 
 
 def _is_own(package: str, file: RuleFile) -> bool:
