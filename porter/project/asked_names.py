@@ -21,7 +21,7 @@ _LIGHTNING = lazy(
 # a section of setup.cfg for another tool
 _SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
 # packages of which a rule asks whether a list has them, or in which versions
-_OF_RULES = ("pillow", "cpm_kernels", "cpm-kernels")
+_OF_RULES = ("pillow", "pyyaml", "cpm_kernels", "cpm-kernels")
 _OF_LISTS = frozenset({"requirements", "requirement", "deps", "env", "envs", "environments", "docker"})
 
 

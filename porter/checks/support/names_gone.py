@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from porter.checks.device.import_parts import renamed
+from porter.checks.support import yaml_loaders
 from porter.checks.support.fresh_environment import is_chosen, matters
 from porter.checks.support.members_gone import Members
 from porter.checks.support.names_that_went import gone
@@ -22,6 +23,7 @@ _TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one 
 class NamesGone(Rule):
     code = "PRT722"
     nodes = ("Import", "ImportFrom", "Call")
+    calls = yaml_loaders.LOADS
 
     def __init__(self, tables: Tables) -> None:
         # PRT719 tells those of torch
@@ -33,12 +35,14 @@ class NamesGone(Rule):
         modules = [re.escape(name) for name, row in rows.items() if row[-1][0] == "module"]
         # `import Queue` and `from Queue import ...`, not `from queue import Queue`
         whole = (rf"\b{n}\b(?:(?<=import {n})(?<!\w import {n})|(?<=from {n})|(?<=, {n}))" for n in modules)
-        self.text = (*(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole, *of.texts)
+        self.text = (yaml_loaders.TEXT, *(rf"\b{owner}[ \t]+import\b" for owner in owners), *whole, *of.texts)
         # `hasattr(inspect, "getfullargspec")`
         self._thought = rare(rb"hasattr\((?:%s)," % "|".join(owners).encode())
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         is_call = isinstance(original, cst.Call)
+        if is_call and file.name(original.func) in self.calls:
+            return yaml_loaders.of_call(original, updated, file) if matters(file) else None
         if is_call and not self._members.may_be(original) or not matters(file) or file.source.says(self._thought):
             return None
         if is_call:
