@@ -21,6 +21,7 @@ _TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")  # the function rounds lengths
 _CALLED = ("__call__", "torch_call")  # methods that make a batch
 _READS = lazy(r"\bsuper\b|\.pad(?:ding|_to_multiple_of)?\b")  # of what the base keeps, or calls
+_LONGEST = lazy(r"(?i)^max_?|seq(?:uence)?_?len")  # a parameter that is a length which all batches have
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
@@ -133,7 +134,7 @@ def _only_cuts(link: Link, function: Node) -> bool:
 
 @once
 def _of_one_length(function: Node, scene: Scene, link: Link) -> frozenset[str]:
-    """The names of a function that `F.pad` fills up to a length of the object's own: `F.pad(x, (0, self.longest - n))`."""
+    """The names of a function that are filled up to a length of the object's own, `F.pad(x, (0, self.longest - n))`, or of a parameter."""
     named = {
         n.targets[0].id: n.value
         for n in walk(function)
@@ -147,7 +148,19 @@ def _of_one_length(function: Node, scene: Scene, link: Link) -> frozenset[str]:
         widths += [named[n.id] for width in widths for n in walk(width) if getattr(n, "id", "") in named]
         if any(_is_rest(node) for width in widths for node in walk(width)):
             filled.add(getattr(call.args[0], "id", ""))
-    return frozenset(filled - {""})
+    return frozenset(filled - {""}) | _grown(function)
+
+
+def _grown(function: Node) -> frozenset[str]:
+    """The names that `torch.cat` makes as long as a parameter says: `x = torch.cat([x, x.new_zeros(len(x), max_length - len(x[0]))], 1)`."""
+    longest = {arg.arg for arg in function.args.args if _LONGEST.search(arg.arg)}
+    grown = set[str]()
+    for call in (n for n in walk(function) if n.__class__ is ast.Call and call_name(n.func) in ("cat", "concat")):
+        parts: list[Node] = getattr(call.args[0], "elts", []) if call.args else []
+        rests = [n for part in parts for n in walk(part) if n.__class__ is ast.BinOp and n.op.__class__ is ast.Sub]
+        if any(getattr(rest.left, "id", "") in longest for rest in rests):
+            grown |= {part.id for part in parts if part.__class__ is ast.Name}
+    return frozenset(grown)
 
 
 def _is_rest(node: Node) -> bool:
