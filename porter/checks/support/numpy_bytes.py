@@ -13,6 +13,7 @@ from porter.python.index import Link
 READ, WRITTEN = "numpy.fromstring", "tostring"
 GONE_WITH = "2.3"
 _MAKERS = frozenset({"numpy", "cv2", "array"})  # packages whose arrays have both names
+_OF_ARRAYS = frozenset({"astype", "flatten", "numpy", "ravel", "reshape", "transpose"})  # methods that give an array
 _READERS = frozenset({"imdecode"})  # functions that do not write into what they read
 
 
@@ -23,7 +24,18 @@ def of_call(original: cst.Call, updated: Any, file: RuleFile) -> Hit | None:
     if original.args or not makes or not isinstance(updated.func, cst.Attribute):
         return None
     new = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("tobytes")))
-    return _hit(original, "gone", ".tostring()", ".tobytes()", new, safe=True)
+    return _hit(original, "gone", ".tostring()", ".tobytes()", new, safe=_is_array(original, file))
+
+
+def _is_array(call: cst.Call, file: RuleFile) -> bool:
+    """`cv2.imencode(".png", image)[1].tostring()`, `x.astype("uint8").tostring()`: a drawing of SVG has such a method, too."""
+    node = call.func.value if isinstance(call.func, cst.Attribute) else call
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    if not isinstance(node, cst.Call):
+        return False
+    made = (file.name(node.func) or "").partition(".")[0] in _MAKERS
+    return made or isinstance(node.func, cst.Attribute) and node.func.attr.value in _OF_ARRAYS
 
 
 def _read(original: cst.Call, updated: Any, file: RuleFile) -> Hit | None:
