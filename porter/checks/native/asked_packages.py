@@ -8,8 +8,7 @@ from functools import partial
 
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.detectron2_device import keeps_default
-from porter.checks.native.package_uses import called, called_bare, uses_as_they_are
-from porter.checks.native.plain_scatters import needs_kernels
+from porter.checks.native.package_uses import called, called_bare, joins_by_kernels, uses_as_they_are
 from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 from porter.rulebook.table import hint
@@ -43,6 +42,7 @@ ASKED: dict[str, Callable[[RuleFile], object]] = {
     "faiss": partial(_says, words=hint("faiss-on-a-gpu")),
     "megatron": lambda file: not _says(file, _MINDSPEED),  # through which it runs on NPUs
     "detectron2.config.get_cfg": keeps_default,
+    "torch_scatter.scatter": partial(joins_by_kernels, package="torch_scatter.scatter"),
     # whose `__call__` says where the targets are made
     **{
         name: partial(uses_as_they_are, package=name, method="__call__")
@@ -60,11 +60,3 @@ ASKED: dict[str, Callable[[RuleFile], object]] = {
         for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")
     },
 }
-# packages of which parts run as they are; where a file takes more, all is said of it that is said of others
-KERNELS: dict[str, Callable[[RuleFile], bool]] = {"torch_scatter": needs_kernels}
-
-
-def is_harmless(name: str, file: RuleFile) -> bool:
-    """Whether a file asks nothing of a package, by one of these tables, that does not run as it is."""
-    asked = ASKED.get(name) or KERNELS.get(name)
-    return asked is not None and not asked(file)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.native.asked_packages import ASKED, is_harmless
+from porter.checks.native import package_uses
+from porter.checks.native.asked_packages import ASKED
 from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works, stands_beside
 from porter.checks.native.faiss_parts import of_gpus
 from porter.checks.native.guarded_uses import falls_back, is_missed
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
-from porter.checks.native.package_uses import (
-    called,
-    idle,
-    only_asked_for,
-    reached,
-    untold,
-)
 from porter.engine.nodes import bound, imported
 from porter.engine.rule import TOGETHER, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -49,7 +43,7 @@ class GpuPackage(Rule):
         names, lists = imported(original), file.facts.lists
         rows = [package_row(name, self.packages) for name in names]
         # `import numba` for `numba.cuda.jit`, `from audiotools import ml` for `ml.Accelerator`
-        used = {part: name for name in names for part in self.parts.get(name, ()) if reached(file, part)}
+        used = {part: name for name in names for part in self.parts.get(name, ()) if package_uses.reached(file, part)}
         rows += [(part, self.packages[part]) for part in used]
         matches = [
             (name, row)
@@ -58,32 +52,34 @@ class GpuPackage(Rule):
             if not _is_own(name.partition(".")[0], file)
         ]
         for name, row in dict(matches).items():
-            if is_told_elsewhere(file, name, self.packages) or is_harmless(name, file):
+            if is_told_elsewhere(file, name, self.packages) or name in ASKED and not ASKED[name](file):
                 continue
-            if row.device is not None and not untold(file, name, row.device):
+            if row.device is not None and not package_uses.untold(file, name, row.device):
                 continue
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
+            if package_uses.only_parts(file, name, apart):
+                continue
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 if role == "needed" and in_vain(file, used.get(name, name), apart):
                     if not row.anywhere or in_vain(file, name.partition(".")[0], ()):  # else any host has what is used
-                        severity = "note" if row.anywhere else row.severity
-                        yield Hit(original, "unused", values=(("name", name),), severity=severity)
+                        harm = "note" if row.anywhere else row.severity
+                        yield Hit(original, "unused", values=(("name", name),), severity=harm)
                     continue
-                if role == "needed" and (more := idle(name, file)) is not None:
+                if role == "needed" and (more := package_uses.idle(name, file)) is not None:
                     if more:
                         yield Hit(original, "idle", values=(("count", more), ("name", name)), severity=row.severity)
                     continue
-                calls = called(file, name, apart)
+                calls = package_uses.called(file, name, apart)
                 values = (*((("calls", calls),) if calls else ()), ("name", name), *bystanders(file, name))
                 if row.anywhere and needs_none(file, name, self.packages):
                     yield Hit(original, "on-host", values=values, severity="note", effort="minutes")
                     continue
                 # several names of one stanza are one answer, as those of several versions are
                 values = (*values, (TOGETHER, row.why)) if row.severity == "note" else values
-                severity = "note" if role == "optional" and not is_missed([*bound(original)], file) else ""
+                severity = "note" if role == "optional" and not is_missed([*bound(original)], file) else None
                 other = _needless(original, name, row, role, file) or of_gpus(original, name, role, values, file)
                 told = tuple((key, row.known_as[0] if key == "name" else value) for key, value in values)
-                yield other or Hit(original, row.why, values=told, severity=severity or None)
+                yield other or Hit(original, row.why, values=told, severity=severity)
 
 
 def _is_own(package: str, file: RuleFile) -> bool:
@@ -102,11 +98,11 @@ def _needless(original: cst.Import | cst.ImportFrom, name: str, row: Package, ro
     own = role == "optional" and stands_beside(bound(original), file)
     if name.partition(".")[0] in ATTENTIONS and (own or other_works(file.scene.link_to(file.statement), file)):
         return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
-    if name in ATTENTIONS and only_asked_for(file, name):
+    if name in ATTENTIONS and package_uses.only_asked_for(file, name):
         why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"
         why = "guarded" if role == "optional" and why == "asked" else why
         severity = row.severity if file.statement in file.tree.body else "note"
         return Hit(original, why, values=(("name", name),), severity=severity)
-    if role == "optional" and only_asked_for(file, name):
+    if role == "optional" and package_uses.only_asked_for(file, name):
         return Hit(original, "guarded", values=(("name", name),), severity="note", effort="minutes")
     return None

@@ -12,6 +12,8 @@ from porter.python.uses import imports_of, is_idle, uses
 SHOWN = 4
 _DEVICES = frozenset({"device", "device_type"})
 _NO_DEVICE = ("use_prefetcher", False)  # of timm's loaders: batches stay on the host
+_BEFORE_REDUCE = 5  # arguments of torch_scatter's `scatter`
+_SUMS = frozenset({"add", "mean", "sum"})
 
 
 def idle(package: str, file: RuleFile) -> str | None:
@@ -42,6 +44,12 @@ def called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:
 def reached(file: RuleFile, part: str) -> bool:
     """Whether a part of a package is used, and imported by nothing but the package."""
     return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
+
+
+def only_parts(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
+    """Whether a file uses nothing of a package but some parts, which have rows of their own."""
+    used = [full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}.")]
+    return bool(used) and all(f"{full}.".startswith(apart) for full in used)
 
 
 def only_asked_for(file: RuleFile, package: str) -> bool:
@@ -84,6 +92,18 @@ def called_bare(file: RuleFile, package: str) -> bool:
     """Whether a function is called with nothing in the parentheses."""
     calls = (link[1][0] for link in file.meaning.mentions.of(frozenset({package})))
     return any(call.__class__ is ast.Call and not call.args and not call.keywords for call in calls)
+
+
+def joins_by_kernels(file: RuleFile, package: str) -> bool:
+    """Whether torch_scatter's function `scatter`, which sums unless `reduce` says another way, may be told one that has operators of
+    its own: sums and means are plain torch."""
+    return any(
+        not use.called
+        or use.starred
+        or use.positionals > _BEFORE_REDUCE
+        or dict(use.keywords).get("reduce", "sum") not in _SUMS
+        for use in uses(file, package)
+    )
 
 
 def untold(file: RuleFile, function: str, position: int) -> bool:
