@@ -28,12 +28,17 @@ def set_in_block(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
     assign = last and last[1]
     if last is None or assign is None or assign[0].__class__ is not ast.Assign or assign[0].targets != [last[0]]:
         return []
-    child, block = link[0], assign[1] and assign[1][0]
+    return [assign[0].value] if runs_before(assign, link) else []
+
+
+def runs_before(statement: Link, link: Link) -> bool:
+    """Whether a statement stands in the block of a place, or in one around, so that it runs whenever the place does."""
+    child, block = link[0], statement[1] and statement[1][0]
     for up in ancestors(link):
         if up[0] is block:
-            return [assign[0].value] if place(block, child)[0] == place(block, assign[0])[0] else []
+            return place(block, child)[0] == place(block, statement[0])[0]
         child = up[0]
-    return []
+    return False
 
 
 def _values(bindings: list[Link]) -> list[ast.expr]:

@@ -17,7 +17,7 @@ from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 from porter.python.refusing import refuses
-from porter.python.replaced_none import replaces_none
+from porter.python.replaced_none import is_replaced
 from porter.python.scripted import is_scripted
 from porter.python.unset_options import may_be_unset
 from porter.regex import lazy
@@ -173,7 +173,7 @@ class Meaning:
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
         may_be = any(binding[0].__class__ is ast.arg and _defaults_to_none(binding) for binding in bound)
-        return may_be and link is not None and not any(replaces_none(binding, link) for binding in bound)
+        return may_be and link is not None and not is_replaced(self._file.names, link[0], link)
 
     def int_kind(self, node: Node) -> str:
         """Whether an expression is an int: 'known' by what binds it, 'likely' by its name, '' otherwise."""

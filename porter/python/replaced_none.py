@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import ast
 
+from porter.engine.rule_file import Names
+from porter.python.assigned import last_above, runs_before
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link
+from porter.python.unset_options import says
 
 
-def replaces_none(binding: Link, use: Link) -> bool:
-    """Whether a binding above a use gives its name another value where it is None: as above, by `device = device or "cuda"`, or by
+def is_replaced(names: Names, name: ast.Name, link: Link) -> bool:
+    """Whether what binds a name last above its use gives it a value where it is None: as above, by `device = device or "cuda"`, or by
     `if device is None: device = "cuda"`."""
-    up = binding[1]
-    if up is None or not isinstance(up[0], ast.Assign) or not isinstance(binding[0], ast.Name):
+    last = last_above(names, name.id, link, name.lineno - 1)
+    assign = last[1] if last is not None else None
+    if assign is None or not isinstance(assign[0], ast.Assign):
         return False
-    statement = _asking(up, binding[0].id) if not _chooses(up[0].value, binding[0].id) else up
-    if statement is None or statement[1] is None or statement[0].lineno >= use[0].lineno:
-        return False
-    return any(above is statement[1][0] for above, _ in ancestors(use))
-
-
-def _chooses(value: ast.expr, name: str) -> bool:
-    """`"cuda" if name is None else name`, `name or "cuda"`."""
+    value, words, around = assign[0].value, ast.dump(name), assign[1]
     if isinstance(value, ast.BoolOp):
-        return isinstance(value.op, ast.Or) and _is(value.values[0], name) and _is_value(value.values[-1])
-    return isinstance(value, ast.IfExp) and _is_unset(value.test, name) and _is_value(value.body)
-
-
-def _asking(assignment: Link, name: str) -> Link | None:
-    """The `if name is None:` without another way that an assignment of a value stands in."""
-    up = assignment[1]
-    if up is None or not isinstance(up[0], ast.If) or up[0].orelse or assignment[0] not in up[0].body:
-        return None
-    return up if _is_unset(up[0].test, name) and _is_value(assignment[0].value) else None
-
-
-def _is_unset(test: Node, name: str) -> bool:
-    """`name is None`."""
-    if not isinstance(test, ast.Compare) or not _is(test.left, name) or len(test.ops) > 1:
+        chosen = isinstance(value.op, ast.Or) and ast.dump(value.values[0]) == words and _is_value(value.values[-1])
+    elif isinstance(value, ast.IfExp):
+        chosen = says(value.test, ast.Is, words) and _is_value(value.body)
+    elif around is not None and isinstance(around[0], ast.If) and not around[0].orelse:
+        return says(around[0].test, ast.Is, words) and _is_value(value) and runs_before(around, link)
+    else:
         return False
-    asked = test.comparators[0]
-    return isinstance(test.ops[0], ast.Is) and isinstance(asked, ast.Constant) and asked.value is None
+    return chosen and runs_before(assign, link)
 
 
-def _is(node: Node, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _is_value(node: Node) -> bool:
+def _is_value(node: ast.expr) -> bool:
     """What is not None: a constant, or a device that is made."""
     return constant(node) is not None or isinstance(node, ast.Call) and call_name(node.func) == "device"

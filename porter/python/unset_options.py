@@ -59,13 +59,14 @@ def _is_asked(option: Link) -> bool:
             field = place(node, child)[0] or (
                 "body" if child is node.body else "orelse" if child is node.orelse else ""
             )
-            if field and _says(node.test, ast.IsNot if field == "body" else ast.Is, words):
+            if field and says(node.test, ast.IsNot if field == "body" else ast.Is, words):
                 return True
         child = node
     return False
 
 
-def _says(test: Node, operator: type[ast.cmpop], words: str) -> bool:
+def says(test: Node, operator: type[ast.cmpop], words: str) -> bool:
+    """Whether a condition holds only where something is, or is not, None. `words`: its dump; `operator`: `ast.Is` or `ast.IsNot`."""
     parts = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     if parts[0] is not test and operator is ast.Is:
         return False
