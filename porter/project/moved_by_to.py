@@ -15,10 +15,13 @@ _IMPORT = lazy(rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(_NAMES), re.MU
 _MODULES = lazy(rb"^[ \t]*class[ \t]+\w+[ \t]*\([^)]*\bLightningModule\b", re.MULTILINE)
 
 
-def moved_by_to(texts: Iterable[bytes], classes: Iterable[str] = ()) -> tuple[str, ...]:
-    """The libraries of this kind that the texts import, or build on, and the project's own `classes` of this kind."""
+def moved_by_to(texts: Iterable[bytes], owners: Iterable[str] = ()) -> tuple[str, ...]:
+    """The libraries of this kind that the texts import, or build on, and classes of the project, by `owners`, as "path:Class"."""
     texts = tuple(texts)
     lightning = any(b"LightningModule" in text and _MODULES.search(text) for text in texts)
     naming = (text for text in texts if any(name in text for name in _NAMES))
     imported = {name.decode() for text in naming for name in _IMPORT.findall(text)}
-    return (*sorted(imported | ({"Lightning"} if lightning else set())), *sorted(classes))
+    return (
+        *sorted(imported | ({"Lightning"} if lightning else set())),
+        *sorted({owner.rpartition(":")[2] for owner in owners}),
+    )

@@ -23,6 +23,6 @@ def numpy_rates(values: NumpyValues) -> frozenset[Place]:
     return frozenset(p for module in modules for rates in module.rates.values() for p in values.places(rates))
 
 
-def has_rates(path: str, data: bytes, places: Iterable[Place]) -> bool:
-    """Whether a file computes one of these rates, or imports what does."""
+def has_any(path: str, data: bytes, places: Iterable[Place]) -> bool:
+    """Whether one of these places is in a file, or it imports what is there."""
     return any(path == where or name and imports_name(data, where, name) for where, name in places)

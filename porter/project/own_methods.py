@@ -15,23 +15,23 @@ _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
-    """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name. Without those that
-    `to(device)` moves as well: nothing has to call their `cuda()`."""
+    """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name. Those with `cuda()` and
+    a `to(device)` count for "to" alone: all that moves them may say that, as of a tensor."""
     for node in statements(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
-            if member != "cuda" or not takes_devices(node):
-                yield node.name
-
-
-def moved_classes(tree: ast.Module | None) -> Iterable[str]:
-    """The names of classes that define `cuda()` and a `to(device)` as well: all that moves them may say `to`, as of a tensor."""
-    for node in statements(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and takes_devices(node):
+        if isinstance(node, ast.ClassDef) and _owner_of(node, member):
             yield node.name
 
 
+def _owner_of(node: ast.ClassDef, member: str) -> bool:
+    if member == "to":
+        return takes_devices(node)
+    if member == "cuda":
+        return _defines(node, member) and not takes_devices(node)
+    return _defines(node, member) or member == "is_cuda" and _sets(node, member)
+
+
 def takes_devices(node: ast.ClassDef) -> bool:
-    """Whether a class defines both of these itself."""
+    """Whether a class has a `cuda()` and a `to(device)` of its own."""
     return _defines(node, "cuda") and any(isinstance(s, ast.FunctionDef) and _is_moving(s) for s in node.body)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from porter.engine.checkpoints import Saved
 from porter.files.paths import is_test
 from porter.project.kept_scalers import kept_scalers
-from porter.project.numpy_rates import has_rates, numpy_rates
+from porter.project.numpy_rates import has_any, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
 from porter.project.numpy_values import NumpyValues, Place
 from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, handed_optimizers, records, root
@@ -86,8 +86,8 @@ def saved_objects(
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
     known, handed = records(texts.values()), handed_optimizers(saving.values(), texts.values())
-    rated = {path for path, data in saving.items() if has_rates(path, data, rates)}
-    scaled = {path for path, data in saving.items() if has_rates(path, data, scalers)}
+    rated = {path for path, data in saving.items() if has_any(path, data, rates)}
+    scaled = {path for path, data in saving.items() if has_any(path, data, scalers)}
     homes, fields = Homes(files), sorted(known.items())
 
     def rows(path: str) -> list[Saved]:

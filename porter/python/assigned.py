@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.rule_file import Names
-from porter.python.blocks import place, within
-from porter.python.index import Link, ancestors
+from porter.engine.rule_file import Names, RuleFile
+from porter.python.blocks import once_for_file, place, within
+from porter.python.index import Link, Node, ancestors
 
 
 def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
@@ -39,6 +39,15 @@ def runs_before(statement: Link, link: Link) -> bool:
             return place(block, child)[0] == place(block, statement[0])[0]
         child = up[0]
     return False
+
+
+@once_for_file
+def by_target(file: RuleFile) -> dict[str, list[Node]]:
+    """What a file assigns, by what it is assigned to."""
+    found: dict[str, list[Node]] = {}
+    for assign, _ in file.buckets[ast.Assign]:
+        found.setdefault(ast.unparse(assign.targets[0]), []).append(assign.value)
+    return found
 
 
 def _values(bindings: list[Link]) -> list[ast.expr]:

@@ -35,7 +35,7 @@ from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.other_frameworks import of_others
 from porter.project.own_attention import own_attentions
-from porter.project.own_methods import classes, first_own_next, moved_classes, moving, take_non_blocking
+from porter.project.own_methods import classes, first_own_next, moving, take_non_blocking
 from porter.project.own_packages import packages, packages_beside, without_devices
 from porter.project.own_words import own_words
 from porter.project.package_users import lists_of
@@ -64,8 +64,9 @@ from porter.regex import lazy, rare
 from porter.target import Target
 from porter.training.calls.per_batch import served
 
-_OWN = {  # definitions in a class that has its own `cuda` or `is_cuda`
-    "cuda": lazy(rb"def[ \t]+cuda[ \t]*\("),
+_CUDA = lazy(rb"def[ \t]+cuda[ \t]*\(")
+_OWN = {  # definitions in a class that has its own `cuda`, also beside its own `to`, or `is_cuda`
+    **dict.fromkeys(("cuda", "to"), _CUDA),
     "is_cuda": rare(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
 _SET = rare(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")  # the project replaces a name of torch.cuda
@@ -240,7 +241,7 @@ class _Gathered:
 
     def __init__(self, parse: Parse):
         self.parse = parse
-        self.own_methods: dict[str, set[str]] = {name: set() for name in (*_OWN, "to")}
+        self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
         self.cuda_names: set[str] = set()
         self.with_cuda: set[str] = set()  # Python files that name CUDA or NCCL
         self.passed: set[tuple[str, str, str]] = set()  # (option, value, file)
@@ -285,7 +286,6 @@ class _Gathered:
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
-                    self.own_methods["to"].update(moved_classes(self.parse(data)) if name == "cuda" else ())
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
             for name, value in _CONSTANT.findall(b"\n" + data) if any([word in data for word in _VALUES]) else ():

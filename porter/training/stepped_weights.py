@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Node, RuleFile
-from porter.python.blocks import once_for_file
+from porter.python.assigned import by_target
 from porter.python.index import walk
 
 _MOST = 8  # places where a file makes one optimizer
@@ -34,16 +34,7 @@ def modules_of(optimizer: str, file: RuleFile) -> set[str]:
 
 
 def _assigned(name: str, file: RuleFile) -> list[Node]:
-    return _by_target(file).get(name, [])[:_MOST]
-
-
-@once_for_file
-def _by_target(file: RuleFile) -> dict[str, list[Node]]:
-    """What a file assigns, by what it is assigned to."""
-    found: dict[str, list[Node]] = {}
-    for assign, _ in file.buckets[ast.Assign]:
-        found.setdefault(ast.unparse(assign.targets[0]), []).append(assign.value)
-    return found
+    return by_target(file).get(name, [])[:_MOST]
 
 
 def given_before(loss: str, block: list[Node], step: int, modules: set[str]) -> str:

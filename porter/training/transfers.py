@@ -29,6 +29,15 @@ def moves(call: ast.Call) -> bool:
     return any(_is_device(v) for v in given)
 
 
+def is_moved(node: Node) -> bool:
+    """Whether a value was moved there, whatever was made of it since: `x.to(device).detach()`, `Net().cuda()`."""
+    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+        if _moves_there(node):
+            return True
+        node = node.func.value
+    return False
+
+
 def dataset_moves(file: RuleFile | File) -> bool:
     """Whether a `__getitem__` of the file puts its samples on the device."""
     return any(link[0].name == "__getitem__" and _moves_in(link[0]) for link in file.buckets[ast.FunctionDef])
@@ -41,7 +50,11 @@ def collate_moves(file: RuleFile) -> bool:
 
 def _moves_in(function: Node) -> bool:
     calls = (n for n in walk(function) if n.__class__ is ast.Call and n.func.__class__ is ast.Attribute)
-    return any(call.func.attr in ("cuda", "npu") or moves(call) for call in calls)
+    return any(map(_moves_there, calls))
+
+
+def _moves_there(call: Node) -> bool:
+    return call.func.attr in ("cuda", "npu") or moves(call)
 
 
 def follows_data(link: Link) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, Node, RuleFile
-from porter.training.transfers import moves
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.assigned import by_target
+from porter.training.transfers import is_moved
 
 _MODULES = "share_memory"  # a tensor's has an underscore at its end
 _SHARED_FROM = (2, 13)  # before, torch_npu refuses it of modules on an NPU
@@ -22,27 +23,12 @@ class DeviceShared(Rule):
         if link is None or link[0].__class__ is not ast.Attribute:
             return None
         refused = link[0].attr == _MODULES and file.target.torch < _SHARED_FROM
-        if _is_moved(link[0].value):
+        if is_moved(link[0].value):
             return Hit(original, "module" if refused else "shared")
         return Hit(original, "module") if refused and _was_moved(file, link) else None
 
 
 def _was_moved(file: RuleFile, link: Link) -> bool:
     """Whether all that a file sets this object to is moved: `self.models["a"] = Net().to(device)`."""
-    named = ast.unparse(link[0].value)
-    values = [
-        assignment.value
-        for assignment, _ in file.buckets[ast.Assign]
-        for target in assignment.targets
-        if target.__class__ is link[0].value.__class__ and ast.unparse(target) == named
-    ]
-    return bool(values) and all(map(_is_moved, values))
-
-
-def _is_moved(node: Node) -> bool:
-    """`x.to(device).detach()`, `Net().cuda()`."""
-    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
-        if node.func.attr in ("cuda", "npu") or node.func.attr == "to" and moves(node):
-            return True
-        node = node.func.value
-    return False
+    values = by_target(file).get(ast.unparse(link[0].value), [])
+    return bool(values) and all(map(is_moved, values))

@@ -22,8 +22,7 @@ class GpuOption(Rule):
     text = (
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb", "tf32"),
         *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "dynamo_backend"),
-        "compute_device_type",
-        "get_model",
+        *("compute_device_type", r"\bget_model\([^)]*\bdevice_type"),
         r"Reader\((?:[^()]|\([^()]*\))*?\bgpu[ \t]*=",
         *(r"\bSupervisedTrainer\(", r"\bSupervisedEvaluator\(", r"\bEnsembleEvaluator\("),
         *(r"\bGanTrainer\(", r"\bAdversarialTrainer\("),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.rule import TOGETHER
 from porter.python.assigned import set_in_block
-from porter.python.blocks import once
+from porter.python.blocks import once, once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -15,6 +15,7 @@ from porter.training import host_values, read_again, value_uses, waits_in_a_row
 from porter.training.placement import DEVICE
 
 if TYPE_CHECKING:
+    from porter.training.protocols import File
     from porter.training.scene import Scene
 
 _LOGS = lazy(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
@@ -60,19 +61,20 @@ def is_answer(scene: Scene, link: Link) -> bool:
     if not returned or function is None or _OF_A_BATCH.search(function[0].name):
         return False
     if function[0] in scene.steps:
-        return not _takes_each(scene, function[0].name)
+        return function[0].name not in _of_each(scene.file)
     return value_uses.gives_arrays(function[0])
 
 
-def _takes_each(scene: Scene, name: str) -> bool:
-    """Whether a loop of the file calls a function of this name with what it goes over: `for x in loader: self.observe(x)`."""
-    calls = (link for link in scene.file.buckets[ast.Call] if call_name(link[0].func) == name)
-    for link in calls:
-        given = {n.id for arg in link[0].args for n in walk(arg) if n.__class__ is ast.Name}
-        loops = (above for above, _ in ancestors(link) if above.__class__ is ast.For)
-        if any(n.__class__ is ast.Name and n.id in given for loop in loops for n in walk(loop.target)):
-            return True
-    return False
+@once_for_file
+def _of_each(file: File) -> frozenset[str]:
+    """The functions that a loop of the file calls with what it goes over: `for x in loader: self.observe(x)`."""
+    found = set[str]()
+    for loop, _ in file.buckets[ast.For]:
+        each = {n.id for n in walk(loop.target) if n.__class__ is ast.Name}
+        for call in (n for statement in loop.body for n in walk(statement) if n.__class__ is ast.Call):
+            if any(getattr(arg, "id", "") in each for arg in call.args):
+                found.add(call_name(call.func))
+    return frozenset(found)
 
 
 def takes_loss(scene: Scene, link: Link) -> bool:

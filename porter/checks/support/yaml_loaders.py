@@ -19,25 +19,15 @@ def of_call(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None
     if not isinstance(original.func, cst.Attribute) or is_chosen(file.link(original.func)):
         return None
     called, package = file.text(original.func), file.text(original.func.value)
-    values = (
-        ("name", f"{called}(...)"),
-        ("new", f"{called}(..., Loader={package}.{_FULL})"),
-        ("by", "PyYAML"),
-        ("version", _SINCE),
-    )
-    is_held = file.facts.lists.below(f"pyyaml>={_SINCE}", file.path)
-    return Hit(
-        original,
-        "loader",
-        new=None if is_held else _told(updated),
-        safe=True,
-        values=values,
-        severity="note" if is_held else None,
-    )
+    new = f"{called}(..., Loader={package}.{_FULL})"
+    values = (("name", f"{called}(...)"), ("new", new), ("by", "PyYAML"), ("version", _SINCE))
+    if file.facts.lists.below(f"pyyaml>={_SINCE}", file.path):
+        return Hit(original, "loader", values=values, severity="note")
+    return Hit(original, "loader", new=_told(updated, original.func.value), safe=True, values=values)
 
 
-def _told(call: cst.Call) -> cst.Call:
-    loader = cst.Attribute(call.func.value, cst.Name(_FULL)) if isinstance(call.func, cst.Attribute) else call.func
+def _told(call: cst.Call, package: cst.BaseExpression) -> cst.Call:
     equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    loader = cst.Arg(cst.Attribute(package, cst.Name(_FULL)), keyword=cst.Name("Loader"), equal=equal)
     first = call.args[0].with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-    return call.with_changes(args=[first, cst.Arg(loader, keyword=cst.Name("Loader"), equal=equal)])
+    return call.with_changes(args=[first, loader])
