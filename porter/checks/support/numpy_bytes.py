@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from porter.engine.nodes import without_arguments
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -39,19 +40,22 @@ def _is_array(call: cst.Call, file: RuleFile) -> bool:
 
 
 def _read(original: cst.Call, updated: Any, file: RuleFile) -> Hit | None:
-    """With `sep` it reads a text, and stays. What frombuffer gives cannot be written: a copy can, as what fromstring gave."""
+    """With a `sep` it reads a text, and stays. What frombuffer gives cannot be written: a copy can, as what fromstring gave."""
     link = file.scene.link(original)
-    if link is None or len(original.args) > 3 or any(a.star or _keyword(a) == "sep" for a in original.args):
+    if link is None or len(original.args) > 3 or any(a.star or _separates(a) for a in original.args):
         return None
     old = file.text(original.func)
     if not isinstance(updated.func, cst.Attribute):  # a name of its own: its import is left to a person, too
         return _hit(original, "bytes", old, "numpy.frombuffer", None)
     function = updated.func.with_changes(attr=cst.Name("frombuffer"))
+    call = without_arguments(original, updated, {n for n, a in enumerate(original.args) if _keyword(a) == "sep"})
+    if call is None:
+        return _hit(original, "bytes", old, "numpy.frombuffer", None)
     args = [
         a.with_changes(keyword=None, equal=cst.MaybeSentinel.DEFAULT) if _keyword(a) == "string" else a
-        for a in updated.args
+        for a in call.args
     ]
-    read = updated.with_changes(func=function, args=args)
+    read = call.with_changes(func=function, args=args)
     copied = read if _is_only_read(link) else cst.Call(cst.Attribute(read, cst.Name("copy")))
     new = old.replace("fromstring", "frombuffer") + ("" if copied is read else "(...).copy()")
     return _hit(original, "bytes", old, new, copied)
@@ -59,6 +63,11 @@ def _read(original: cst.Call, updated: Any, file: RuleFile) -> Hit | None:
 
 def _keyword(argument: cst.Arg) -> str:
     return argument.keyword.value if argument.keyword is not None else ""
+
+
+def _separates(argument: cst.Arg) -> bool:
+    """`sep=" "`; `sep=""` is of bytes."""
+    return _keyword(argument) == "sep" and getattr(argument.value, "raw_value", None) != ""
 
 
 def _is_only_read(link: Link) -> bool:

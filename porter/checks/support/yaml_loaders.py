@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.support.fresh_environment import is_chosen
+from porter.engine.nodes import with_keyword
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 
@@ -23,11 +24,5 @@ def of_call(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None
     values = (("name", f"{called}(...)"), ("new", new), ("by", "PyYAML"), ("version", _SINCE))
     if file.facts.lists.below(f"pyyaml>={_SINCE}", file.path):
         return Hit(original, "loader", values=values, severity="note")
-    return Hit(original, "loader", new=_told(updated, original.func.value), safe=True, values=values)
-
-
-def _told(call: cst.Call, package: cst.BaseExpression) -> cst.Call:
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    loader = cst.Arg(cst.Attribute(package, cst.Name(_FULL)), keyword=cst.Name("Loader"), equal=equal)
-    first = call.args[0].with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-    return call.with_changes(args=[first, loader])
+    loader = cst.Attribute(original.func.value, cst.Name(_FULL))
+    return Hit(original, "loader", new=with_keyword(updated, "Loader", loader), safe=True, values=values)
