@@ -36,7 +36,7 @@ def stops_without_gpu(question: Link | None) -> bool:
             if isinstance(above.op, ast.Or) is not answer:
                 return False  # something else decides as well
         elif kind is ast.If:
-            return child is above.test and _ends(above.body if answer else _without(up))
+            return child is above.test and ends(above.body if answer else _without(up))
         elif kind is not ast.Attribute and (kind is not ast.Call or child is not above.func):
             return False
         child = above
@@ -63,10 +63,11 @@ def after(branch: Link) -> list[ast.stmt]:
     return list(node.orelse) if node.orelse or not isinstance(node.body[-1], ast.Return) else below(branch)
 
 
-def _ends(block: list[ast.stmt]) -> bool:
+def ends(block: list[ast.stmt]) -> bool:
+    """Whether the program ends behind a block: it raises, or exits."""
     last: Node = block[-1] if block else None
     if isinstance(last, ast.If):
-        return _ends(last.body) and _ends(last.orelse)
+        return ends(last.body) and ends(last.orelse)
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         return call_name(last.value.func) in _EXITS
     return isinstance(last, ast.Raise)

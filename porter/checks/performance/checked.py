@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.python.stopping import ends
 from porter.python.waits import READS
 from porter.regex import lazy
 
@@ -55,10 +56,9 @@ def check(scene: Scene, link: Link) -> str:
 
 
 def _kind(node: Node) -> str:
-    """`assert not bad.any()`, `if bad.any(): raise ValueError(...)`"""
+    """`assert not bad.any()`, `if bad.any(): raise ValueError(...)`, `if bad.any(): exit(0)`"""
     if node.__class__ is ast.If:
-        raises = not node.orelse and all(statement.__class__ is ast.Raise for statement in node.body)
-        return "raising" if raises else ""
+        return "raising" if not node.orelse and ends(node.body) else ""
     return "assertion" if node.__class__ is ast.Assert else ""
 
 
