@@ -82,6 +82,7 @@ ASKING = {  # what more than the import has to be said
     **{name: f"{name}()\n" for name in ("recbole.config.Config", "recbole.quick_start.run_recbole")},
     **{name: f"{name}()\n" for name in SPOKEN if name.startswith("mmcv.parallel.")},
     "torchpack.distributed.init": "torchpack.distributed.init()\n",
+    "torch_scatter.scatter": 'torch_scatter.scatter(x, index, reduce="max")\n',
 }
 NO_PORTS = (
     "vllm",

@@ -231,6 +231,11 @@ def test_what_others_leave_is_reported(line, code):
 
 
 CALLED = ("recbole.", "mmcv.parallel.", "torchpack.")
+ON_CUDA = {  # what asks for kernels; else the package runs on the CPU
+    "onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n',
+    "faiss": "faiss.StandardGpuResources()\n",
+    "torch_scatter.scatter": 'torch_scatter.scatter(x, index, reduce="max")\n',
+}
 
 
 @pytest.mark.slow
@@ -238,9 +243,7 @@ def test_every_package_that_only_runs_on_gpus_is_reported():
     packages = [name for name, row in SESSION.rules.tables.packages.items() if row.why and row.code == "PRT401"]
     assert len(packages) > 30
     for name in packages:
-        # else it runs on the CPU
-        on_cuda = {"onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n', "faiss": "faiss.StandardGpuResources()\n"}
-        asks = on_cuda.get(name, "")
+        asks = ON_CUDA.get(name, "")
         is_called = name.startswith(CALLED)  # and where it is only imported, nothing runs
         asks = f"{name}({'' if name.endswith('.init') else '1'})\n" if is_called else asks
         asked = name.rpartition(".")[0] if is_called else name
