@@ -11,6 +11,7 @@ STATUSES = ("auto", "review", "manual")
 SHARED = frozenset({"PRT120", "PRT122", "PRT123", "PRT201", "PRT202", "PRT209", "PRT825", "PRT830"})
 # and the question that stands before such a value: `args.device if torch.cuda.is_available() else "cpu"`
 DECIDED = SHARED | {"PRT101"}
+EDITED = ("auto", "review")  # the statuses of findings with an edit
 EFFORTS = ("minutes", "hours", "rewrite")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -80,5 +81,20 @@ def sites(path: str, data: bytes, session: Session) -> FileResult:
             return result
         sites, ties = sites_of(File(path, source, session))
         return replace(result, sites=sites, ties=ties)
+
+    return guarded(path, data, session, look)
+
+
+def ties(path: str, data: bytes, session: Session, words: Sequence[str]) -> FileResult:
+    """The pairs of holders in a file of Python that have one value, from names with these last words on. Never raises."""
+
+    def look(result: FileResult) -> FileResult:
+        from porter.analysis.file import File
+        from porter.python.source import Source
+        from porter.python.strings.holders import Holders
+        from porter.python.strings.ties import Ties
+
+        file = File(path, Source(data), session)
+        return replace(result, ties=Ties(file, Holders(file.names)).beside(words))
 
     return guarded(path, data, session, look)

@@ -26,6 +26,8 @@ class Functions(NamedTuple):
     given: tuple[tuple[str, str, str, int], ...] = ()
     moving: tuple[str, ...] = ()  # the files with a function `cuda` of their own
     patched: tuple[str, ...] = ()  # those of torch.cuda that tests put something in the place of: "synchronize"
+    # as `given`, of those that are given "cuda" or "nccl" by position
+    worded: tuple[tuple[str, str, str, int], ...] = ()
 
     def answers(self, name: str, path: str) -> bool:
         """Whether a name, as the file at `path` knows it, means one of `answering`."""
@@ -42,3 +44,11 @@ class Functions(NamedTuple):
     def takes(self, name: str, path: str, where: str | int) -> bool:
         """Whether it takes what it is given by a keyword or at a position for a device."""
         return any(where in row[2:] and _is_at(row[:2], name, path) for row in self.given)
+
+    def parameter(self, name: str | None, path: str, position: int) -> str:
+        """The parameter at a position of one of `worded`, where all functions that the name may mean agree; else ""."""
+        rows = [row for row in self.worded if name and _is_at(row[:2], name, path)]
+        homes = {row[:2] for row in rows}
+        called = {row[2] for row in rows if row[3] == position}
+        known = {row[:2] for row in rows if row[3] == position}
+        return called.pop() if len(called) == 1 and known == homes else ""

@@ -13,12 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.refusals import without
-from porter.finding import FileResult, Held, Site
+from porter.finding import EDITED, FileResult, Held, Site
 
 if TYPE_CHECKING:
     from porter.project.unedited_places import Partners
 
-EDITED = ("auto", "review")
 # roles of places that depend on the text of the value. A default, and what a caller gives instead, may differ
 ASKED = frozenset({"used", "listed", "passed", "setting", "unknown"})
 # the status of places, the weakest first: the weakest of a group decides

@@ -16,9 +16,11 @@ from typing import NamedTuple, TypeAlias
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.files.witness import is_file, real
+from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
+from porter.python.parameters import parameters
 from porter.python.trees import parse
-from porter.python.walks import walk
+from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _DEEPEST = 20  # packages through which a name is followed
@@ -135,11 +137,7 @@ class Definitions:
 
     def _table(self, path: str) -> Table:
         if path not in self._tables:
-            try:
-                data = read(self.root / path, path, limit=_LARGEST)
-            except FilesError:
-                data = b""
-            tree = parse(data)
+            tree = parse(data := self._bytes(path))
             if tree is None:
                 self._tables[path] = {name.decode(): ("value", "") for name in _SET.findall(data)}, []
             else:
@@ -149,6 +147,22 @@ class Definitions:
     def kind(self, path: str, name: str) -> str:
         """What a name is that a module defines: "value", "function", "class"; else ""."""
         return self._table(path)[0].get(name, ("", ""))[0]
+
+    def parameters(self, definition: Definition) -> list[str]:
+        """The names of what a call of a function or class may give it, in order."""
+        tree = parse(self._bytes(definition.path))
+        named = (n for n in statements(tree) if getattr(n, "name", "") == definition.name) if tree else ()
+        function: Node = next((n for n in named if isinstance(n, (*FUNCTIONS[:2], ast.ClassDef))), None)
+        if isinstance(function, ast.ClassDef):
+            init = next((n for n in function.body if getattr(n, "name", "") == "__init__"), None)
+            return parameters(init)[1:] if isinstance(init, FUNCTIONS[:2]) else []
+        return parameters(function) if function is not None else []
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return read(self.root / path, path, limit=_LARGEST)
+        except FilesError:
+            return b""
 
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""

@@ -15,6 +15,7 @@ from porter.files.read import read
 from porter.files.witness import ask, real
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
+from porter.project.handing_files import Follow, handing
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.python.kept import Remember, anew
@@ -41,13 +42,14 @@ class Partners:
         named: frozenset[str],
         takes: Options,
         glance: Glance,
+        follow: Follow,
         excluded: Excluded,
         kept: Remember = anew,
     ) -> None:
-        """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
-        `excluded` tells whether a run leaves a path out; `kept`: what single files said in an earlier run."""
+        """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file,
+        `follow` its ties; `excluded` tells whether a run leaves a path out; `kept`: what single files said in an earlier run."""
         self.root, self.files, self.named = root, files, named
-        self._takes, self._glance, self._excluded = takes, glance, excluded
+        self._takes, self._glance, self._follow, self._excluded = takes, glance, follow, excluded
         self._definitions = Definitions(root, files, kept)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._looked: dict[str, FileResult | None] = {}  # kept, as no file changes during a run
@@ -82,8 +84,18 @@ class Partners:
         if attributes:  # an attribute of an imported object
             return home.path, f"field:{attributes[-1]}"
         if parameter:
-            return home.path, f"field:{parameter}" if home.kind == "class" else f"own:{home.name}({parameter})"
+            return self._parameter(home, parameter)
         return home.path, f"own:{home.name}"
+
+    def _parameter(self, home: Definition, parameter: str) -> tuple[str, str] | None:
+        """`parameter`: its name, or its position. A class without an `__init__` of its own sets an attribute of that name."""
+        if home.kind != "class" and parameter[0] != "#":
+            return home.path, f"own:{home.name}({parameter})"
+        names = self._definitions.parameters(home)
+        if parameter[0] == "#":
+            position = int(parameter[1:])
+            return (home.path, f"own:{home.name}({names[position]})") if position < len(names) else None
+        return home.path, f"own:{home.name}({parameter})" if parameter in names else f"field:{parameter}"
 
     # ---- files that are not edited
 
@@ -93,10 +105,11 @@ class Partners:
         others: dict[str, FileResult] = {}
         todo = dict(results)
         words: set[str] = set()
+        parameters: set[str] = set()  # "start(backend)"
         unread = {
             path: part
             for path, lines in refused.items()
-            if (data := self._data(path)) and _value(part := _cut(data, lines, kind_of(path) == NOTEBOOK))
+            if (data := self.data(path)) and _value(part := _cut(data, lines, kind_of(path) == NOTEBOOK))
         }
         while todo:
             fresh: dict[str, None] = {}
@@ -104,7 +117,8 @@ class Partners:
             for path, result in sorted(todo.items()):
                 for holder in _holders(result):
                     if not holder.startswith("local:"):
-                        mine.add(_word(holder))
+                        mine |= _words(holder)
+                        parameters |= {_last(holder)} if holder.endswith(")") else set()
                     node = self.node(path, holder)
                     if node and node[0] and node[0] not in results and node[0] not in others:
                         fresh[node[0]] = None
@@ -112,26 +126,33 @@ class Partners:
                 if path not in results and path not in others:
                     fresh[path] = None
             words |= mine
-            todo = {path: looked for path in sorted(fresh) if (looked := self._look(path)) and looked.sites}
+            todo = {path: looked for path in sorted(fresh) if (looked := self.look(path)) and looked.sites}
             others.update(todo)
         for path, part in sorted(unread.items()):
             role = "unknown" if kind_of(path) in (PYTHON, NOTEBOOK, SHELL) else "setting"
-            if sites := tuple(sorted(self._guessed(part, words, role))):
+            if sites := tuple(sorted(self._guessed(part, words, parameters, role))):
                 others[path] = FileResult(path, sites=sites)
-        return others
+        return {**others, **handing(self, results, others, self._follow)}
 
     @staticmethod
-    def _guessed(data: bytes, words: set[str], role: str) -> Iterator[Site]:
-        """The sites of a text that cannot be parsed: each of these words that stands in it may hold the value."""
+    def _guessed(data: bytes, words: set[str], parameters: set[str], role: str) -> Iterator[Site]:
+        """The sites of a text that cannot be parsed: each of these words that stands in it may hold the value, or a call of what has
+        these parameters may give it."""
         value = _value(data)
         line = data.count(b"\n", 0, value.start() if value else 0) + 1
         imports = imported_names(data)
+
+        def full(word: str) -> list[str]:
+            return sorted({name if name.rpartition(".")[2] == word else joined(name, word) for name in imports})
+
         for word in words:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
-                full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
                 fields = [f"field:{word}"] if role == "setting" or _is_read(word, data) else []
-                for holder in (*fields, f"own:{word}", *(f"import:{name}" for name in sorted(full))):
+                for holder in (*fields, f"own:{word}", *(f"import:{name}" for name in full(word))):
                     yield Site(holder, 0, line, role, "refused")
+        for function, parameter in (given.split("(") for given in parameters):
+            if function.encode() in data:
+                yield from (Site(f"import:{name}({parameter}", 0, line, role, "refused") for name in full(function))
 
     def _saying(self, words: set[str]) -> list[str]:
         """The files with a value and one of these words that this run does not edit."""
@@ -146,23 +167,32 @@ class Partners:
     def _others(self) -> dict[str, bytes]:
         texts = {}
         for path in self.files:
-            if path not in self.named and (data := self._data(path)) and _value(data):
+            if path not in self.named and (data := self.data(path)) and _value(data):
                 texts[path] = data
         return texts
 
-    def _data(self, path: str) -> bytes | None:
+    @property
+    def unseen(self) -> frozenset[str]:
+        """The files with a value that the run is not about."""
+        return frozenset(self._others)
+
+    def imported(self, path: str, data: bytes) -> set[str]:
+        """The files of the project that a file imports."""
+        return self._definitions.imported(path, data)
+
+    def data(self, path: str) -> bytes | None:
         try:
             return read(self.root / path, path, limit=_LARGEST)
         except FilesError:
             return None
 
-    def _look(self, path: str) -> FileResult | None:
+    def look(self, path: str) -> FileResult | None:
         if path not in self._looked:
             self._looked[path] = self._look_at(path)
         return self._looked[path]
 
     def _look_at(self, path: str) -> FileResult | None:
-        data = self._data(path)
+        data = self.data(path)
         if data is None or not _value(data):
             return None
         result = self._glance(path, data)
@@ -201,7 +231,7 @@ class Partners:
         importers: dict[str, set[str]] = {}
         for path in self.files:
             kind = kind_of(path)
-            if kind in (PYTHON, NOTEBOOK) and (data := self._data(path)) and b"import" in data:
+            if kind in (PYTHON, NOTEBOOK) and (data := self.data(path)) and b"import" in data:
                 for other in self._definitions.imported(path, lines_of_cells(data) if kind == NOTEBOOK else data):
                     importers.setdefault(other, set()).add(path)
         return importers
@@ -220,9 +250,17 @@ def _holders(result: FileResult) -> list[str]:
     return sorted({site.holder for site in result.sites} | {holder for pair in result.ties for holder in pair})
 
 
-def _word(holder: str) -> str:
-    """The word that every file with this holder contains."""
-    return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
+def _last(holder: str) -> str:
+    """`start(backend)` of `import:run.start(backend)`"""
+    named, bracket, parameter = holder.partition("(")
+    return re.split(r"[:.]", named)[-1] + bracket + parameter
+
+
+def _words(holder: str) -> set[str]:
+    """Words of which a file with this holder contains one: of a parameter its name, and that of the function, for a call may give it
+    by position."""
+    named, _, parameter = _last(holder).rstrip(")").partition("(")
+    return {word for word in (named, parameter) if word and word[0] != "#"} or {holder}
 
 
 def _is_read(word: str, data: bytes) -> bool:

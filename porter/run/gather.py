@@ -23,7 +23,7 @@ from porter.project.counterpart_files import for_cpus, npu_folders, rivals_among
 from porter.project.device_answers import device_answers
 from porter.project.device_parameters import device_parameters
 from porter.project.fallbacks import attention_falls_back
-from porter.project.given_indexes import given_indexes
+from porter.project.given_indexes import given_indexes, given_words
 from porter.project.gloo_groups import gloo_groups, wraps_on_devices
 from porter.project.held_tensors import held_tensor
 from porter.project.host_programs import host_programs
@@ -211,6 +211,7 @@ def _gather(
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
                 moving(gathered.sources),
                 patched(gathered.texts.values()),
+                given_words(gathered.sources, files, read, parse, kept),
             ),
             wraps=wraps_on_devices(gathered.texts),
         ),

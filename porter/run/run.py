@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from porter.analysis.analyse import analyse, kind, may_concern, sites
+from porter.analysis.analyse import analyse, kind, may_concern, sites, ties
 from porter.collector import tuned
 from porter.engine.facts import Facts
 from porter.engine.session import Session, knowing
@@ -27,7 +27,7 @@ from porter.project.consistency import consistent
 from porter.project.imports import Projects
 from porter.project.unedited_places import Partners
 from porter.project.unused import Uses
-from porter.python.kept import Remember, anew
+from porter.python.kept import Remember, anew, rows_of
 from porter.run.config import Settings
 from porter.run.gather import gather
 from porter.run.said import Said, is_broken
@@ -218,8 +218,12 @@ def _partners(
         rows, ties = kept("\0".join(("sites", path, file_digest, facts)), made)
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
+    def follow(path: str, data: bytes, words: tuple[str, ...]) -> FileResult:
+        pairs = rows_of(data, "ties", words, lambda: ties(path, data, session, words).ties, kept, path)
+        return FileResult(path, ties=pairs)
+
     excluded = partial(walk.is_left_out, directory=False)
-    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded, kept)
+    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, follow, excluded, kept)
 
 
 def _untold(phase: str, done: int, total: int) -> None:

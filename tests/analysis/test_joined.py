@@ -426,6 +426,13 @@ FORMS = {  # what a file says of the value NAME; every line with a value is mark
         'if s_{0}["{0}_device"] == "cuda":  # {0}',
         "    print(4)",
     ),
+    "taken": ('def take_{0}(device):', '    if device == "cuda":  # {0}', "        print(5)"),
+    "given": ("from {0}_taken import take_{0}", 'take_{0}("cuda")  # {0}'),
+    "named": ("import {0}_taken", '{0}_taken.take_{0}(device="cuda")  # {0}'),
+    "made": ("class Make_{0}:", "    def __init__(self, device):", '        self.fast = device == "cuda"  # {0}'),
+    "making": ("from {0}_made import Make_{0} as M_{0}", 'M_{0}("cuda")  # {0}'),
+    "handed": ("def start_{0}(its_device):", '    return its_device == "cuda"  # {0}'),
+    "begun": ("def begin_{0}(rank, its_backend):", '    return its_backend == "nccl" and rank  # {0}'),
     "looked up": ("import {0}_settings", "def g_{0}(given):", '    return given["{0}_device"] == "cuda"  # {0}'),
 }  # fmt: skip
 MARK = re.compile(r'  # (\w+)$|^  "(\w+)_device":')  # JSON has no comments
@@ -436,7 +443,18 @@ BESIDE = {  # files of other kinds that have the value
         "{0}.json": '{{\n  "{0}_device": "cuda",\n  "{0}": 0\n}}\n',
     },
 }
-GROUPS = {"constant": ("compared", "by module", "kept"), "option": ("read",), "settings": ("looked up",)}
+# files without a value, which hand one on between two others
+BETWEEN = {
+    "handed": "from {0}_constant import {0}_DEVICE\nfrom {home} import start_{0}\n\nstart_{0}({0}_DEVICE)\n",
+    "begun": "import {home}\nfrom {0}_option import p_{0}\n\n{home}.begin_{0}(0, p_{0}.parse_args().{0}_backend)\n",
+}
+GROUPS = {
+    "constant": ("compared", "by module", "kept", "handed"),
+    "option": ("read", "begun"),
+    "settings": ("looked up",),
+    "taken": ("given", "named"),
+    "made": ("making",),
+}
 HINDRANCES = ("", "", "", "suppressed", "skip-file", "excluded", "unnamed", "quiet", "read-only", "refused")
 CODES = "PRT120,PRT122,PRT123,PRT201,PRT202,PRT209,PRT825"
 
@@ -446,19 +464,29 @@ def projects(draw) -> tuple[dict[str, str], dict[str, str]]:
     """The files, and what stands in the way of each."""
     files: dict[str, list[str]] = {}
     scripts: dict[str, str] = {}
+    between: dict[str, str] = {}
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
         kind = draw(st.sampled_from(sorted(GROUPS)))
         files[f"{name}_{kind}.py"] = [line.format(name) for line in FORMS[kind]]
         for form in draw(st.lists(st.sampled_from(GROUPS[kind]), min_size=1, max_size=3, unique=True)):
-            home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py", "four.ipynb"]))
+            homes = ["one.py", "two.py", f"{name}_three.py", "four.ipynb"]
+            home = draw(st.sampled_from(homes[:3] if form in BETWEEN else homes))
             files.setdefault(home, []).extend(line.format(name) for line in FORMS[form])
+            if form in BETWEEN:
+                between[f"{name}_{form}_on.py"] = BETWEEN[form].format(name, home=home.removesuffix(".py"))
         beside = BESIDE.get(kind, {})
         several = (
             draw(st.lists(st.sampled_from(sorted(beside)), min_size=kind == "settings", unique=True)) if beside else []
         )
         scripts |= {path.format(name): beside[path].format(name) for path in several}
-    hindered = {path: draw(st.sampled_from(HINDRANCES)) for path in sorted({*files, *scripts})}
-    return {**{path: "\n".join(["import torch", *lines, ""]) for path, lines in files.items()}, **scripts}, hindered
+    programs = {path: "\n".join(["import torch", *lines, ""]) for path, lines in files.items()}
+    made = {**programs, **scripts, **between}
+    hindered = {}
+    for path, text in sorted(made.items()):
+        # which parameters a file has that nobody can parse is not known, and a file without a value is not looked at
+        readable = between or re.search("def take_|class Make_", text)
+        hindered[path] = draw(st.sampled_from(HINDRANCES[:-1] if readable else HINDRANCES))
+    return made, hindered
 
 
 def hinder(text: str, path: str, how: str) -> str:
@@ -489,8 +517,18 @@ def lines_of(path: str, text: str) -> list[str]:
     return text.splitlines()
 
 
+def test_a_file_without_a_value_hands_one_on(project):
+    other = 'def start(backend):\n    return backend == "nccl"\n'
+    main = "from holder import BACKEND\nfrom sub.other import start\n\nstart(BACKEND)\n"
+    holder, left_out = 'import torch\n\nBACKEND = "nccl"\n', 'exclude = ["sub"]\n'
+    porter = project({"holder.py": holder, "main.py": main, "sub/other.py": other, "porter.toml": left_out})
+    assert statuses(porter, ".") == {("holder.py", 3, "PRT201"): "manual"}
+    assert "migrate holder.py sub/other.py" in porter("analyze", ".").text
+    assert ported(porter, "holder.py", "sub/other.py")["sub/other.py"] == other.replace("nccl", "hccl")
+
+
 @pytest.mark.slow
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(made=projects(), unsafe=st.booleans())
 def test_never_half_a_group(made, unsafe):
     files, hindered = made

@@ -6,21 +6,24 @@ A sink is a function with a parameter that is a device, a backend or the like ([
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
-from porter.python.names import Names
 from porter.python.parameters import behind, is_static, positional
 from porter.rulebook.table import Sink
+
+if TYPE_CHECKING:
+    from porter.python.file import Parsed
 
 _INIT = "__init__"
 
 
 class Callees:
-    def __init__(self, names: Names, calls: dict[str, Sink], buckets: Mapping[type, list[Link]]):
-        self.names, self.calls, self.buckets = names, calls, buckets
+    def __init__(self, file: Parsed, calls: dict[str, Sink]):
+        self.names, self.calls, self.buckets = file.names, calls, file.buckets
+        self._functions, self._path = file.facts.accelerators.functions, file.path
 
     @cached_property
     def made_devices(self) -> frozenset[str]:
@@ -80,6 +83,10 @@ class Callees:
         function = self._inits.get(func.id) if func.__class__ is ast.Name else None
         parameter = positional(function.args, index + before + 1) if function is not None else None
         return parameter.arg if parameter else None
+
+    def elsewhere(self, resolved: str | None, index: int) -> str:
+        """The same for a function or class of another file; "" where it is not known."""
+        return self._functions.parameter(resolved, self._path, index)
 
     @cached_property
     def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:

@@ -54,7 +54,7 @@ class Flow(Sinks):
         self.own_devices = frozenset(file.facts.accelerators.parameters)
         imported = {target.partition(".")[0] for bindings in self.names.imports.values() for target, _ in bindings}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
-        self.callees = Callees(self.names, self.calls, self.buckets)
+        self.callees = Callees(file, self.calls)
         self.enums = Enums(self.names, self.buckets)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:

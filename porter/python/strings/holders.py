@@ -2,18 +2,20 @@
 
 A holder is a text:
 `own:DEVICE` is a name of this module, `import:config.DEVICE` one of another, `star:DEVICE` one from an `import *`,
-`local:<line>:<column>:name` a name in a function, `own:train(device)` a parameter,
+`local:<line>:<column>:name` a name in a function, `own:train(device)` a parameter, `import:train.start(#0)` the first of a function
+that another file defines,
 `field:device` an attribute, a key or an option, `env:BACKEND` an environment variable.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
 
-from porter.python.evidence import call_name, constant, flag, like, looked_up
+from porter.python.evidence import call_name, constant, flag, like, looked_up, other_library
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
 from porter.python.parameters import behind, positional
@@ -22,6 +24,8 @@ from porter.python.strings.rows import arguments, read
 Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # for one type of node
 
 _SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the same value
+_LIBRARIES = frozenset({"torch", "numpy", "transformers", "pytest", *sys.stdlib_module_names})
+_INIT = "__init__"
 _INTRINSIC = ("type", "value", "name")  # attributes that torch or an Enum sets, and not the program
 
 
@@ -72,8 +76,10 @@ class Holders:
         return f"local:{home.lineno}:{home.col_offset}:{name}"
 
     def parameter(self, function: Link, name: str) -> str:
-        """The holder of a parameter. For a top-level function it has no line: other files may give it a value by name."""
-        home = function[0]
+        """The holder of a parameter. For a top-level function or class it has no line: other files may give it a value."""
+        home, owner = function[0], owner_of(function)
+        if owner is not None and home.name == _INIT and is_outer(function[1]):
+            return f"own:{owner.name}({name})"
         return f"own:{home.name}({name})" if is_outer(function) else f"local:{home.lineno}:{home.col_offset}:{name}"
 
     def of_test(self, link: Link) -> list[str]:
@@ -148,6 +154,11 @@ class Holders:
     def given(self, call: ast.Call, link: Link, keyword_or_index: str | int) -> str | None:
         """The holder of the parameter that gets an argument of a call, by its keyword or its position."""
         func, before = behind(call.func)
+        if func.__class__ is ast.Name and (init := self._inits.get(func.id)) is not None:
+            if isinstance(keyword_or_index, str):
+                return self.parameter(init, keyword_or_index)
+            parameter = positional(init[0].args, keyword_or_index + before + 1)
+            return self.parameter(init, parameter.arg) if parameter else None
         owner = _class(link) if getattr(getattr(func, "value", None), "id", "") in ("self", "cls") else None
         if owner or func.__class__ is ast.Name:
             if (function := self._functions.get((call_name(func), owner))) is not None:
@@ -155,9 +166,12 @@ class Holders:
                     return self.parameter(function, keyword_or_index)
                 parameter = positional(function[0].args, keyword_or_index + before + (owner is not None))
                 return self.parameter(function, parameter.arg) if parameter else None
-        if not isinstance(keyword_or_index, str) or func.__class__ not in (ast.Name, ast.Attribute):
+        if func.__class__ not in (ast.Name, ast.Attribute):
             return None
-        return self.named(self.of(func, link), keyword_or_index)
+        called = self.of(func, link)
+        if isinstance(keyword_or_index, str):
+            return self.named(called, keyword_or_index)
+        return None if _is_of_library(called) else self.named(called, f"#{keyword_or_index + before}")
 
     @cached_property
     def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
@@ -167,6 +181,12 @@ class Holders:
         for link in links:
             functions.setdefault((link[0].name, owner_of(link)), link)
         return functions
+
+    @cached_property
+    def _inits(self) -> dict[str, Link]:
+        """The `__init__` of each class, by the name of the class."""
+        links = self._names.scopes.functions.get(_INIT, ())
+        return {owner.name: link for link in links if (owner := owner_of(link)) is not None}
 
     @staticmethod
     def named(called: str | None, parameter: str) -> str | None:
@@ -178,6 +198,12 @@ class Holders:
 def _is_getter(name: str) -> bool:
     """Whether a method gives a device or a backend, by its name: `self.get_backend()`."""
     return like(name, "device") or like(name, "backend")
+
+
+def _is_of_library(called: str | None) -> bool:
+    """Whether a function surely is none of the project: what it is given by position is nobody's value there."""
+    full = (called or "").removeprefix("import:")
+    return full.partition(".")[0] in _LIBRARIES or other_library(full)
 
 
 def is_outer(function: Link) -> bool:

@@ -40,16 +40,30 @@ class Ties:
                 todo.append(other)
         return tuple(sorted(pairs))
 
+    def beside(self, words: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """All ties that can be reached from expressions that end in one of these words, or in a name that one is imported as."""
+        known = frozenset(words)
+        imports = self.names.imports.items()
+        bound = {name for name, several in imports if any(full.rpartition(".")[2] in known for full, _ in several)}
+        links = (link for word in sorted(known | bound) for link in self._mentions.get(word, ()))
+        return self.of({holder for link in links if (holder := self.holders.of(link[0], link))})
+
     def _beside(self, holder: str) -> Iterator[str | None]:
         """The holders that have a tie with this one."""
         called, _, parameter = holder.rstrip(")").partition("(")
         for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
             if link[1] and link[1][0].__class__ is ast.Call:
-                values = (k.value for k in link[1][0].keywords if k.arg == parameter)
-                yield from (self.holders.of(value, link[1]) for value in values)
+                values = [k.value for k in link[1][0].keywords if k.arg == parameter]
+                yield from (self.holders.of(value, link[1]) for value in values or self._placed(link, holder))
         for word in self._words(holder):
             for link in self._read(word, holder):
                 yield from self._handed(link)
+
+    def _placed(self, function: Link, holder: str) -> list[ast.expr]:
+        """What a call gives the parameter that is this holder by position. `function`: what may be called there."""
+        call = function[1][0]
+        values = enumerate(call.args) if call.func is function[0] else ()
+        return [value for index, value in values if self.holders.given(call, function[1], index) == holder]
 
     def _read(self, word: str, holder: str) -> list[Link]:
         """The expressions with this holder that end in this word."""

@@ -1,0 +1,85 @@
+"""Finds files that hand a value on and have none themselves: `start(BACKEND)` between the file that sets BACKEND and the one that
+compares what `start` gets. Their ties join what would else be two values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from porter.files.kinds import PYTHON, kind_of
+from porter.finding import EDITED, FileResult
+
+if TYPE_CHECKING:
+    from porter.project.unedited_places import Partners
+
+Node = tuple[str, str]  # (file, holder)
+# gives the ties in a file that begin at names with these last words
+Follow = Callable[[str, bytes, tuple[str, ...]], FileResult]
+
+
+class _Ends(NamedTuple):
+    """Places of values, as other files know them."""
+
+    homes: dict[str, set[str]]  # the names of constants, functions, classes and fields, by the file that has them
+    fields: set[str]  # attributes, keys and options, which any file may have
+
+    @property
+    def words(self) -> set[str]:
+        return self.fields.union(*self.homes.values())
+
+
+def handing(
+    partners: Partners, results: Mapping[str, FileResult], others: Mapping[str, FileResult], follow: Follow
+) -> dict[str, FileResult]:
+    """What stands between values that are edited in `results` and places that are not, or only for review: files with ties, and
+    files that the run leaves out and that only such a file leads to."""
+    known = {**results, **others}
+    edited = _ends(partners, results, lambda status: status in EDITED)
+    left = _ends(partners, known, _is_left)
+    found: dict[str, FileResult] = {}
+    if not edited.homes or not (left.homes or partners.unseen):
+        return found
+    mentions = _pattern(edited.words)
+    for path in partners.files:
+        data = partners.data(path) if kind_of(path) == PYTHON else None
+        if data is None or not mentions.search(data):
+            continue
+        imported = partners.imported(path, data)
+        given = edited.fields.union(*(edited.homes[home] for home in imported & edited.homes.keys()))
+        for home in sorted(imported & partners.unseen - known.keys()) if given else ():
+            if (looked := partners.look(home)) and looked.sites:
+                known[home] = found[home] = looked
+                left = _ends(partners, known, _is_left)
+        taken = set[str]().union(*(left.homes[home] for home in imported & left.homes.keys()))
+        if given and taken and _pattern(given).search(data) and _pattern(taken).search(data):
+            more = follow(path, data, tuple(sorted(given | taken)))
+            own = known.get(path, more)
+            found[path] = replace(own, ties=tuple(sorted({*own.ties, *more.ties})))
+    return found
+
+
+def _is_left(status: str) -> bool:
+    return status != "auto"
+
+
+def _ends(partners: Partners, results: Mapping[str, FileResult], counts: Callable[[str], bool]) -> _Ends:
+    ends = _Ends({}, set())
+    for home, holder in _nodes(partners, results, counts):
+        kind, _, name = holder.partition(":")
+        if home and kind in ("own", "field"):
+            ends.homes.setdefault(home, set()).add(name.partition("(")[0])
+            ends.fields.update([name] if kind == "field" else ())
+    return ends
+
+
+def _nodes(partners: Partners, results: Mapping[str, FileResult], counts: Callable[[str], bool]) -> Iterator[Node]:
+    for path, result in results.items():
+        for site in result.sites:
+            if counts(site.status) and (node := partners.node(path, site.holder)):
+                yield node
+
+
+def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(word).encode() for word in sorted(words)))
