@@ -45,6 +45,10 @@ def _string(value: object) -> str | None:
     return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
 
 
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) else "is not a string"
+
+
 def _boolean(value: object) -> str | None:
     return None if value.__class__ is bool else "is not true or false"
 
@@ -115,10 +119,19 @@ def _of_rule(value: Any) -> str | None:
     return None if isinstance(value.get("symptom", ""), str) else "has a symptom that is not a string"
 
 
+def _of_row(value: Any) -> str | None:
+    """Of a stanza that is about one name, whose places have these values and no others."""
+    if wrong := _message(value):
+        return wrong
+    unknown = sorted({word for lang in LANGUAGES for word in PLACEHOLDER.findall(value[lang])} - _VALUES)
+    return f"has a text with {{{unknown[0]}}}: its places know only {', '.join(sorted(_VALUES))}" if unknown else None
+
+
+_VALUES = frozenset({"name", "old", "new", "to"})
 _dotted = _matches(_DOTTED, "a dotted name")
 _code = _matches(_CODE, "a code like PRT101")
 _severity, _effort, _fix = _one_of(*SEVERITIES), _one_of(*EFFORTS), _one_of("safe", "review")
-_weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _string}
+_weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _text}
 _known = {"evidence": _string, "grade": _one_of("V", "E", "I")}  # where it is known from, and how well
 
 _TITLES = ("match", "from", "import", "keyword", "key", "code", "kind", "name")
@@ -155,7 +168,7 @@ KINDS: Kinds = {
             "match": _or_list(_dotted),
             "to": _dotted,
             "fix": _fix,
-            "message": _message,
+            "message": _of_row,
             "example": _list_of(_string, 2),
             "stays": _boolean,
             **_weight,
@@ -185,7 +198,7 @@ KINDS: Kinds = {
             "quiet": pattern,
             "fix": _fix,
             "inventory": _boolean,
-            "message": _message,
+            "message": _of_row,
             **_weight,
             **_known,
         },
@@ -212,7 +225,7 @@ KINDS: Kinds = {
             "plain_before": version,
             "mended_in": version,
             "replacement": _or_list(_string),
-            "message": _message,
+            "message": _of_row,
             "steps": languages,
             "evidence": _string,
             **_weight,
@@ -230,7 +243,7 @@ KINDS: Kinds = {
             "to": _string,
             "met": _least,
             "unmet": _message,
-            "message": _message,
+            "message": _of_row,
             **_weight,
             **_known,
         },
@@ -244,7 +257,7 @@ KINDS: Kinds = {
             "remove": _list_of(_dotted),
             "positional": _index,
             "fix": _fix,
-            "message": _message,
+            "message": _of_row,
             "example": _list_of(_string, 2),
             **_weight,
             **_known,
@@ -253,9 +266,9 @@ KINDS: Kinds = {
 }
 
 KINDS |= kinds(_dotted, _string, _index, languages, _list_of)
-KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight | _known)
+KINDS |= setting(_code, _string, _fix, _of_row, _or_list, _weight | _known)
 KINDS |= cause(_code, _string, languages, _list_of)
-KINDS |= kernel(_string, _message, _or_list, _boolean)
+KINDS |= kernel(_string, _of_row, _or_list, _boolean)
 
 
 def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:

@@ -89,6 +89,20 @@ def test_a_message_with_a_symptom_of_its_own(folder):
     assert texts.symptom(replace(finding, why="default", severity="blocker")) == "AttributeError"
 
 
+# rules whose symptom holds for each name, whatever its own message says
+SHARED = {"PRT406", "PRT407", "PRT503", "PRT620", "PRT830", "PRT831", "PRT832"}
+
+
+def test_a_symptom_is_that_of_the_name():
+    """One that says a message of its own is seldom met with the error of the others: it has its own, or none (`symptom = ""`)."""
+    for path in sorted(rules_dir().glob("*.toml")):
+        stanzas = tomli.loads(path.read_text(encoding="utf-8"))
+        known = {rule["code"] for rule in stanzas.get("rule", ()) if "symptom" in rule} - SHARED
+        for kind in ("api", "option", "package", "setting"):
+            for row in (row for row in stanzas.get(kind, ()) if not row.get("stays")):
+                assert not (row["code"] in known and "message" in row and "symptom" not in row), (path.name, row)
+
+
 BAD = {
     "broken toml": (RULE + "[[rule", r"a\.toml: "),
     "unknown stanza": (RULE + "[[rul]]\ncode = 1\n", r"unknown stanza 'rul'"),
@@ -126,6 +140,10 @@ BAD = {
     "message in one language": (RULE.replace(', zh = "如此"', ""), r"message 'note' has no text for 'zh'"),
     "unknown key of a message": (RULE.replace('effort = "hours"', 'hours = "2"'), r"unknown key 'hours'"),
     "placeholder in one language": (RULE.replace("{old} 是 {new}", "{old}"), r"other placeholders"),
+    "code in braces": (
+        RULE + API + 'message = { en = "`npu:{rank}`", zh = "`npu:{rank}`" }\n',
+        r"message has a text with \{rank\}: its places know only name, new, old, to",
+    ),
     "no message": (
         RULE[: RULE.index("[rule.message]")] + "message = {}\n",
         r"message is not a table with at least one",
