@@ -21,8 +21,8 @@ _BY_BASES = frozenset(
     named_modules named_buffers children named_children apply to cuda cpu half float double zero_grad requires_grad_ type
     """.split()
 )
-# objects of a class are made without its name, or its values are set by names made at run time
-_MADE = lazy(rb"\bcls\(|\btype\(self\)\(|__class__\(|setattr\([ \t]*\w+[ \t]*,[ \t]*(?![\"'])|\.__dict__|vars\(self\)")
+# objects of a class are made without its name, or its values are set without theirs
+_MADE = lazy(rb"\bcls\(|\btype\(self\)\(|__class__\(|\.__dict__|vars\(self\)")
 
 
 class Place(NamedTuple):

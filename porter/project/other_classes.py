@@ -20,6 +20,10 @@ _WORD = lazy(rb"[A-Za-z_]\w*")
 _MARGIN = lazy(rb"(?:class[ \t]+(\w+)|[^\s#)\]}])")
 
 
+# what stands before a name of a library: `torch.cuda.nvtx.range_push`, `hasattr(torch.cuda.nvtx, "range_push")`
+_OF_LIBRARY = lazy(rb"(?<![\w.])(?:torch|numpy|np|os|math)(?:\.\w+)*(?:\.|,[ \t]*[\"'])\Z")
+_LONGEST = 80  # bytes of that
+
 # words among bases that call no method of a class by its name, but those that never_run.py knows
 _CALL_NOTHING = frozenset(
     b"object Module Dataset IterableDataset ABC ABCMeta metaclass Generic Protocol T nn torch utils data abc typing".split()
@@ -59,7 +63,10 @@ class OtherClasses:
         return self._called[owner]
 
     def have(self, owner: str, text: bytes, start: int) -> bool:
-        """Whether a name is one of `self`, in a class that no object belongs to which belongs to the class `owner`, too."""
+        """Whether a name is one of a library; or one of `self`, in a class that no object belongs to which belongs to the class
+        `owner`, too."""
+        if _OF_LIBRARY.search(text, max(0, start - _LONGEST), start):
+            return True
         if not text.endswith(_SELF, 0, start):
             return False
         classes = _classes_around(text, start)

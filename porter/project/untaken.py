@@ -17,20 +17,17 @@ from porter.files.paths import is_test
 from porter.project.decided_parameters import Place, is_plain, parameter
 from porter.project.never_run import set_in
 from porter.project.passed_values import SOME, Parameter, PassedValues, Texts, Values, plain
+from porter.project.set_by_name import may_set, set_by_name
 from porter.python.blocks import once
 from porter.python.index import Node
 from porter.python.trees import parse
 from porter.python.walks import statements, walk
-from porter.regex import lazy
 from porter.spans import Span, span_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_SETS_ANY = lazy(
-    rb"\bsetattr\([ \t\n]*(?!(?:self|args|opts?|cfg|config|hparams|hps|namespace|params)\b)[\w.]+[ \t\n]*,[ \t\n]*(?![\"'])"
-)
 _KEPT = 8  # trees of other files; several calls of a function are mostly in a few
 _ORDERS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -69,7 +66,7 @@ class Untaken:
         self._is_installed, self._may_be_any = is_installed, may_be_any
         self._parse = lru_cache(_KEPT)(parse)
         self._set_elsewhere: dict[tuple[str, str], bool] = {}
-        self._sets_any: bool | None = None
+        self._set_by_name: list[frozenset[str] | None] | None = None  # of each file that sets any
 
     def at(self, tree: ast.Module, text: bytes, path: str, line: int, is_open: bool = False) -> str:
         """The condition that keeps a line of a file from running; "" for none. `is_open`: others may call all that is not
@@ -121,7 +118,7 @@ class Untaken:
         if isinstance(subject, ast.Attribute):
             name = self._kept(owner, subject.attr, place.path, tree) if owner and is_plain(owner, tree) else ""
             found = next((f for f in owner.body if getattr(f, "name", "") == "__init__"), None) if owner else None
-            if not name or found is None:
+            if not name or found is None or may_set(subject.attr, set_by_name(text, own=True)):
                 return None
             function = found
         else:
@@ -164,15 +161,15 @@ class Untaken:
                 rb"|setattr\([^\n]*[\"']%s[\"']" % (word, word, word, word)
             )
             found = texts is None or any(sets.search(text) for path, text in texts if path != home)
-            self._set_elsewhere[name, home] = found or self._may_set_any(home)
+            self._set_elsewhere[name, home] = found or self._may_be_set_by_name(name, home)
         return self._set_elsewhere[name, home]
 
-    def _may_set_any(self, home: str) -> bool:
-        """Whether a file sets values of objects, other than options, by names made at run time."""
-        if self._sets_any is None:
+    def _may_be_set_by_name(self, name: str, home: str) -> bool:
+        """Whether a file sets values of objects, other than options, by names made at run time, and may set this one."""
+        if self._set_by_name is None:
             texts = self._texts(b"setattr", home)
-            self._sets_any = texts is None or any(_SETS_ANY.search(text) for _, text in texts)
-        return self._sets_any
+            self._set_by_name = [None] if texts is None else [set_by_name(text) for _, text in texts]
+        return any(may_set(name, names) for names in self._set_by_name)
 
 
 @once

@@ -282,6 +282,8 @@ INNER = "class Outer:\n    class {}:\n        def train(self):\n            self
         ({"own.py": INNER.format("Inner")}, False),
         ({"own.py": "def end(self):\n    self.save()\n\n\nUser.end = end\n"}, True),
         ({"own.py": "def end(users):\n    for user in users:\n        user.save()\n"}, True),
+        ({"own.py": "import torch\n\ntorch.save({}, 'a.pt')\nprint(hasattr(torch.jit, 'save'))\n"}, False),
+        ({"own.py": "import my_torch\n\nmy_torch.save({}, 'a.pt')\n"}, True),
     ],
 )
 def test_a_method_that_only_other_classes_call(tmp_path: Path, monkeypatch, more: dict[str, str], told: bool) -> None:

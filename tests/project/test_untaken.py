@@ -115,6 +115,14 @@ RUN = "import torch\nfrom lib import Net\n\nprint(Net(8).cuda())\n"
         {"eval.py": "from lib import Block\n\nprint(Block(3, kind='prelu'), isinstance(some, Block))\n"},
         {"eval.py": "class Other:\n    def __init__(self, kind):\n        self.kind = kind\n"},
         {"lib.py": OF_SELF.replace("def forward", "def run"), "eval.py": "print(net.blocks[0].run(3))\n"},
+        {"eval.py": "def copied(net, other):\n    for k, v in other.__dict__.items():\n        setattr(net, k, v)\n"},
+        {"eval.py": "for k in ['names', 'strides']:\n    setattr(net, k, getattr(net[-1], k))\n"},
+        {"eval.py": "for k, c in zip(['a', 'b'], [3, 4]):\n    setattr(net, k, [c for _ in range(9)])\n"},
+        {
+            "lib.py": OF_SELF.replace(
+                "self.layer =", "for k in 'a', 'b':\n            setattr(self, k, 0)\n        self.layer ="
+            )
+        },
     ],
 )
 def test_a_method_behind_a_value_that_nobody_sets(tmp_path: Path, monkeypatch, more: dict[str, str]) -> None:
@@ -129,6 +137,13 @@ def test_a_method_behind_a_value_that_nobody_sets(tmp_path: Path, monkeypatch, m
         {"eval.py": "from lib import Block\n\n\nclass Wide(Block):\n    pass\n\n\nprint(Wide(3, kind='gelu'))\n"},
         {"eval.py": "from lib import Net\n\nnet = Net(3)\nnet.blocks[0].kind = 'gelu'\n"},
         {"eval.py": "def put(net, **values):\n    for name in values:\n        setattr(net, name, values[name])\n"},
+        {"eval.py": "for k in ['kind', 'size']:\n    setattr(net.blocks[0], k, chosen(k))\n"},
+        {"eval.py": "for k, c in zip(chosen(), [3, 4]):\n    setattr(net, k, c)\n"},
+        {
+            "lib.py": OF_SELF.replace(
+                "self.layer =", "for k in 'kind', 'b':\n            setattr(self, k, 0)\n        self.layer ="
+            )
+        },
         {"eval.py": "BLOCKS = {'plain': Block}\n"},
         {"eval.py": "print(net.blocks[0].by_hand(3))\n"},
         {"conf.yaml": "block: lib.Block\n"},
