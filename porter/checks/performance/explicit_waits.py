@@ -1,5 +1,5 @@
 """`torch.cuda.synchronize()`, and `.synchronize()` of a stream or an event: where nothing is measured or copied back, and where
-it has waited for what a line below reads."""
+it waits for what is read above or below."""
 
 from __future__ import annotations
 
@@ -73,6 +73,8 @@ def told(call: cst.Call, why: str, values: tuple[tuple[str, str], ...], scene: S
     """What is told of a wait; where the device was waited for right above, only that."""
     if line := _waited_above(scene, link):
         return Hit(call, "waited", values=(*values[:1], ("line", str(line))))
+    if line := _drained_below(scene, link):
+        return Hit(call, "drained", values=(*values[:1], ("line", str(line))))
     return Hit(call, why, values=values)
 
 
@@ -94,6 +96,34 @@ def _waited_above(scene: Scene, link: Link) -> int:
             return 0
         child = around[0]
     return 0
+
+
+def _drained_below(scene: Scene, link: Link) -> int:
+    """The line of such a wait below a read, in the same round of a training loop, where the work of the round stands above the read; 0
+    for none."""
+    if not scene.file.source.says(_WAITS):
+        return 0
+    child = link[0]
+    for around in ancestors(link):
+        if isinstance(child, ast.stmt) and around[0].__class__ in LOOPS:
+            field, index = place(around[0], child)
+            body = getattr(around[0], field)
+            if field != "body" or not any(map(_works, body[:index])):
+                return 0
+            for below in body[index + 1 :]:
+                if (called := _wait(scene, below)) is not None:
+                    return 0 if is_superfluous(scene, called) else int(below.lineno)
+                if _works(below):
+                    return 0
+            return 0
+        if around[0].__class__ in _DEFS:
+            return 0
+        child = around[0]
+    return 0
+
+
+def _works(statement: Node) -> bool:
+    return any(n.__class__ is ast.Call and call_name(n.func) in _WORKS for n in walk(statement))
 
 
 def _wait(scene: Scene, statement: Node) -> Link | None:

@@ -94,7 +94,8 @@ class HostSync(BatchRule):
         if taker:
             if function := host_takers.without_operator(scene, link):
                 return Hit(original, "alone", values=(("function", function.rpartition(".")[2]),))
-            return None if taker == host_takers.FILE else Hit(original, "fed", values=(*values, ("library", taker)))
+            fed = (*values, ("library", taker))
+            return None if taker == host_takers.FILE else told(original, "fed", fed, scene, link)
         why = syncs.purpose(scene, link) or "call"
         after = kept_sums.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None or not kept_sums.can_be_kept(scene, link):
