@@ -112,6 +112,8 @@ class NpuTexts:
 
 
 class Texts:
+    strict = False  # see `fill`
+
     def __init__(self, directory: Path | None = None) -> None:
         self._tables = table.load(directory)
         self._prose = table.prose(directory)
@@ -168,12 +170,12 @@ class Texts:
         values = dict(finding.values)
         more = (text for key, text in words("rulebook", lang).items() if key in values) if alone else ()
         text = _cut(messages[finding.why][lang])[0] + "".join(more)
-        return fill(text, values, f"{finding.code} {finding.why}")
+        return fill(text, values, f"{finding.code} {finding.why}", strict=self.strict)
 
     def details(self, finding: Finding, lang: str = "en") -> str:
         """What more there is to know than the message says; "" where that is all."""
         text = _cut(self._prose["rules"][finding.code]["messages"][finding.why][lang])[1]
-        return fill(text, dict(finding.values), f"{finding.code} {finding.why}")
+        return fill(text, dict(finding.values), f"{finding.code} {finding.why}", strict=self.strict)
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""
@@ -285,7 +287,8 @@ def _half(text: Languages, number: int) -> Languages:
 
 
 def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:
-    """`text` with its {placeholders} filled. A missing value is a mistake in a rule, not in what it looked at."""
+    """`text` with its {placeholders} filled. A missing value is a mistake in a rule, not in what it looked at: if not `strict`, a
+    reader gets the text as it stands, and all other findings."""
 
     def value(match: re.Match[str]) -> str:
         if match[1] in values:
