@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
-from porter.files.kinds import PYTHON, SHELL, kind_of
+from porter.files.kinds import DOCKERFILE, INI, MAKEFILE, PYTHON, REQUIREMENTS, SHELL, TOML, YAML, kind_of
 from porter.files.read import has_python_shebang
 from porter.files.root import real_of
 from porter.files.tracked import Index
@@ -20,6 +20,8 @@ MADE = frozenset(
     + ["CMakeFiles", ".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
 )
 LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}  # the last three only where they are no code of the project
+# kinds of files that people write, and programs seldom
+_BY_HAND = frozenset({PYTHON, SHELL, MAKEFILE, DOCKERFILE, YAML, TOML, INI, REQUIREMENTS})
 # ignore files, the nearest first: what comes before a path, how much of it goes, what the file says
 Chain: TypeAlias = tuple[tuple[str, int, Patterns], ...]
 ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
@@ -186,8 +188,8 @@ class Walk:
         if not hidden:
             return False
         if not self._tracked(folder, key, directory):
-            # without git, nobody knows whether it tracks a folder of a package that `data/` names, or a program that `*.sh` does
-            is_code = self._is_beside_programs(path) if directory else kind_of(path) in (PYTHON, SHELL)
+            # without git, nobody knows whether it tracks a folder of a package that `data/` names, or the list that `*.txt` does
+            is_code = self._is_beside_programs(path) if directory else kind_of(path) in _BY_HAND
             return self._indexes[folder] is not None or not is_code
         if directory and not self._has(path, ".git"):  # a submodule begins afresh
             self._opened.add(path)

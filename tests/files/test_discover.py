@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from files_world import POSIX, as_user, common_folder, git, make
 
-from porter.files.discover import File, discover
+from porter.files.discover import File, Walk, discover
 from porter.files.errors import MESSAGES, FilesError, printable
 from porter.files.ignore import Patterns
 from porter.files.read import LIMIT, read
@@ -322,5 +322,10 @@ def test_an_ignored_folder_of_a_package_where_git_is_not_there(tmp_path):
     make(tmp_path, "plain/data/load.py", "plain/loss/sum.py", "runs/data/copy.py", "runs/log.txt")
     assert names(tmp_path)[-2:] == ["plain/data/load.py", "plain/loss/sum.py"]
     shutil.rmtree(tmp_path / "plain")
+    make(tmp_path, "requirements.txt", "notes.txt", "conf/a.yaml")
+    (tmp_path / ".gitignore").write_text("data/\nnotes.py\n*.txt\n*.yaml\n")
+    walk = Walk(str(tmp_path))
+    ignored = {path: walk.is_left_out(path, False) for path in ("requirements.txt", "notes.txt", "conf/a.yaml")}
+    assert ignored == {"requirements.txt": False, "notes.txt": True, "conf/a.yaml": False}
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert names(tmp_path) == ["net/__init__.py"]
