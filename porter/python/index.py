@@ -63,6 +63,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "Tuple": (),
     "Set": (),
     "Arg": (),
+    "FormattedString": (),
     "Comparison": (ast.Compare,),
     "Subscript": (ast.Subscript,),
     "BinaryOperation": (ast.BinOp,),
