@@ -112,8 +112,6 @@ class NpuTexts:
 
 
 class Texts:
-    strict = False  # see `fill`
-
     def __init__(self, directory: Path | None = None) -> None:
         self._tables = table.load(directory)
         self._prose = table.prose(directory)
@@ -170,12 +168,12 @@ class Texts:
         values = dict(finding.values)
         more = (text for key, text in words("rulebook", lang).items() if key in values) if alone else ()
         text = _cut(messages[finding.why][lang])[0] + "".join(more)
-        return fill(text, values, f"{finding.code} {finding.why}", strict=self.strict)
+        return fill(text, values, f"{finding.code} {finding.why}", strict=False)
 
     def details(self, finding: Finding, lang: str = "en") -> str:
         """What more there is to know than the message says; "" where that is all."""
         text = _cut(self._prose["rules"][finding.code]["messages"][finding.why][lang])[1]
-        return fill(text, dict(finding.values), f"{finding.code} {finding.why}", strict=self.strict)
+        return fill(text, dict(finding.values), f"{finding.code} {finding.why}", strict=False)
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""

@@ -21,11 +21,10 @@ from porter.checks.registry import load
 from porter.engine.session import Session
 from porter.engine.together import lines_of
 from porter.finding import FileResult, apply
-from porter.rulebook.table import LANGUAGES
+from porter.rulebook.schema import PLACEHOLDER
 from porter.rulebook.texts import Texts
 
 TEXTS = Texts()
-TEXTS.strict = True  # a text that names what a finding does not have
 
 
 def lines(findings) -> str:
@@ -84,8 +83,11 @@ def test_fixture(case: Path, port: Port, request) -> None:
     assert case.name.partition("_")[0] in load().codes, "the folder is not named for a code"
     result, after, review = port.result, port.after, port.review
     for finding in result.findings:
-        for lang in LANGUAGES:
-            assert TEXTS.message(finding, lang) and TEXTS.details(finding, lang) is not None
+        rule, known = TEXTS.rule(finding.code), {name for name, _ in finding.values}
+        for text in (*rule.messages[finding.why].values(), *rule.details.get(finding.why, {}).values()):
+            assert known.issuperset(PLACEHOLDER.findall(text)), (
+                f"{finding.code} {finding.why} has no value for all of {text!r}"
+            )
     after_file, review_file = beside(case, "after"), beside(case, "review")
     if request.config.getoption("--accept"):
         (case / "findings.txt").write_text(lines(result.findings), newline="\n")

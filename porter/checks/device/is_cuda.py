@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from porter.checks.device.labels import labelled
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.native.guarded import guarded
@@ -36,13 +37,11 @@ class IsCuda(Rule):
     nodes = ("Subscript", "FormattedString")
     text = r"is_cuda\s*\]|is_cuda=\{"
 
-    def visit(
-        self, original: cst.Attribute | cst.Subscript | cst.FormattedString, updated: cst.BaseExpression, file: RuleFile
-    ) -> Answer:
+    def visit(self, original: Any, updated: cst.BaseExpression, file: RuleFile) -> Answer:
         if isinstance(original, cst.Subscript):
             return self._picked(original, updated, file)
         if isinstance(original, cst.FormattedString):
-            return _labelled(original, updated) if isinstance(updated, cst.FormattedString) else None
+            return labelled(original, updated) if isinstance(updated, cst.FormattedString) else None
         link, receiver = file.link(original), file.receiver(original)
         if receiver in ("other", "own") or not isinstance(updated, cst.Attribute):
             return None
@@ -89,21 +88,6 @@ class IsCuda(Rule):
         tensor = updated.slice[0].slice.value.value
         new = cst.Attribute(cst.Attribute(tensor, cst.Name("device")), cst.Name("type"))
         return Hit(original, "picks", new=new, safe=True, values=(("what", file.text(original)),))
-
-
-def _labelled(original: cst.FormattedString, updated: cst.FormattedString) -> Hit | None:
-    """`f"(x.is_cuda={x.is_cuda!r})"`: what is shown is called what it is."""
-    parts, code = list(updated.parts), cst.Module([]).code_for_node
-    for index, (old, new) in enumerate(zip(original.parts, updated.parts)):
-        label = parts[index - 1] if index else None
-        if not isinstance(old, cst.FormattedStringExpression) or not isinstance(new, cst.FormattedStringExpression):
-            continue
-        before, after = (f"{code(part.expression)}=" for part in (old, new))
-        if before != after and isinstance(label, cst.FormattedStringText) and label.value.endswith(before):
-            parts[index - 1] = label.with_changes(value=label.value.removesuffix(before) + after)
-    if parts == list(updated.parts):
-        return None
-    return Hit(original, "label", new=updated.with_changes(parts=parts), safe=True)
 
 
 def _is_index(link: Link | None, file: RuleFile) -> bool:
