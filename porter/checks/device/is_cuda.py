@@ -41,7 +41,7 @@ class IsCuda(Rule):
         if isinstance(original, cst.Subscript):
             return self._picked(original, updated, file)
         if isinstance(original, cst.FormattedString):
-            return labelled(original, updated) if isinstance(updated, cst.FormattedString) else None
+            return labelled(original, updated)
         link, receiver = file.link(original), file.receiver(original)
         if receiver in ("other", "own") or not isinstance(updated, cst.Attribute):
             return None
@@ -59,8 +59,11 @@ class IsCuda(Rule):
             return None  # the words and what picks one of them are one value
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
-        others = not safe or bool(file.facts.accelerators.moved_by_to)
-        if others and link is not None and asks_for(link, "is_cuda", file.text(original.value)):
+        if (
+            (not safe or file.facts.accelerators.moved_by_to)
+            and link is not None
+            and asks_for(link, "is_cuda", file.text(original.value))
+        ):
             return Hit(original, "unknown")  # what has `is_cuda` and is no tensor may have no `is_npu`
         left = file.meaning.decides(original)
         if left and (left[0] != "half" or not file.style.one_world):

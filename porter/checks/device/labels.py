@@ -5,8 +5,10 @@ from __future__ import annotations
 from porter.engine.rule import Hit, cst
 
 
-def labelled(original: cst.FormattedString, updated: cst.FormattedString) -> Hit | None:
+def labelled(original: cst.FormattedString, updated: cst.BaseExpression) -> Hit | None:
     """The text with the names of the edited values that it shows."""
+    if not isinstance(updated, cst.FormattedString):
+        return None
     parts, code = list(updated.parts), cst.Module([]).code_for_node
     for index, (old, new) in enumerate(zip(original.parts, updated.parts)):
         label = parts[index - 1] if index else None
