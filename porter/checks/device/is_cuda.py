@@ -59,11 +59,8 @@ class IsCuda(Rule):
             return None  # the words and what picks one of them are one value
         if not safe and not file.style.one_world:  # an object that defines it itself may have no `device`
             return Hit(original, "unknown")
-        if (
-            (not safe or file.facts.accelerators.moved_by_to)
-            and link is not None
-            and asks_for(link, "is_cuda", file.text(original.value))
-        ):
+        others = not safe or bool(file.facts.accelerators.moved_by_to)
+        if others and link is not None and asks_for(link, "is_cuda", file.text(original.value)):
             return Hit(original, "unknown")  # what has `is_cuda` and is no tensor may have no `is_npu`
         left = file.meaning.decides(original)
         if left and (left[0] != "half" or not file.style.one_world):
@@ -88,8 +85,7 @@ class IsCuda(Rule):
             or _OPTIONS.search(file.text(asked.value))
         ):
             return None  # `is_cuda` of something else says so itself
-        tensor = updated.slice[0].slice.value.value
-        new = cst.Attribute(cst.Attribute(tensor, cst.Name("device")), cst.Name("type"))
+        new = cst.Attribute(cst.Attribute(updated.slice[0].slice.value.value, cst.Name("device")), cst.Name("type"))
         return Hit(original, "picks", new=new, safe=True, values=(("what", file.text(original)),))
 
 
