@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.described import described
 from porter.checks.device.base_class import package_below
 from porter.checks.device.cut_to_length import length, shortened
 from porter.checks.device.kept_comparisons import is_compared_device, kept_as_it_is
@@ -105,6 +106,8 @@ class DeviceLiteral(Rule):
         safe = literal.certain and script is None and why not in ("opens", "uncertain")
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
+        if isinstance(new, cst.SimpleString):
+            more = (*more, *described(literal.link, str(new.evaluated_value), file))
         if new is not None and (number := length(literal.link)) is not None:
             if not isinstance(new, cst.SimpleString):
                 return Hit(original, "unwritten", values=values)

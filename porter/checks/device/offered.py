@@ -1,4 +1,4 @@
-"""What belongs to a device string: the word cuda in help texts and error texts, and the Enum of the project that it chooses from.
+"""What belongs to a device or a backend: its word in help texts and error texts, and the Enum of the project that it chooses from.
 
 The word is edited with the string, else "either cpu, mps or cuda" would offer a device that the program takes no more.
 """
@@ -6,6 +6,7 @@ The word is edited with the string, else "either cpu, mps or cuda" would offer a
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Link, Node, RuleFile
@@ -15,25 +16,34 @@ from porter.python.index import ancestors
 from porter.python.strings.sinks import OPTIONS
 from porter.regex import lazy
 
-_OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
 _QUOTE = rb"[\"'`]"
 _BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
-# the word as a value: quoted, listed with other devices, or said to be the default. In CUDA, CUDA_VISIBLE_DEVICES and "a cuda
-# kernel" it is no value
-_VALUE = lazy(
-    rb"(?<=[\"'`])cuda(?=(?::\d+)?\\?" + _QUOTE + rb")"
-    rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
-    rb"|(?:(?<=[dD]efault: )|(?<=[dD]efault is )|(?<=[dD]efaults to ))cuda(?![-_:\w]|\.\w)"
-    rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
-)
+
+
+def _value(word: bytes, others: bytes) -> re.Pattern[bytes]:
+    """The word as a value: quoted, listed with others of its kind, or said to be the default. In CUDA, CUDA_VISIBLE_DEVICES and
+    "a cuda kernel" it is no value."""
+    return lazy(
+        rb"(?<=[\"'`])%(word)s(?=(?::\d+)?\\?%(quote)s)"
+        rb"|(?<![-_.\w])%(word)s(?=%(between)s%(others)s\b(?![-_.]\w))"
+        rb"|(?:(?<=[dD]efault: )|(?<=[dD]efault is )|(?<=[dD]efaults to ))%(word)s(?![-_:\w]|\.\w)"
+        rb"|(?P<before>(?<![-_.\w])%(others)s%(between)s)%(word)s(?![-_:\w]|\.\w)"
+        % {b"word": word, b"quote": _QUOTE, b"between": _BETWEEN, b"others": others}
+    )
+
+
+_VALUES = {
+    "cuda": _value(b"cuda", rb"(?:cpu|mps|xpu|auto|npu)"),
+    "nccl": _value(b"nccl", rb"(?:gloo|mpi|hccl)"),
+}
 _COMPUTED = lazy(rb"\{[^{}]*\}")  # the expressions of an f-string
 
 
-def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:
-    """The edits for a device string at `link`: in the help of the option in whose call it stands, and in the message of the
-    assert, or of the raise below an if, that compares with it."""
-    new = file.target.device.encode()
-    return tuple(change for text in _texts(link) for change in _changes(file, text, new))
+def offered(link: Link, file: RuleFile, word: str = "cuda") -> tuple[Change, ...]:
+    """The edits for a device string, or a backend, at `link`: in the help of the option in whose call it stands, and in the message
+    of the assert, or of the raise below an if, that compares with it."""
+    new = (file.target.device if word == "cuda" else file.target.backend).encode()
+    return tuple(change for text in _texts(link) for change in _changes(file, text, word, new))
 
 
 def _texts(link: Link) -> Iterator[Node]:
@@ -66,8 +76,8 @@ def _metadata(node: Node) -> Iterator[tuple[str, ast.expr]]:
             yield "help", value
 
 
-def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:
-    if isinstance(text, ast.Constant) and (not isinstance(text.value, str) or text.value == "cuda"):
+def _changes(file: RuleFile, text: Node, word: str, new: bytes) -> Iterator[Change]:
+    if isinstance(text, ast.Constant) and (not isinstance(text.value, str) or text.value == word):
         return
     if not isinstance(text, (ast.Constant, ast.JoinedStr, ast.BinOp)):
         return
@@ -75,9 +85,9 @@ def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:
     data = file.source.utf8[start:end]
     if isinstance(text, ast.JoinedStr):
         data = _COMPUTED.sub(lambda match: b" " * len(match[0]), data)
-    for match in _VALUE.finditer(data):
+    for match in _VALUES[word].finditer(data):
         first = start + match.start() + len(match["before"] or b"")
-        yield Change(first, first + len(b"cuda"), new)
+        yield Change(first, first + len(word), new)
 
 
 def enum_behind(link: Link, file: RuleFile) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.described import described
+from porter.checks.device.offered import offered
 from porter.checks.distributed.by_value import by_value
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -52,4 +54,7 @@ class BackendLiteral(Rule):
                 why = "of-openmmlab"
         safe = literal.certain and script is None
         more = by_value(file, literal.link) if new is not None else ()
+        if isinstance(new, cst.SimpleString):
+            said = offered(literal.link, file, "nccl") if code != self.code else ()
+            more = (*more, *said, *described(literal.link, str(new.evaluated_value), file))
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
