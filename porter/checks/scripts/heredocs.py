@@ -24,6 +24,7 @@ _HANDED = lazy(
     re.MULTILINE,
 )
 _VERSION = "torch.version.cuda"
+_RESOURCE = lazy(r"nvidia\.com/gpu(?=[\"']?[ \t]*:)")
 _PYTHON = lazy(r"python[\d.]*")
 
 
@@ -33,6 +34,11 @@ class Heredocs(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for start, end in script.heredocs:
+            if resource := _RESOURCE.search(
+                script.text, start, end
+            ):  # whoever reads it: `cat <<EOF | kubectl apply -f -`
+                yield Hit(resource.span(), "resource", values=named(name=resource[0]))
+                continue
             match = _SAYS.search(script.text, start, end)
             reader = _READ.search(_head(script.text, start)) if match else None
             if match and reader is not None:
