@@ -20,7 +20,7 @@ from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.spans import span_of
 from porter.text.document import Document
-from porter.text.shells.programs import gpus_alone, of_other_frameworks
+from porter.text.shells.programs import gpus_alone, made_here, of_other_frameworks
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
@@ -48,7 +48,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in places_of(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
-    alone, (containers, cards) = gpus_alone(script), gpu_containers(script)
+    made, (containers, cards) = made_here(script), gpu_containers(script)
+    alone = gpus_alone(script) or made
     others = dict(document.session.facts.variables.foreign).get(document.path)
     written = {m[0] for start, end in script.heredocs for m in TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
@@ -56,6 +57,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
+        if made and name.startswith("NCCL_"):
+            continue  # its program is linked with NCCL
         if own and (row is None or row.to is None) and all(map(stays_inside, places)):
             continue  # no program sees it, on GPUs as well
         if row is None:

@@ -28,6 +28,7 @@ _GPUS_ALONE = lazy(rf"(?<![\w.-])({any_of('program-for-gpus-alone')})(?![^\s\"';
 _OTHERS_RUN = lazy(r"(?<![\w.-])(?:python[\d.]*|torchrun|accelerate|deepspeed)[ \t]")
 # they do so without any program of torch's: what prepares poses for them is no such program
 _RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MULTILINE)
+_TARGET = lazy(r"[A-Za-z]\w*")
 _PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
 _PYTHON_FILE = lazy(r"(?<![^\s;|&])[^\s;|&]+\.py\b")
 _STARTS_TORCH = lazy(r"\b(?:torchrun|accelerate|deepspeed)\b|(?<![\w.])-m[ \t]")
@@ -56,6 +57,19 @@ def gpus_alone(script: Script) -> list[tuple[int, str]]:
         if not _NAMES_THEM.match(script.text, begin):
             programs.append((program.start(), program[1]))
     return sorted(programs)
+
+
+def made_here(script: Script) -> list[tuple[int, str]]:
+    """Where a script that starts no Python names a program that it makes itself, and which: `make train_cu`, `./train_cu`."""
+    if _OTHERS_RUN.search(script.text) or _PYTHON_FILE.search(script.text):
+        return []
+    made = [word for command in script.commands if command.words[0].name == "make" for word in command.words[1:]]
+    found = []
+    for word in (word for word in made if _TARGET.fullmatch(word.text)):
+        started = re.search(rf"(?<=/){re.escape(word.text)}(?![\w./-])", script.text[word.end :])
+        if started is not None:
+            found.append((word.end + started.start(), word.text))
+    return sorted(found)
 
 
 def gpu_program(command: str) -> str:
