@@ -43,9 +43,11 @@ def of_choice(file: File | RuleFile, choice: Link) -> str | None:
         function = place[1][0].func
         if trainer(file.names.resolve(function, place[1])):
             given = place[1][0].keywords
-        # of the project, maybe derived from Lightning's: no device is called "gpu"
+        # of the project, maybe derived from Lightning's, or settings for it: no device is called "gpu"
         elif call_name(function).endswith("Trainer"):
             given, sought = place[1][0].keywords, _GPU[:1]
+        elif place[0].arg == _ACCELERATOR:
+            given, sought = [place[0]], _GPU[:1]
     counts = file.source.says(b"gpus=") and file.source.says(b"lightning")
     for node in given:
         name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])

@@ -11,9 +11,12 @@ from porter.python.evidence import MOVES, call_name
 
 
 def only_moved(call: cst.Call, file: RuleFile) -> bool:
-    """Whether the name before `.cuda()` gets its values from a loop or as a parameter, and else from its own moves alone."""
+    """Whether the name before `.cuda()`, or before the key of a part of it, gets its values from a loop or as a parameter, and else
+    from its own moves alone."""
     link: Any = file.scene.link(call)
     name: Node = link[0].value if link is not None else None
+    if name.__class__ is ast.Subscript:
+        name = name.value
     if name.__class__ is not ast.Name:
         return False
     bindings = file.names.bindings(name.id, link)
