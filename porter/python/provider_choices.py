@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
 
@@ -23,16 +23,46 @@ def provider(file: RuleFile, literal: Link) -> str | None:
     if not file.source.says(b"ExecutionProvider"):
         return None
     child = literal[0]
-    for above, _ in ancestors(literal):
+    for up in ancestors(literal):
+        above = up[0]
         if above.__class__ in (ast.If, ast.IfExp):
             if child is not above.test:
                 return None
-            named = [_named(part) for part in (above.body if above.__class__ is ast.If else [above.body])]
-            return named[0] if all(named) else None
+            if above.__class__ is ast.IfExp and {constant(above.body), constant(above.orelse)} == {True, False}:
+                child = above
+                continue  # the answer itself
+            return _chosen(above.body if above.__class__ is ast.If else [above.body])
         if isinstance(above, ast.stmt):
-            return None
+            return _by_answer(file, up) if isinstance(above, ast.Assign) else None
         child = above
     return None
+
+
+def _chosen(branch: list[Node]) -> str | None:
+    named = [_named(part) for part in branch if not _logs(part)]
+    return named[0] if named and all(named) else None
+
+
+def _logs(statement: Node) -> bool:
+    call = getattr(statement, "value", None)
+    return isinstance(call, ast.Call) and is_log(call.func, call_name(call.func))
+
+
+def _by_answer(file: RuleFile, assign: Link) -> str | None:
+    """The same where a name holds the answer: each `if` that asks it sets a provider, or logs."""
+    targets = assign[0].targets
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        return None
+    found: list[str] = []
+    for reader in file.names.readers(targets[0].id, (targets[0], assign)):
+        asked = next((up[0] for up in ancestors(reader) if isinstance(up[0], ast.stmt)), None)
+        if not isinstance(asked, ast.If) or not any(node is reader[0] for node in walk(asked.test)):
+            return None
+        if (one := _chosen(asked.body)) is not None:
+            found.append(one)
+        elif not all(map(_logs, asked.body)):
+            return None
+    return next(iter(found), None)
 
 
 def chooses(use: Link) -> bool:
