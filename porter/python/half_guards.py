@@ -96,9 +96,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     if asked is not None and (what := beside(asked[0])):
         return "half", what
     found = choice(*asked) if asked is not None else None
-    if found is None:
-        return None
-    if way := _other_way(*found):
+    way = _other_way(*found) if found is not None else None
+    if found is None or way is not None:
         return way
     if loaded_where_saved(file, *found):  # an NPU loads what a GPU saved on the other side
         return "loads", PLACE

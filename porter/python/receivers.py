@@ -126,8 +126,9 @@ class Receivers:
             return self._class_or_function(func.id, link, depth)
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
-            if func.attr == "numpy" and self._given is _OF_TENSORS_ALONE:
-                return OTHER  # an array; who asks for waits goes on from it: `boxes.cpu().numpy().tolist()`
+            # an array, which no tensor has `astype` for; who asks for waits goes on from it: `boxes.cpu().numpy().tolist()`
+            if func.attr == "astype" or func.attr == "numpy" and self._given is _OF_TENSORS_ALONE:
+                return OTHER
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base  # a method of an array gives no tensor
             shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has such methods, too
