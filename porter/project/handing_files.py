@@ -6,17 +6,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from porter.files.kinds import PYTHON, kind_of
 from porter.finding import EDITED, FileResult
 
-if TYPE_CHECKING:
-    from porter.project.unedited_places import Partners
-
 Node = tuple[str, str]  # (file, holder)
 # gives the ties in a file that begin at names with these last words
 Follow = Callable[[str, bytes, tuple[str, ...]], FileResult]
+
+
+class Partners(Protocol):
+    """What is asked of project/unedited_places.py."""
+
+    @property
+    def files(self) -> Iterable[str]: ...
+    @property
+    def unseen(self) -> frozenset[str]: ...
+
+    def node(self, path: str, holder: str) -> Node | None: ...
+    def data(self, path: str) -> bytes | None: ...
+    def look(self, path: str) -> FileResult | None: ...
+    def imported(self, path: str, data: bytes) -> set[str]: ...
 
 
 class _Ends(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from porter.engine.launch import Options
@@ -49,7 +49,7 @@ class Partners:
         """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file,
         `follow` its ties; `excluded` tells whether a run leaves a path out; `kept`: what single files said in an earlier run."""
         self.root, self.files, self.named = root, files, named
-        self._takes, self._glance, self._follow, self._excluded = takes, glance, follow, excluded
+        self._takes, self._glance, self._follow, self._excluded = takes, glance, cache(follow), excluded
         self._definitions = Definitions(root, files, kept)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._looked: dict[str, FileResult | None] = {}  # kept, as no file changes during a run
