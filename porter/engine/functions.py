@@ -48,7 +48,6 @@ class Functions(NamedTuple):
     def parameter(self, name: str | None, path: str, position: int) -> str:
         """The parameter at a position of one of `worded`, where all functions that the name may mean agree; else ""."""
         rows = [row for row in self.worded if name and _is_at(row[:2], name, path)]
-        homes = {row[:2] for row in rows}
-        called = {row[2] for row in rows if row[3] == position}
-        known = {row[:2] for row in rows if row[3] == position}
-        return called.pop() if len(called) == 1 and known == homes else ""
+        at_it = {row[:2]: row[2] for row in rows if row[3] == position}
+        called = {at_it.get(row[:2], "") for row in rows}
+        return called.pop() if len(called) == 1 else ""

@@ -18,7 +18,6 @@ from porter.files.read import read
 from porter.files.witness import is_file, real
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
-from porter.python.parameters import parameters
 from porter.python.trees import parse
 from porter.python.walks import statements, walk
 from porter.regex import lazy
@@ -148,15 +147,14 @@ class Definitions:
         """What a name is that a module defines: "value", "function", "class"; else ""."""
         return self._table(path)[0].get(name, ("", ""))[0]
 
-    def parameters(self, definition: Definition) -> list[str]:
-        """The names of what a call of a function or class may give it, in order."""
+    def called(self, definition: Definition) -> Node:
+        """The function that a call of a function or a class runs; None where a class has no `__init__` of its own."""
         tree = parse(self._bytes(definition.path))
         named = (n for n in statements(tree) if getattr(n, "name", "") == definition.name) if tree else ()
         function: Node = next((n for n in named if isinstance(n, (*FUNCTIONS[:2], ast.ClassDef))), None)
         if isinstance(function, ast.ClassDef):
-            init = next((n for n in function.body if getattr(n, "name", "") == "__init__"), None)
-            return parameters(init)[1:] if isinstance(init, FUNCTIONS[:2]) else []
-        return parameters(function) if function is not None else []
+            function = next((n for n in function.body if getattr(n, "name", "") == "__init__"), None)
+        return function if isinstance(function, FUNCTIONS[:2]) else None
 
     def _bytes(self, path: str) -> bytes:
         try:

@@ -4,7 +4,7 @@ compares what `start` gets. Their ties join what would else be two values."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -40,16 +40,27 @@ class _Ends(NamedTuple):
     def words(self) -> set[str]:
         return self.fields.union(*self.homes.values())
 
+    def add(self, partners: Partners, path: str, result: FileResult, counts: Callable[[str], bool]) -> None:
+        """`counts`: of the status of a place."""
+        for site in result.sites:
+            home, holder = counts(site.status) and partners.node(path, site.holder) or ("", "")
+            kind, _, name = holder.partition(":")
+            if home and kind in ("own", "field"):
+                self.homes.setdefault(home, set()).add(name.partition("(")[0])
+                self.fields.update([name] if kind == "field" else ())
+
 
 def handing(
     partners: Partners, results: Mapping[str, FileResult], others: Mapping[str, FileResult], follow: Follow
 ) -> dict[str, FileResult]:
     """What stands between values that are edited in `results` and places that are not, or only for review: files with ties, and
     files that the run leaves out and that only such a file leads to."""
+    edited, left, found = _Ends({}, set()), _Ends({}, set()), dict[str, FileResult]()
     known = {**results, **others}
-    edited = _ends(partners, results, lambda status: status in EDITED)
-    left = _ends(partners, known, _is_left)
-    found: dict[str, FileResult] = {}
+    for path, result in known.items():
+        if path in results:
+            edited.add(partners, path, result, lambda status: status in EDITED)
+        left.add(partners, path, result, _is_left)
     if not edited.homes or not (left.homes or partners.unseen):
         return found
     mentions = _pattern(edited.words)
@@ -62,7 +73,7 @@ def handing(
         for home in sorted(imported & partners.unseen - known.keys()) if given else ():
             if (looked := partners.look(home)) and looked.sites:
                 known[home] = found[home] = looked
-                left = _ends(partners, known, _is_left)
+                left.add(partners, home, looked, _is_left)
         taken = set[str]().union(*(left.homes[home] for home in imported & left.homes.keys()))
         if given and taken and _pattern(given).search(data) and _pattern(taken).search(data):
             more = follow(path, data, tuple(sorted(given | taken)))
@@ -73,23 +84,6 @@ def handing(
 
 def _is_left(status: str) -> bool:
     return status != "auto"
-
-
-def _ends(partners: Partners, results: Mapping[str, FileResult], counts: Callable[[str], bool]) -> _Ends:
-    ends = _Ends({}, set())
-    for home, holder in _nodes(partners, results, counts):
-        kind, _, name = holder.partition(":")
-        if home and kind in ("own", "field"):
-            ends.homes.setdefault(home, set()).add(name.partition("(")[0])
-            ends.fields.update([name] if kind == "field" else ())
-    return ends
-
-
-def _nodes(partners: Partners, results: Mapping[str, FileResult], counts: Callable[[str], bool]) -> Iterator[Node]:
-    for path, result in results.items():
-        for site in result.sites:
-            if counts(site.status) and (node := partners.node(path, site.holder)):
-                yield node
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
@@ -10,6 +11,8 @@ from porter.python.trees import parse
 from porter.python.walks import walk
 
 _CALL = b"setattr("
+_LOOPS = (ast.For, ast.AsyncFor)
+_KEPT = 64  # texts
 # options are set so by many programs, and an object's own values by its class
 _OWN = frozenset({"self", "args", "opt", "opts", "cfg", "config", "hparams", "hps", "namespace", "params"})
 
@@ -19,17 +22,18 @@ def may_set(name: str, names: frozenset[str] | None) -> bool:
     return names is None or name in names
 
 
+@lru_cache(_KEPT)
 def set_by_name(text: bytes, own: bool = False) -> frozenset[str] | None:
     """The attributes; None for any. What another object has under the same name is no value that was not there before. `own`: with
     those of `self`, and of options."""
     tree = parse(text) if _CALL in text else ast.Module([], [])
     if tree is None:
         return None
-    calls = [node for node in walk(tree) if _sets(node, own)]
-    loops = [node for node in walk(tree) if isinstance(node, (ast.For, ast.AsyncFor))] if calls else []
-    around = {call: loop for loop in loops for call in walk(loop) if call in calls}  # the innermost is the last
+    around: dict[Node, Node] = {}  # the loop around each call, the innermost
+    for node in walk(tree):  # from outside to inside
+        around |= {call: node for call in walk(node) if _sets(call, own)} if isinstance(node, _LOOPS) else {}
     found: set[str] = set()
-    for call in calls:
+    for call in (node for node in walk(tree) if _sets(node, own)):
         names = _names(call, around.get(call))
         if names is None:
             return None
@@ -47,8 +51,8 @@ def _names(call: ast.Call, loop: ast.For | ast.AsyncFor | None) -> set[str] | No
     key, value = call.args[1:]
     if loop is None or not isinstance(key, ast.Name):
         return None
-    if isinstance(value, ast.Call) and call_name(value.func) == "getattr" and _is(value.args[1:2], key.id):
-        return set()
+    if isinstance(value, ast.Call) and call_name(value.func) == "getattr" and _is(value.args[1:], key.id):
+        return set()  # without a default, which would be a new value
     targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
     place = next((n for n, target in enumerate(targets) if _is([target], key.id)), None)
     if place is None:
@@ -60,10 +64,9 @@ def _names(call: ast.Call, loop: ast.For | ast.AsyncFor | None) -> set[str] | No
         listed = listed.args[place]
     elif len(targets) > 1:
         return None
-    names = [constant(item) for item in getattr(listed, "elts", ())]
-    return (
-        {name for name in names if isinstance(name, str)} if names and all(isinstance(n, str) for n in names) else None
-    )
+    items = getattr(listed, "elts", ())
+    names = {name for item in items if isinstance(name := constant(item), str)}
+    return names if names and len(items) == sum(isinstance(constant(item), str) for item in items) else None
 
 
 def _is(nodes: list[ast.expr], name: str) -> bool:
@@ -72,11 +75,8 @@ def _is(nodes: list[ast.expr], name: str) -> bool:
 
 def _is_of_another(values: ast.expr) -> bool:
     """`other.__dict__.items()`, `vars(other).items()`"""
-    if (
-        not isinstance(values, ast.Call)
-        or call_name(values.func) != "items"
-        or not isinstance(values.func, ast.Attribute)
-    ):
+    function = values.func if isinstance(values, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or function.attr != "items":
         return False
-    held = values.func.value
+    held = function.value
     return getattr(held, "attr", "") == "__dict__" or isinstance(held, ast.Call) and call_name(held.func) == "vars"

@@ -19,6 +19,7 @@ from porter.project.handing_files import Follow, handing
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.python.kept import Remember, anew
+from porter.python.parameters import parameters, positional
 from porter.regex import lazy, rare
 
 _VALUE = rare(rb"\bcuda\b|nccl")  # only a file with one of these words has places
@@ -52,6 +53,7 @@ class Partners:
         self._takes, self._glance, self._follow, self._excluded = takes, glance, cache(follow), excluded
         self._definitions = Definitions(root, files, kept)
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._imported: dict[str, set[str]] = {}
         self._looked: dict[str, FileResult | None] = {}  # kept, as no file changes during a run
 
     # ---- the meaning of a holder in a file
@@ -91,11 +93,13 @@ class Partners:
         """`parameter`: its name, or its position. A class without an `__init__` of its own sets an attribute of that name."""
         if home.kind != "class" and parameter[0] != "#":
             return home.path, f"own:{home.name}({parameter})"
-        names = self._definitions.parameters(home)
+        function = self._definitions.called(home)
         if parameter[0] == "#":
-            position = int(parameter[1:])
-            return (home.path, f"own:{home.name}({names[position]})") if position < len(names) else None
-        return home.path, f"own:{home.name}({parameter})" if parameter in names else f"field:{parameter}"
+            position = int(parameter[1:]) + (home.kind == "class")
+            given = positional(function.args, position) if function is not None else None
+            return (home.path, f"own:{home.name}({given.arg})") if given is not None else None
+        known = function is not None and parameter in parameters(function)
+        return home.path, f"own:{home.name}({parameter})" if known else f"field:{parameter}"
 
     # ---- files that are not edited
 
@@ -177,8 +181,10 @@ class Partners:
         return frozenset(self._others)
 
     def imported(self, path: str, data: bytes) -> set[str]:
-        """The files of the project that a file imports."""
-        return self._definitions.imported(path, data)
+        """The files of the project that a file imports. No file changes during a run."""
+        if path not in self._imported:
+            self._imported[path] = self._definitions.imported(path, data)
+        return self._imported[path]
 
     def data(self, path: str) -> bytes | None:
         try:
@@ -232,7 +238,7 @@ class Partners:
         for path in self.files:
             kind = kind_of(path)
             if kind in (PYTHON, NOTEBOOK) and (data := self.data(path)) and b"import" in data:
-                for other in self._definitions.imported(path, lines_of_cells(data) if kind == NOTEBOOK else data):
+                for other in self.imported(path, lines_of_cells(data) if kind == NOTEBOOK else data):
                     importers.setdefault(other, set()).add(path)
         return importers
 

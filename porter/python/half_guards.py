@@ -102,10 +102,8 @@ def left_by(file: File, link: Link | None) -> tuple[str, str] | None:
     if loaded_where_saved(file, *found):  # an NPU loads what a GPU saved on the other side
         return "loads", PLACE
     half = _left_by_question(file, found) if _may_stay(file) else None
-    if half is None and (raising := _raising(file, *found)) is not None:
-        return "half", ast.unparse(
-            raising
-        )  # nothing is written there that review could take together with the comparison
+    if half is None and (raising := _raising(file, *found)) is not None:  # review has nothing there to take along
+        return "half", ast.unparse(raising)
     left = _left(file, found) if half is None and file.style.one_world else None
     return ("opens", left[1]) if left is not None else half
 

@@ -62,10 +62,9 @@ class CudaMethod(Rule):
             indexed = any(file.name(getattr(a.value, "func", a)) != "torch.cuda.current_device" for a in places)
             known = receiver == "torch" and not (file.style.one_world and only_moved(original, file))
             if moved and not indexed or not known and certainty_of(original, file) is None:
-                safe = not indexed
                 if moved is None:  # `x.cuda(*args)`
                     return Hit(original, "unknown", new=new, values=_called(new), loads=True)
-                return Hit(original, "moved", new=moved, safe=safe, values=values, loads=True)
+                return Hit(original, "moved", new=moved, safe=not indexed, values=values, loads=True)
         if (certainty := certainty_of(original, file)) is None:
             if (kind := index_of(original, file)) is None:
                 why = "dropped" if is_dropped(original, file) else "call"

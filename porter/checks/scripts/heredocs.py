@@ -34,9 +34,8 @@ class Heredocs(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for start, end in script.heredocs:
-            if resource := _RESOURCE.search(
-                script.text, start, end
-            ):  # whoever reads it: `cat <<EOF | kubectl apply -f -`
+            resource = _RESOURCE.search(script.text, start, end)
+            if resource is not None:  # whoever reads it: `cat <<EOF | kubectl apply -f -`
                 yield Hit(resource.span(), "resource", values=named(name=resource[0]))
                 continue
             match = _SAYS.search(script.text, start, end)

@@ -49,7 +49,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
     made, (containers, cards) = made_here(script), gpu_containers(script)
-    alone = gpus_alone(script) or made
+    alone = gpus_alone(script)
     others = dict(document.session.facts.variables.foreign).get(document.path)
     written = {m[0] for start, end in script.heredocs for m in TOKEN.finditer(script.text[start:end])}
     unknown: list[tuple[Place, str]] = []
@@ -57,8 +57,11 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
-        if made and name.startswith("NCCL_"):
-            continue  # its program is linked with NCCL
+        if made:  # it is CUDA's, and linked with NCCL: nothing else reads these variables here
+            if name == min(by_name):
+                told = named(line=str(document.place(made[0][0])[0]), old=name, program=made[0][1])
+                yield Hit((places[0].start, places[0].end), "made", code="PRT801", values=told)
+            continue
         if own and (row is None or row.to is None) and all(map(stays_inside, places)):
             continue  # no program sees it, on GPUs as well
         if row is None:
