@@ -13,7 +13,7 @@ from porter.python.index import FUNCTIONS, owner_of
 from porter.python.parameters import defaulted
 
 # `device (str): ...`, `device : str, optional`, `:param device: ...`, with the lines below that are indented further
-_PARAGRAPH = rb"(?m)^([ \t]*)(?::(?:param|type)[ \t]+(?:[\w.]+[ \t]+)?|[-*][ \t]+)?[`*]*%s[`*]*[ \t]*(?:\([^()\n]*\)[ \t]*)?:[^\n]*"
+_PARAGRAPH = rb"(?m)^([ \t]*)(?:[rRuU]?[\"']{1,3})?(?::(?:param|type)[ \t]+(?:[\w.]+[ \t]+)?|[-*][ \t]+)?[`*]*%s[`*]*[ \t]*(?:\([^()\n]*\)[ \t]*)?:[^\n]*"
 # `Defaults to 'cuda'`, `(default: nccl)`, `default="cuda"`, `"nccl" by default`
 _SAID = (
     rb"\b[dD]efault(?:s|ed)?\b(?:[ \t\n]|\b(?:to|is|value)\b|[:=(,-])*[\"'`]*(%s)(?![\w:/-]|\.\w)",
