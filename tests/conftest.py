@@ -186,6 +186,16 @@ def virtual_npu(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="session")
+def python_with_torch(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An interpreter for programs that need torch, which has it imported already where that can be done."""
+    if sys.platform != "linux":
+        return sys.executable
+    from warm_python import warm_torch
+
+    return warm_torch(tmp_path_factory.mktemp("with_torch"))
+
+
+@pytest.fixture(scope="session")
 def needs_chromium() -> str:
     """The browser."""
     return _program("Chromium", "chromium", "chromium-browser", "google-chrome")

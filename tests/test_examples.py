@@ -23,11 +23,11 @@ TINY_GPT = ["gpt.train", "--device", "cpu", "--steps", "6", "--batch-size", "4",
 TINY_CNN = ["cnn.train", "--device", "cpu", "--synthetic", "64", "--epochs", "2", "--batch-size", "16", "--width", "8"]
 
 
-def run(*command: str | Path, cwd: Path = SAMPLE) -> subprocess.CompletedProcess[str]:
+def run(python: str, *command: str | Path, cwd: Path = SAMPLE) -> subprocess.CompletedProcess[str]:
     quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
     # an installed torch_npu cannot load where there is no CANN, and the sample as written does not ask for it
     env = os.environ | quiet | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    return subprocess.run([sys.executable, *command], cwd=cwd, env=env, capture_output=True, text=True)
+    return subprocess.run([python, *command], cwd=cwd, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("path", SOURCES)
@@ -44,30 +44,34 @@ def test_every_file_parses(path: str) -> None:
     ],
     ids=["gpt", "cnn", "gpt-two-ranks"],
 )
-def test_it_trains_as_written(needs_torch: None, command: list[str]) -> None:
-    done = run(*command)
+def test_it_trains_as_written(python_with_torch: str, command: list[str]) -> None:
+    done = run(python_with_torch, *command)
     if "terminate called without an active exception" in done.stderr:
-        done = run(*command)  # a thread of gloo that outlives its group ends the process now and then
+        done = run(
+            python_with_torch, *command
+        )  # a thread of gloo that outlives its group ends the process now and then
     assert done.returncode == 0, done.stderr
     losses = [float(loss) for loss in re.findall(r"loss (\S+)", done.stdout)]
     assert len(losses) > 1 and all(math.isfinite(loss) for loss in losses), done.stdout
 
 
-def test_a_run_goes_on_from_its_checkpoint(needs_torch: None, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_its_checkpoint(python_with_torch: str, tmp_path: Path) -> None:
     saved = str(tmp_path / "run.pt")
-    assert run("-m", *TINY_GPT, "--out", saved).returncode == 0
-    done = run("-m", *TINY_GPT, "--steps", "8", "--resume", saved, "--log-every", "1")
+    assert run(python_with_torch, "-m", *TINY_GPT, "--out", saved).returncode == 0
+    done = run(python_with_torch, "-m", *TINY_GPT, "--steps", "8", "--resume", saved, "--log-every", "1")
     assert re.findall(r"step (\d+)", done.stdout) == ["6", "7"], done.stderr
 
 
 @pytest.mark.parametrize("command", [TINY_GPT + ["--log-every", "1"], TINY_CNN], ids=["gpt", "cnn"])
 def test_the_portable_port_does_on_a_cpu_what_the_original_does(
-    needs_torch: None, tmp_path: Path, command: list[str]
+    python_with_torch: str, tmp_path: Path, command: list[str]
 ) -> None:
     folder = tmp_path / "gpt_cnn"
     done = porter("migrate", ".", "--unsafe", "--style", "portable", "--out", folder, cwd=SAMPLE)
     assert done.returncode == 0, done.stderr
-    original, port = (re.findall(r"loss (\S+)", run("-m", *command, cwd=cwd).stdout) for cwd in (SAMPLE, folder))
+    original, port = (
+        re.findall(r"loss (\S+)", run(python_with_torch, "-m", *command, cwd=cwd).stdout) for cwd in (SAMPLE, folder)
+    )
     assert len(original) > 1 and port == original
 
 

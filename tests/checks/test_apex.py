@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -210,9 +209,9 @@ main()
 """
 
 
-def losses(path: Path, *arguments: str) -> list[float]:
+def losses(python: str, path: Path, *arguments: str) -> list[float]:
     env = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    done = subprocess.run([sys.executable, path, *arguments], env=env, capture_output=True, text=True)
+    done = subprocess.run([python, path, *arguments], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [float(line) for line in done.stdout.split()]
 
@@ -231,14 +230,14 @@ IN_EVERY_BATCH = (
     [(PROGRAM, "1"), (PROGRAM, "4"), (IN_EVERY_BATCH, "4")],
     ids=["each-step", "now-and-then", "clipped-in-every-batch"],
 )
-def test_the_port_trains_as_the_original_does(needs_torch, tmp_path, program, every):
+def test_the_port_trains_as_the_original_does(python_with_torch, tmp_path, program, every):
     assert program.count("clip_grad_norm_") == 2
     new = re.sub(r"import torch_npu.*\n", "", ported(program)).replace('"npu"', '"cpu"')
     assert "GradScaler" in new
     before, after = tmp_path / "before.py", tmp_path / "after.py"
     before.write_text(program, "utf-8")
     after.write_text(new, "utf-8")
-    exact = losses(before, "full", every)
-    assert losses(after, "full", every) == exact
-    half = losses(after, "half", every)
+    exact = losses(python_with_torch, before, "full", every)
+    assert losses(python_with_torch, after, "full", every) == exact
+    half = losses(python_with_torch, after, "half", every)
     assert half != exact and half == pytest.approx(exact, abs=0.02)

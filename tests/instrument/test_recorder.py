@@ -6,7 +6,7 @@ import json
 import math
 import os
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,10 +65,17 @@ for x, y in loader:
 )
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    command = [sys.executable, "train.py", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def run(python_with_torch: str) -> Run:
+    def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+        command = [python_with_torch, "train.py", *arguments]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+    return run
 
 
 def records(path: Path) -> list[dict]:
@@ -79,7 +86,7 @@ def of(kind: str, rows: list[dict]) -> list[dict]:
     return [row for row in rows if row["kind"] == kind]
 
 
-def recorded(folder: Path) -> tuple[list[float], list[dict]]:
+def recorded(run: Run, folder: Path) -> tuple[list[float], list[dict]]:
     """The numbers that it prints, and its records."""
     done = run(folder)
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -102,7 +109,7 @@ def put_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text", [PLAIN, ACCUMULATES, CLOSURE], ids=["plain", "accumulates", "closure"])
-def test_the_programs_own_losses_stay_the_same(tmp_path, put_in, text: str) -> None:
+def test_the_programs_own_losses_stay_the_same(run: Run, tmp_path, put_in, text: str) -> None:
     write(tmp_path / "bare", {"train.py": text})
     bare = run(tmp_path / "bare")
     assert bare.returncode == 0, bare.stderr
@@ -117,7 +124,7 @@ def test_the_programs_own_losses_stay_the_same(tmp_path, put_in, text: str) -> N
     assert [row["step"] for row in steps] == [*range(1, len(losses) + 1)]
 
 
-def test_the_records_say_what_the_run_is(put_in) -> None:
+def test_the_records_say_what_the_run_is(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--baseline", "base", "--save-gradients")
     done = run(folder, "--lr", "0.1", "--hub-token", "abc", HCCL_TEST="1", HOME_SECRET="x")
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -158,7 +165,7 @@ def test_the_records_say_what_the_run_is(put_in) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_autocast_is_seen_in_the_forward_pass(put_in, dtype: str) -> None:
+def test_autocast_is_seen_in_the_forward_pass(run: Run, put_in, dtype: str) -> None:
     forward = "loss = nn.functional.cross_entropy(model(x), y)"
     inside = f"with torch.autocast('cpu', torch.{dtype}):\n            out = model(x)\n        "
     folder = put_in(
@@ -169,7 +176,7 @@ def test_autocast_is_seen_in_the_forward_pass(put_in, dtype: str) -> None:
     assert of("modules", records(folder / "log.jsonl"))[-1]["autocast"] == dtype
 
 
-def test_a_mark_tells_another_order_and_other_signs(put_in) -> None:
+def test_a_mark_tells_another_order_and_other_signs(run: Run, put_in) -> None:
     text = PLAIN.replace("optimizer =", "exec(sys.argv[1]) if sys.argv[1:] else None\noptimizer =", 1)
     folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "1")
     runs = []
@@ -192,13 +199,13 @@ def test_a_mark_tells_another_order_and_other_signs(put_in) -> None:
 
 
 @pytest.mark.parametrize("unscales", [True, False])
-def test_what_reaches_the_optimiser(put_in, unscales: bool) -> None:
+def test_what_reaches_the_optimiser(run: Run, put_in, unscales: bool) -> None:
     """Clipped to 0.1; or, where the loss is still scaled then, to a part of it."""
     text = PLAIN.replace("loss.backward()", "scaler.scale(loss).backward()").replace("for epoch in range(2)", SCALED)
     text = text.replace("optimizer.step()", "scaler.step(optimizer)\n        scaler.update()")
     clip = "nn.utils.clip_grad_norm_"
     text = text if not unscales else text.replace(clip, f"scaler.unscale_(optimizer)\n        {clip}")
-    rows = norms_of_updates(put_in(text, "--loss-log", "log.jsonl"))
+    rows = norms_of_updates(run, put_in(text, "--loss-log", "log.jsonl"))
     assert [row["step"] for row in rows] == [*range(1, 11)] and {row["values"] for row in rows} == {58}
     assert [row["grad_norm"] for row in rows] == pytest.approx([0.1 if unscales else 0.1 / 1024] * 10, rel=1e-4)
 
@@ -206,27 +213,27 @@ def test_what_reaches_the_optimiser(put_in, unscales: bool) -> None:
 SCALED = "scaler = torch.amp.GradScaler('cpu', init_scale=1024.0)\nfor epoch in range(3)"
 
 
-def norms_of_updates(folder: Path) -> list[dict]:
-    return of("update", recorded(folder)[1])
+def norms_of_updates(run: Run, folder: Path) -> list[dict]:
+    return of("update", recorded(run, folder)[1])
 
 
-def test_what_reaches_the_optimiser_within_its_closure(put_in) -> None:
+def test_what_reaches_the_optimiser_within_its_closure(run: Run, put_in) -> None:
     text = CLOSURE.replace("LBFGS(model.parameters(), max_iter=3)", "AdamW(model.parameters(), lr=0.1)")
     text = text.replace("print(loss.item())", "nn.utils.clip_grad_norm_(model.parameters(), 0.1)")
-    rows = norms_of_updates(put_in(text, "--loss-log", "log.jsonl"))
+    rows = norms_of_updates(run, put_in(text, "--loss-log", "log.jsonl"))
     assert [row["grad_norm"] for row in rows] == pytest.approx([0.1] * 4, rel=1e-4)
     assert [row["step"] for row in rows] == [1, 2, 3, 4]
 
 
-def test_of_a_closure_that_runs_often_nothing_is_told(put_in) -> None:
-    assert not norms_of_updates(put_in(CLOSURE, "--loss-log", "log.jsonl"))
+def test_of_a_closure_that_runs_often_nothing_is_told(run: Run, put_in) -> None:
+    assert not norms_of_updates(run, put_in(CLOSURE, "--loss-log", "log.jsonl"))
 
 
-def test_weights_of_complex_numbers(put_in) -> None:
+def test_weights_of_complex_numbers(run: Run, put_in) -> None:
     """As layers have that learn in the frequencies."""
     text = PLAIN.replace("optimizer = ", COMPLEX + "optimizer = ", 1)
     folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
-    updates = norms_of_updates(folder)
+    updates = norms_of_updates(run, folder)
     assert {row["values"] for row in updates} == {58 + 2 * 16}
     assert [row["grad_norm"] for row in updates] == pytest.approx([0.1] * 8, rel=1e-4)
     rows = records(folder / "log.jsonl")
@@ -245,13 +252,13 @@ model[0].mixed = nn.Parameter(torch.full((4, 4), 0.75 + 1j))
 """
 
 
-def test_as_many_batches_as_are_asked_for(put_in) -> None:
+def test_as_many_batches_as_are_asked_for(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl", "--batches", "2")
     assert run(folder).returncode == 0
     assert [row["step"] for row in of("batch", records(folder / "log.jsonl"))] == [1, 2]
 
 
-def test_each_pass_of_a_step_has_its_batch(put_in) -> None:
+def test_each_pass_of_a_step_has_its_batch(run: Run, put_in) -> None:
     text = (
         HEAD.format(optimizer="SGD(model.parameters(), lr=0.1)", shuffle="False")
         + """\
@@ -275,7 +282,7 @@ for step in range(2):
     assert [row["kind"] for row in records(folder / "log.jsonl")[:2]] == ["run", "weights"]
 
 
-def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
+def test_two_runs_with_a_seed_are_one_but_for_their_times(run: Run, put_in) -> None:
     folder = put_in(PLAIN.replace("torch.manual_seed(0)\n", ""), "--baseline", "base")
     outputs = [run(folder).stdout for _ in range(2)]
     assert outputs[0] == outputs[1]
@@ -286,13 +293,13 @@ def test_two_runs_with_a_seed_are_one_but_for_their_times(put_in) -> None:
     assert runs[0] == runs[1]
 
 
-def test_another_file_by_a_variable(put_in) -> None:
+def test_another_file_by_a_variable(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl")
     assert run(folder, PORTER_RECORD="other.jsonl").returncode == 0
     assert (folder / "other.jsonl").is_file() and not (folder / "log.jsonl").exists()
 
 
-def test_learning_rates_of_zero_move_no_weight(put_in) -> None:
+def test_learning_rates_of_zero_move_no_weight(run: Run, put_in) -> None:
     text = PLAIN + "print('norm', sum(p.double().norm() for p in model.parameters()).item())\n"
     folder = put_in(text, "--loss-log", "log.jsonl", "--lr-zero")
     done = run(folder)
@@ -303,7 +310,7 @@ def test_learning_rates_of_zero_move_no_weight(put_in) -> None:
     assert {row["lr"] for row in of("step", rows)} == {0.0}
 
 
-def test_a_loss_that_is_no_number(put_in) -> None:
+def test_a_loss_that_is_no_number(run: Run, put_in) -> None:
     text = PLAIN.replace(
         "        optimizer.zero_grad()\n", "        loss = loss * float(sys.argv[1])\n        optimizer.zero_grad()\n"
     )
@@ -312,7 +319,7 @@ def test_a_loss_that_is_no_number(put_in) -> None:
     assert of("step", records(folder / "log.jsonl"))[0]["loss"] == "nan"
 
 
-def test_a_failure_of_the_recorder_ends_the_record_and_not_the_training(put_in) -> None:
+def test_a_failure_of_the_recorder_ends_the_record_and_not_the_training(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl")
     (folder / "log.jsonl").mkdir()
     done = run(folder)
@@ -321,14 +328,14 @@ def test_a_failure_of_the_recorder_ends_the_record_and_not_the_training(put_in) 
     assert done.stderr.count("\n") == 1
 
 
-def test_a_run_that_fails_has_no_end(put_in) -> None:
+def test_a_run_that_fails_has_no_end(run: Run, put_in) -> None:
     folder = put_in(PLAIN + "raise SystemError('device')\n", "--loss-log", "log.jsonl")
     assert run(folder).returncode == 1
     rows = records(folder / "log.jsonl")
     assert len(of("step", rows)) == 8 and not of("end", rows)
 
 
-def test_each_rank_has_a_file(put_in) -> None:
+def test_each_rank_has_a_file(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--loss-log", "log.jsonl")
     for rank in ("0", "1"):
         assert run(folder, RANK=rank, WORLD_SIZE="2").returncode == 0
@@ -475,11 +482,11 @@ class Trainer:
 """
 
 
-def test_norms_of_a_module_that_clips_by_itself(put_in) -> None:
+def test_norms_of_a_module_that_clips_by_itself(run: Run, put_in) -> None:
     """They are those before clipping; where it clips both before either steps, those of the other are nobody's."""
     folder = put_in(LIGHTNING, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"lightning/__init__.py": "", "lightning/pytorch/__init__.py": LIGHTNING_PACKAGE})
-    printed, rows = recorded(folder)
+    printed, rows = recorded(run, folder)
     norms = [row["grad_norm"] for row in of("step", rows)]
     assert norms[:4] == pytest.approx(printed[:4]) and min(printed) > 0.02
     assert norms[4:] == pytest.approx([0.01, 0.01], rel=1e-3)
@@ -493,11 +500,13 @@ def test_norms_of_a_module_that_clips_by_itself(put_in) -> None:
         ("mmcv", "mmcv.runner", {"clips": "clip_grads", "holds": "optimizer", "trains": "run"}),
     ],
 )
-def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module: str, names: dict[str, str]) -> None:
+def test_a_runners_norms_are_those_before_it_clips(
+    run: Run, put_in, package: str, module: str, names: dict[str, str]
+) -> None:
     """A runner of the framework's shape: where the record is made, the gradients are clipped, or gone."""
     folder = put_in(RUNNER.format(package=module, **names), "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {f"{package}/__init__.py": "", f"{module.replace('.', '/')}.py": FRAMEWORK})
-    printed, rows = recorded(folder)
+    printed, rows = recorded(run, folder)
     steps, norms = of("step", rows), of("norms", rows)
     assert [row["loss"] for row in steps] == pytest.approx(printed) and len(steps) == 3
     totals = [sum(norm**2 for norm in row["gradients"].values()) for row in norms]
@@ -508,7 +517,7 @@ def test_a_runners_norms_are_those_before_it_clips(put_in, package: str, module:
     ]
 
 
-def test_a_runner_that_accumulates(put_in) -> None:
+def test_a_runner_that_accumulates(run: Run, put_in) -> None:
     """One step of its optimiser for two passes, as mmengine's wrapper counts them."""
     names = {"clips": "clip_func", "holds": "optim_wrapper", "trains": "train"}
     text = RUNNER.format(package="mmengine.hooks", **names).replace("range(3)", "range(4)")
@@ -517,7 +526,7 @@ def test_a_runner_that_accumulates(put_in) -> None:
     text = text.replace("class Runner:", SHOULD_UPDATE + "class Runner:")
     folder = put_in(text, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"mmengine/__init__.py": "", "mmengine/hooks.py": FRAMEWORK})
-    printed, rows = recorded(folder)
+    printed, rows = recorded(run, folder)
     means = [(printed[0] + printed[1]) / 2, (printed[2] + printed[3]) / 2]
     assert [row["loss"] for row in of("step", rows)] == pytest.approx(means)
     assert [row["step"] for row in of("update", rows)] == [row["step"] for row in of("norms", rows)] == [1, 2]
@@ -535,17 +544,17 @@ SHOULD_UPDATE = """\
 """
 
 
-def test_a_trainer_that_trains_twice_is_recorded_once(put_in) -> None:
+def test_a_trainer_that_trains_twice_is_recorded_once(run: Run, put_in) -> None:
     """A trainer of the framework's shape; the norm of each weight is that before clipping, as the whole norm is."""
     folder = put_in(TRAINER, "--loss-log", "log.jsonl", "--norms", "all")
     write(folder, {"transformers.py": FRAMEWORK + "class Trainer: pass\n"})
-    printed, rows = recorded(folder)
+    printed, rows = recorded(run, folder)
     assert [row["grad_norm"] for row in of("step", rows)] == pytest.approx(printed) and len(printed) == 4
     wholes = [math.sqrt(sum(norm**2 for norm in row["gradients"].values())) for row in of("norms", rows)]
     assert wholes == pytest.approx(printed)
 
 
-def test_the_profiler_writes_a_trace(put_in) -> None:
+def test_the_profiler_writes_a_trace(run: Run, put_in) -> None:
     folder = put_in(PLAIN, "--profile", "prof")
     done = run(folder)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,5 @@
-"""`server.py SOCKET`: imports torch and torch_npu once, then is the interpreter of each program that client.py asks for.
+"""`server.py SOCKET MODULES...`: imports torch, or torch and torch_npu, once, then is the interpreter of each program that client.py
+asks for.
 
 A program is a fork that begins as an interpreter does: with the arguments, environment, folder, streams and limits of the
 client, and with the sitecustomize of the device. What has been imported is hidden until the program imports it, so that
@@ -23,16 +24,14 @@ import threading
 import types
 import warnings
 
-_HIDDEN = ("numpy", "torch", "torch_npu")
 _AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _ENDS_IN = 2.0  # seconds that a program has to end once it is asked to
 
 
-def main(path):
-    import torch
-    import torch._dynamo  # the first optimiser of a program would import it  # noqa: F401
-    import torch_npu  # noqa: F401
-
+def main(path, modules):
+    for name in modules:
+        importlib.import_module(name)
+    importlib.import_module("torch._dynamo")  # the first optimiser of a program would import it
     gc.collect()
     gc.freeze()
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -43,7 +42,7 @@ def main(path):
     os.rename(path + ".new", path)  # from now on it answers
     request = _serve(listener)
     if request is not None:
-        _run(request, rest)
+        _run(request, rest, modules)
 
 
 def _serve(listener):
@@ -131,14 +130,15 @@ def _stop(pid, client):
             select.select([], [], [], 0.05)
 
 
-def _run(request, rest):
+def _run(request, rest, modules):
     code = 0
     try:
-        _become(request, rest)
+        _become(request, rest, modules)
     except SystemExit as left:
         code = left.code
     except BaseException as error:
         error.__traceback__ = error.__traceback__.tb_next.tb_next  # an interpreter has no such frames
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         sys.excepthook(type(error), error, error.__traceback__)
         code = 1
     if "WARM_LEAVES" not in request["environment"] or not isinstance(code, int | None):
@@ -151,7 +151,7 @@ def _run(request, rest):
     os._exit((code or 0) & 0xFF)
 
 
-def _become(request, rest):
+def _become(request, rest, modules):
     os.setsid()
     words, environment = request["words"], request["environment"]
     os.chdir(request["folder"])
@@ -163,8 +163,9 @@ def _become(request, rest):
     sys.path[:] = [*filter(None, environment.get("PYTHONPATH", "").split(os.pathsep)), *rest]
     if "WARM_SPAWNS" in environment:
         sys.modules["multiprocessing.spawn"].set_executable(environment["PYTHON_EXEC"])
-    _hide()
-    _sitecustomize()
+    _hide(modules)
+    if "torch_npu" in modules:
+        _sitecustomize()
     if words[0] == "-B":
         del words[0]
     if words[0] == "-u":
@@ -194,8 +195,8 @@ def _become(request, rest):
     exec(compile(text, name, "exec", dont_inherit=True), program.__dict__)
 
 
-def _hide():
-    finder = _Imported({name: sys.modules.pop(name) for name in _HIDDEN})
+def _hide(modules):
+    finder = _Imported({name: sys.modules.pop(name) for name in modules})
     sys.meta_path.insert(0, finder)
 
 
@@ -208,21 +209,22 @@ class _Imported:
     def find_spec(self, name, path, target=None):
         if name not in self.modules:
             return None
-        spec = importlib.machinery.ModuleSpec(name, _Loader(*self.modules[name]), is_package=True)
+        loader = _Loader(*self.modules[name], self.modules.keys())
+        spec = importlib.machinery.ModuleSpec(name, loader, is_package=True)
         spec.submodule_search_locations = self.modules[name][1].submodule_search_locations
         return spec
 
 
 class _Loader:
-    def __init__(self, module, spec):
-        self.module, self.spec = module, spec
+    def __init__(self, module, spec, others):
+        self.module, self.spec, self.others = module, spec, others
 
     def create_module(self, spec):
         return self.module
 
     def exec_module(self, module):
         module.__spec__, module.__loader__ = self.spec, self.spec.loader
-        if module.__name__ == "torch" and os.environ.get(_AUTOLOAD, "1") == "1":
+        if module.__name__ == "torch" and "torch_npu" in self.others and os.environ.get(_AUTOLOAD, "1") == "1":
             importlib.import_module("torch_npu")
 
 
@@ -233,4 +235,4 @@ def _sitecustomize():
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])
