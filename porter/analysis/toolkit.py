@@ -24,10 +24,12 @@ _NAMES = tuple(sorted(name.encode() for name in _PACKAGES))
 
 
 def why_left(file: File, unit: Unit, leads: bool) -> str:
-    """Why nothing is edited in a statement: no road `leads` from the file to torch, an import above it fails, or no NPU enters
-    the function. "" where it may be edited."""
+    """Why nothing is edited in a statement: no road `leads` from the file to torch, an import above it fails or one in all programs that
+    use the file, or no NPU enters the function. "" where it may be edited."""
     if not leads:
         return "astray"
+    if file.path in file.facts.roads.lost:
+        return "lost-with"
     if _is_lost(file, unit) or _runs_on_gpu(file, unit):
         return "lost"
     return "behind" if is_behind(file, file.source.line(unit.start)) else ""

@@ -237,6 +237,7 @@ class Roads:
     borrowed: tuple[str, ...] = ()  # names with an underscore that a file imports: `from ops import _blur`
     starred: tuple[str, ...] = ()  # the last words of modules of which a file imports all names
     switched: tuple[str, ...] = ()  # packages from elsewhere that files tell to use a GPU
+    lost: tuple[str, ...] = ()  # files that only programs import which no NPU host can run
 
 
 @dataclass(frozen=True)
@@ -258,12 +259,13 @@ class Facts:
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""
-        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=()))
+        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=(), lost=()))
         return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
 
     def digest_of(self, path: str) -> str:
         """A hash of the facts about one file; "" where there are none."""
-        facts = (self.served_by(path), path in self.roads.astray, path in self.roads.host)
+        roads = self.roads
+        facts = (self.served_by(path), path in roads.astray, path in roads.host, path in roads.lost)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if any(facts) else ""
 
     def served_by(self, path: str) -> tuple[Served, ...]:

@@ -39,6 +39,7 @@ from porter.files.witness import is_file
 from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loaded_names import LoadedNames
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
+from porter.project.lost_files import lost_files
 from porter.project.named_files import NamedFiles, names_in
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, calls_it_torch, computes_otherwise
 from porter.project.outside import outside
@@ -115,7 +116,9 @@ class Survey:
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project, own, read)))
         torch = self.torch or self._speaks()
         device = self._uses_device()
-        return Roads(tuple(sorted(lost)), torch, bool(self.bearers), device, beside, host=tuple(sorted(others)))
+        unstarted = lost_files(self.texts, self.project)
+        loads, host = bool(self.bearers), tuple(sorted(others))
+        return Roads(tuple(sorted(lost)), torch, loads, device, beside, host=host, lost=unstarted)
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""

@@ -10,10 +10,11 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from porter.engine.checkpoints import Saved
-from porter.files.paths import is_test
+from porter.files.paths import folder_of, is_test
 from porter.project.kept_scalers import kept_scalers
 from porter.project.numpy_rates import has_any, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
@@ -64,6 +65,7 @@ _PLAIN = {
 _COMMON = frozenset(
     "state_dict model model_state_dict optimizer optim epoch net network weights params module ema step iteration".split()
 )
+_EVALUATES = lazy(r"(?:^|/)(?:test|val|validate|eval|evaluate|infer|inference|predict)(?:_\w+)?\.(?:py|ipynb)$")
 Parse = Callable[[bytes], "ast.Module | None"]
 
 
@@ -211,13 +213,22 @@ def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved
     fitting = [row for row in saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
     if len(keys) > 1 and (own := next((row for row in fitting if row.held and row.path == path), None)):
         return own
+    beside = [row for row in fitting if folder_of(row.path) == folder_of(path)] if _EVALUATES.search(path) else []
+    if beside and all(row.held and not row.of_rates for row in beside):  # it loads what is trained beside it
+        fitting = beside
     if keys <= _COMMON and not all(row.held for row in fitting):
         return None
     of_rates = [row for row in fitting if row.of_rates]
     if of_rates and (keys <= _COMMON and len(keys) < 2 or not all(row.held for row in fitting)):
         fitting = [row for row in fitting if row.held and not row.of_rates]
     held = [row for row in fitting if row.held]
-    return min(held, key=lambda row: (row.path != path, not row.held.isidentifier()), default=None)
+    return min(held, key=lambda row: (-_shared(row.path, path), not row.held.isidentifier()), default=None)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many parts two paths begin with alike."""
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def restored_with(saved: Iterable[Saved], keywords: Iterable[tuple[str, frozenset[str]]]) -> Saved | None:

@@ -36,7 +36,7 @@ def taken(file: File, opened: Link, yes: bool = True) -> str | None:
         return None
     side: Node | list[Node] = opened[0].body if yes else opened[0].orelse
     parts = side if isinstance(side, list) else [side]
-    return None if any(_is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
+    return None if any(is_for_device(file, inner, opened) for part in parts for inner in walk(part)) else VERSION
 
 
 def asked_beside(file: RuleFile, link: Link) -> str:
@@ -99,7 +99,7 @@ def _writes(node: Node) -> bool:
     return node.__class__ is ast.FormattedValue or node.__class__ is ast.Call and call_name(node.func) == "format"
 
 
-def _is_for_device(file: File, node: Node, link: Link) -> bool:
+def is_for_device(file: File, node: Node, link: Link) -> bool:
     """`model.cuda()`, `x.to(device)`, "cuda:0", `torch.zeros(2)`; what only asks a device is none."""
     text = constant(node)
     if isinstance(text, str):

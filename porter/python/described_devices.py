@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from porter.python.capabilities import CAPABILITY, is_reached
+from porter.python.cuda_versions import is_for_device
+from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
@@ -46,6 +48,14 @@ def answers(file: File, early: Link) -> tuple[str, str] | None:
     return ("describes", CAPABILITY) if plain and any(is_reached(link, early, False) for link in asked) else None
 
 
+def asked_first(file: File, opened: Link) -> tuple[str, str] | None:
+    """The choice of a branch that asks for the generation as soon as it is entered, and then does nothing for a device."""
+    asked = [] if opened[0].orelse else [link for link in _asked(file) if is_reached(link, opened, True)]
+    own = {node for link in asked for node in walk(link[1][0])}
+    rest = (node for part in opened[0].body for node in walk(part) if node not in own)
+    return ("raises", CAPABILITY) if asked and not any(is_for_device(file, node, opened) for node in rest) else None
+
+
 def _asked(file: File) -> list[Link]:
     return file.meaning.mentions.of(_ASKING) if file.source.says(b"get_device_capability") else []
 
@@ -62,8 +72,11 @@ def _opened(file: File, assign: Link) -> Iterator[Node]:
 
 
 def is_of_generation(link: Link, file: RuleFile) -> bool:
-    """Whether a value is the device whose generation is asked for, by a call that no port writes: `get_device_capability("cuda")`."""
+    """Whether a value is the device whose generation is asked for, by a call that no port writes: `get_device_capability("cuda")`,
+    `get_device_capability(torch.device("cuda"))`."""
     above = link[1]
+    if above is not None and call_name(getattr(above[0], "func", None)) == "device":
+        above = above[1]
     call: Node = above[0] if above is not None else None
     return call.__class__ is ast.Call and file.names.resolve(call.func, above) == CAPABILITY
 

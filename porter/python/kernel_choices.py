@@ -15,7 +15,7 @@ from porter.python import cuda_packages, cuda_versions, float8, kernel_guards, k
 from porter.python.blocks import once, once_for_file
 from porter.python.build_scripts import BUILDER, builds_extensions, compiled
 from porter.python.capabilities import CAPABILITY
-from porter.python.described_devices import answers, describes
+from porter.python.described_devices import answers, asked_first, describes
 from porter.python.evidence import call_name, constant, is_log, is_log_call, is_setting
 from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
@@ -130,6 +130,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return "one-device", led
             if not stays and (wrapped := unwraps(file, link, up)):
                 return "unwraps", wrapped
+            stays = stays or asked_first(file, up)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")

@@ -18,6 +18,7 @@ from porter.training.branching import dependent_lines
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS
 from porter.training.read_before import was_read_back
+from porter.training.transfers import is_moved_behind
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
@@ -162,8 +163,8 @@ class Callers:
             for _, func, call, _ in self._calls_of(name, owner):
                 if func is call[0].func:
                     for parameter, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
-                        is_read = handed.get(parameter, True) and was_read_back(self._scene, value, call)
-                        handed[parameter] = is_read
+                        is_read = was_read_back(self._scene, value, call) or is_moved_behind(call)
+                        handed[parameter] = is_read and handed.get(parameter, True)
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:

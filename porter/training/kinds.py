@@ -24,14 +24,14 @@ def is_asked(names: set[str], link: Link) -> bool:
     child = link[0]
     for above in ancestors(link) if names else ():
         node = above[0]
-        if node.__class__ in (ast.If, ast.IfExp) and child is not node.test and not names.isdisjoint(_asked(node.test)):
+        if node.__class__ in (ast.If, ast.IfExp) and child is not node.test and not names.isdisjoint(asked(node.test)):
             return True
         child = node
     return False
 
 
 @once
-def _asked(test: Node) -> frozenset[str]:
+def asked(test: Node) -> frozenset[str]:
     """The names whose type a condition asks for."""
     asks = (n for n in walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
     return frozenset(getattr(n.args[0], "id", "") for n in asks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import below
 from porter.python.evidence import call_name, constant, device_like
 from porter.python.index import Link, Node, ancestors, walk
 from porter.regex import lazy
@@ -35,6 +36,24 @@ def is_moved(node: Node) -> bool:
         if _moves_there(node):
             return True
         node = node.func.value
+    return False
+
+
+def is_moved_behind(call: Link) -> bool:
+    """`batch = resize(batch)`, and the next that the block does with it is `batch.cuda()`: it is called on the host."""
+    statement = call[1]
+    if (
+        statement is None
+        or statement[0].__class__ is not ast.Assign
+        or statement[0].targets[0].__class__ is not ast.Name
+    ):
+        return False
+    name = statement[0].targets[0].id
+    for later in below(statement):
+        nodes = [*walk(later)]
+        if any(node.__class__ is ast.Name and node.id == name for node in nodes):
+            calls = (n for n in nodes if n.__class__ is ast.Call and n.func.__class__ is ast.Attribute)
+            return any(getattr(n.func.value, "id", "") == name and _moves_there(n) for n in calls)
     return False
 
 

@@ -12,6 +12,9 @@ from porter.python.index import ancestors
 from porter.regex import lazy
 
 _GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
+_STARTS = frozenset(
+    {"dask_pytorch_ddp.dispatch.run"}
+)  # functions that make the group in each process, told its backend by keyword
 _DEVICE = lazy(rb"\.cuda\(|[\"']cuda|\bcuda\.set_device\(")
 _OTHERS = lazy(rb"(?im)^[^#\n]*(?:nccl|hccl|new_group\(|\bmpi\b)")  # what a comment says chooses nothing
 # what sends parameters or gradients from where they lie
@@ -25,24 +28,30 @@ _ASKS = lazy(r"(?i)cpu|cuda|gpu|device|available|platform|os\.name|windows")
 
 class GlooKept(Rule):
     code = "PRT218"
-    calls = _GROUP
+    calls = _GROUP | _STARTS
     edits = False
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        backend = positional(original, 0, ("backend",))
-        given = backend[1].value if backend is not None and backend[1] is not None else None
+        given = _backend(original, file)
         option = _option_of_gloo(given, file) if isinstance(given, cst.Attribute) else ""
         if given is None or not option and not _is_gloo(given):
             return None
         says, link = file.source.says, file.scene.link(original)
         sends = says(_SENDS) or file.facts.accelerators.wraps and says(_OWN_DEVICE)
-        if not says(_DEVICE) or says(_OTHERS) or not sends or len(file.meaning.mentions.of(_GROUP)) > 1:
+        if not says(_DEVICE) or says(_OTHERS) or not sends or len(file.meaning.mentions.of(_GROUP | _STARTS)) > 1:
             return None
         if file.tested or link is None or _is_of_hosts(link):
             return None
         if option:
             return Hit(given, "default", values=named(option=option))
         return Hit(given, "kept", values=(("new", f"cpu:gloo,{file.target.device}:{file.target.backend}"),))
+
+
+def _backend(call: cst.Call, file: RuleFile) -> cst.BaseExpression | None:
+    if file.name(call.func) in _STARTS:
+        return next((a.value for a in call.args if a.keyword and a.keyword.value == "backend"), None)
+    backend = positional(call, 0, ("backend",))
+    return backend[1].value if backend is not None and backend[1] is not None else None
 
 
 def _is_gloo(given: cst.BaseExpression) -> bool:

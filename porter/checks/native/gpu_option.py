@@ -25,7 +25,7 @@ class GpuOption(Rule):
         *("compute_device_type", r"\bget_model\([^)]*\bdevice_type"),
         r"Reader\((?:[^()]|\([^()]*\))*?\bgpu[ \t]*=",
         *(r"\bSupervisedTrainer\(", r"\bSupervisedEvaluator\(", r"\bEnsembleEvaluator\("),
-        *(r"\bGanTrainer\(", r"\bAdversarialTrainer\("),
+        *(r"\bGanTrainer\(", r"\bAdversarialTrainer\(", r"\bdecode_jpeg\("),
     )
 
     def __init__(self, tables: Tables) -> None:

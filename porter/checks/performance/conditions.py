@@ -61,7 +61,7 @@ def condition(scene: Scene, link: Link) -> ast.expr | None:
     if _remembers(link[0]) or checked.searches(link) or sends_objects(scene, link):
         return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
-    names = {n.id for n in walk(asked) if n.__class__ is ast.Name} if asked is not None else set[str]()
+    names = _names(asked) if asked is not None else set[str]()
     return None if kinds.is_asked(names, link) else asked
 
 
@@ -126,9 +126,11 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         return _asked(test.operand, scene, link)
     if test.__class__ is ast.BoolOp:
+        settled = frozenset[str]()  # names whose type is asked first: `isinstance(mask, int) and mask < 0`
         for value in test.values:
-            if (asked := _asked(value, scene, link)) is not None:
+            if (asked := _asked(value, scene, link)) is not None and settled.isdisjoint(_names(asked)):
                 return asked
+            settled |= kinds.asked(value) if test.op.__class__ is ast.And else frozenset()
             if test.op.__class__ is ast.And and (
                 asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value) or is_off(scene, value, link)
             ):
@@ -142,6 +144,10 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return None
     known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
     return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
+
+
+def _names(node: Node) -> set[str]:
+    return {n.id for n in walk(node) if n.__class__ is ast.Name}
 
 
 def _holds_comparison(test: ast.Name, scene: Scene, link: Link) -> bool:

@@ -37,7 +37,7 @@ class Tf32Switch(Rule):
         new = f"{file.target.namespace}.{part}.allow_hf32"
         values = (("old", name), ("new", new))
         value = file.around.assigned(original)
-        if value is None and _is_for_cudnn(original, name, file):
+        if value is None and (_is_for_cudnn(original, name, file) or _is_for_kernel(original, file)):
             return None
         severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
         words = chain(original)  # the first may be the name under which the file imported torch
@@ -55,6 +55,16 @@ def _is_for_cudnn(original: cst.Attribute, name: str, file: RuleFile) -> bool:
     return file.source.says(b"aten::cudnn_") and not any(
         mention[0].ctx.__class__ is ast.Store for mention in file.meaning.mentions.of(frozenset({name}))
     )
+
+
+def _is_for_kernel(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
+    """Whether a kernel of Triton takes it: `kernel[grid](x, ALLOW_TF32=...)`. That for NPUs refuses such a product."""
+    up = file.link(original)
+    while up is not None and up[0].__class__ in (ast.Name, ast.Attribute):
+        up = up[1]
+    if up is not None and up[0].__class__ is ast.keyword:
+        up = up[1]
+    return up is not None and up[0].__class__ is ast.Call and up[0].func.__class__ is ast.Subscript
 
 
 def _handed_on(name: str, file: RuleFile) -> bool:
