@@ -28,6 +28,7 @@ _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\(
 _BUILDS = lazy(rb"\bcreate_extension\(|\bBuildExtension\b")
 _NVIDIAS = lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?(?:%s)\b" % any_of("never-on-an-npu-host").encode())
 _RESTARTS = lazy(rb"\b(?:do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")  # the kernel of a notebook
+_FOR_HUB = lazy(r"(?:os\.)?environ\[.(?:HF|HUGGINGFACE|TRANSFORMERS|DATASETS)_")
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
 
@@ -140,7 +141,7 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kind = _kind(statement)
             if kind in ("torch", "other"):
-                return statement, kind == "torch"
+                return (_prepared(body, statement) or statement, True) if kind == "torch" else (statement, False)
             last = statement
         elif last is not None and _is_main(statement):
             break
@@ -151,6 +152,19 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
     if last is not None:
         return last, True
     return (body[0] if body else None), False
+
+
+def _prepared(body: list[ast.stmt], torch: ast.stmt) -> ast.stmt | None:
+    """`os.environ["HF_HOME"] = ...` behind the import of torch: transfer_to_npu imports the libraries that read it."""
+    for statement in body[body.index(torch) + 1 :]:
+        if isinstance(statement, ast.Assign) and _FOR_HUB.match(ast.unparse(statement)):
+            return statement
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            if _kind(statement) == "other":
+                return None
+        elif not isinstance(statement, (ast.Assign, ast.Expr)):
+            return None
+    return None
 
 
 def _running(file: File) -> list[ast.stmt]:

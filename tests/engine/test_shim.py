@@ -278,6 +278,10 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
         ("# of somebody\nimport datasets\nimport torch\n", "# of somebody\nimport datasets\nimport torch\n@"),
         ("import os\n", "import os\n@"),
         ('import os\nos.environ["A"] = "1"\nimport torch\n', 'import os\nos.environ["A"] = "1"\nimport torch\n@'),
+        ('import os\nimport torch\nimport wandb\nos.environ["HF_HOME"] = "/c"\nimport timm\n',
+         'import os\nimport torch\nimport wandb\nos.environ["HF_HOME"] = "/c"\n@import timm\n'),
+        ('import os\nimport torch\nimport timm\nos.environ["HF_HOME"] = "/c"\n',
+         'import os\nimport torch\n@import timm\nos.environ["HF_HOME"] = "/c"\n'),
     ],
 )  # fmt: skip
 def test_the_place_of_the_import(tmp_path: Path, before: str, after: str) -> None:
