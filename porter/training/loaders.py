@@ -14,6 +14,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 from porter.regex import lazy
 from porter.training.loops import LOOPS
+from porter.training.transfers import is_moved
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
@@ -120,7 +121,10 @@ def lies_on_device(scene: AnyScene, link: Link) -> bool:
         if isinstance(dataset, ast.Call):
             given = next((k.value for k in dataset.keywords if k.arg == "device"), None)
             on_host = given is None or "cpu" in ast.unparse(given) or ast.unparse(given) == "None"
-            return not on_host or _ON_DEVICE.search(call_name(dataset.func)) is not None
+            if not on_host or _ON_DEVICE.search(call_name(dataset.func)) is not None:
+                return True
+            # of a name that some way moves there: `if on_gpu: data = data.to("cuda")`
+            return any(is_moved(value) for name in _arguments(dataset) for value in _values(scene, name, place))
         bindings = scene.names.bindings(dataset.id, place) if isinstance(dataset, ast.Name) else []
         above = next((a for a in ancestors(bindings[0]) if isinstance(a[0], ast.stmt)), None) if bindings[:1] else None
         if len(bindings) != 1 or above is None or not isinstance(above[0], ast.Assign):

@@ -89,7 +89,7 @@ def _lies_at(node: ast.Attribute) -> bool:
 
 
 def _is_device(node: Node) -> bool:
-    text = constant(node)
+    text = constant(node.values[0] if node.__class__ is ast.JoinedStr and node.values else node)
     if isinstance(text, str):
         return bool(_DEVICE.match(text))
     if node.__class__ is ast.Attribute and _lies_at(node):

@@ -11,6 +11,7 @@ ABSENT = ("max_threads_per_block", f"{SHARED}block", f"{SHARED}block_optin", f"{
 KEYS = {"major": "capability", "minor": "capability", "multi_processor_count": "count"}
 KEYS |= dict.fromkeys(NOTHING, "nothing") | dict.fromkeys(ABSENT, "absent")
 CAPABILITY = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})
+_COUNTED_SINCE = (2, 12)  # from this torch on each torch_npu gives the number of vector cores; before, some give None
 MAKERS = frozenset(f"torch.{module}.get_device_properties" for module in ("cuda", "npu"))
 
 
@@ -27,4 +28,5 @@ class DeviceProperties(Rule):
         name = original.attr.value
         if isinstance(value, cst.Call) and name in CAPABILITY and maker.startswith("torch.cuda."):
             return None  # PRT110, which leaves the call as it is
-        return Hit(original, KEYS[name], values=(("name", name),))
+        is_known = KEYS[name] == "count" and file.target.torch >= _COUNTED_SINCE
+        return Hit(original, KEYS[name], values=(("name", name),), severity="note" if is_known else None)
