@@ -5,21 +5,22 @@ module that others import is none, unless a script starts it, or it asks and par
 of CUDA where it asks, or its imports move a model to a device as they are read. What builds extensions or is about TensorRT is none. Tests are none: pytest is their program. What is
 called like a test and has nothing for pytest, as `test_model.py` with a loop over the test set, is a program. A program loads
 torch, itself or through files of the project, and may come to CUDA (device_users.py): a check of data does not. What an
-installed command calls is a program.
+installed command calls is a program. Where the package that a program lies in asks for CUDA as it is imported, its `__init__.py` stands
+for the program: it runs first.
 
 A program that leads to code which chooses NPUs by itself, or is ported already, gets none: torch.cuda would answer for both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from porter.engine.shimmed import Shimmed
 from porter.files.paths import folder_of, is_test
 from porter.files.read import beginning
 from porter.project.device_users import DeviceUsers
 from porter.project.entry_scripts import acts, is_guarded
-from porter.project.imports import Project
+from porter.project.imports import Import, Project
 from porter.project.loaded_names import LoadedNames
 from porter.project.named_in_pages import named_in_pages
 from porter.project.roads import Survey
@@ -60,6 +61,8 @@ _MOVES = lazy(
     rb"(?m)^(?!(?:async|class|def|from|import)\b)[A-Za-z_](?:(?!\blambda\b)[^\n#])*?"
     rb"\.(?:cuda\(|to\((?![ \t]*(?:[\"']cpu|(?!torch\.)[\w.]+\.device\b|torch\.(?!device\b)\w|[\w.]*dtype\b)))"
 )
+# a question for CUDA that is answered as the file is imported
+_ASKS_AT_ONCE = lazy(rb"(?m)^[A-Za-z_]\w*[ \t]*(?::[^=\n]*)?=[^\n#]*\bcuda\.is_available\(\)")
 _READ = 1_000_000  # bytes of a page or of settings
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
@@ -126,6 +129,11 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
             chosen.append((path, places[0]))
         else:
             programs.append(path)
+    asking = {path for path, text in own.items() if b"cuda.is_available()" in text and _ASKS_AT_ONCE.search(text)}
+    heads = {path: head for path in programs if asking and (head := _head(path, folders, survey.read(path)))}
+    reach |= {head: reached([head], edges) & own.keys() for head in {*heads.values()}}
+    heads = {path: head for path, head in heads.items() if not asking.isdisjoint(reach[head])}
+    programs = sorted({heads.get(path, path) for path in programs})
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()
     # a folder in PYTHONPATH may lead where the import of an empty package of that name seems to lead
@@ -148,6 +156,20 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
         notebooks=_notebooks(survey, speaking, choosing),
         outside=tuple(sorted(own.keys() - under - beside - {*apart})) if programs else (),
     )
+
+
+def _head(path: str, folders: Collection[str], imported: Iterable[Import]) -> str:
+    """The package that a program lies in and imports from, which runs before it does; "" where there is none."""
+    folder = folder_of(path)
+    words = {statement.module.partition(".")[0] for statement in imported}
+    is_inner = folder in folders and "" in words  # `from .data import Loader`
+    while folder:
+        above = folder_of(folder.rstrip("/"))
+        name = folder.rstrip("/").rpartition("/")[2]
+        if folder in folders and above not in folders and (is_inner or name in words):
+            return f"{folder}__init__.py"
+        folder = above
+    return ""
 
 
 def _notebooks(survey: Survey, speaking: set[str], choosing: Collection[str]) -> tuple[str, ...]:

@@ -265,6 +265,25 @@ def test_programs_import_the_shim_and_modules_do_not(tmp_path: Path) -> None:
     assert again.changed == {} and ("PRT152", "present") in {(code, why) for _, code, why in again.told}
 
 
+def test_a_package_that_asks_as_it_is_imported_gets_the_import_for_its_programs(tmp_path: Path) -> None:
+    asks = 'import torch\n\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    files = {
+        "kit/__init__.py": '"""Nets."""\n\nfrom kit.net import net\n',
+        "kit/config.py": asks,
+        "kit/net.py": f"from kit.config import DEVICE\n{NET}",
+        "kit/cli/main.py": f"from kit import net\nfrom kit.config import DEVICE\n{MAIN}",
+        "kit/train.py": f"import argparse\nfrom .net import net\n{MAIN}",
+        "other/__init__.py": "from other.net import net\n",
+        "other/net.py": NET,
+        "other/train.py": f"import argparse\nfrom other.net import net\n{MAIN}",
+    }
+    done = port(tmp_path, files)
+    assert done.changed == {
+        "kit/__init__.py": f'"""Nets."""\n\n{IMPORTS}from kit.net import net\n',
+        "other/train.py": files["other/train.py"].replace("import argparse\n", f"import argparse\n{IMPORTS}"),
+    }
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -63,17 +63,19 @@ def without_spaces(hit: Hit | None, literal: VariableName, row: Variable | None,
 
 
 def _labels(literal: VariableName, row: Variable, file: RuleFile) -> Iterator[Change]:
-    """The name in the texts of a call that shows the value: `print("CUDA_VISIBLE_DEVICES:", env.get("CUDA_VISIBLE_DEVICES"))`."""
+    """The name in the texts of a call that shows the value: `print("CUDA_VISIBLE_DEVICES:", env.get("CUDA_VISIBLE_DEVICES"))`, also in the
+    f-string around it."""
     call = (
         next((above for above, _ in ancestors(literal.link) if is_log_call(above)), None) if not literal.set else None
     )
     pattern = re.compile(rb"(?<!\w)%s(?!\w)" % literal.name.encode())
     for argument in call.args if isinstance(call, ast.Call) else ():
         text = getattr(getattr(argument, "func", None), "value", argument)  # of `"...".format(value)`
-        if isinstance(text, (ast.Constant, ast.JoinedStr)) and not any(n is literal.link[0] for n in walk(text)):
-            start, end = file.source.span(text)
+        if isinstance(text, (ast.Constant, ast.JoinedStr)) and text is not literal.link[0]:
+            own, (start, end) = file.source.span(literal.link[0]), file.source.span(text)
             for match in pattern.finditer(file.source.utf8, start, end):
-                yield Change(match.start(), match.end(), (row.to or "").encode())
+                if not own[0] <= match.start() < own[1]:
+                    yield Change(match.start(), match.end(), (row.to or "").encode())
 
 
 def unspaced(literal: VariableName, row: Variable, file: RuleFile) -> tuple[Change, ...]:
