@@ -153,7 +153,8 @@ class Setting(NamedTuple):
     value: str  # a regular expression for all of the value
     excepted: tuple[str, ...]
     under: tuple[str, ...]  # one of these keys is above it
-    beside: tuple[str, ...]  # one of these keys is somewhere in the file
+    # one of these keys is somewhere in the file, or stands beside it with a value: "accelerator: gpu"
+    beside: tuple[str, ...]
     yields: tuple[str, ...]  # where one of these, in the same mapping, has a finding of its own, that says it all
     files: tuple[str, ...]  # patterns of names
     replace: str  # key | value

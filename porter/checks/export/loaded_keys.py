@@ -77,24 +77,32 @@ def _optional(uses: list[Link], call: Link) -> tuple[set[str], set[str]]:
     return may_lack, {key for tried, handled in spelled.values() for key in handled - tried} - needed
 
 
-def _asked_for(uses: list[Link]) -> list[str]:
-    """Keys that are read only where the dictionary has them: `if "model" in loaded: x = loaded["model"]`."""
-    found: list[str] = []
+def _asked_for(uses: list[Link]) -> tuple[list[str], set[str]]:
+    """Keys that are read only where the dictionary has them: `if "model" in loaded: x = loaded["model"]`, and those that are read
+    where it has none of them: `else: x = loaded["state"]`."""
+    found, instead = list[str](), set[str]()
     for use in uses:
         key, child = part(use)[1], use[0]
         for node in parents(use):
-            if key and node.__class__ is ast.If and child in node.body and _holds(node.test, key, use):
-                found.append(key)
+            if key and node.__class__ is ast.If and child is not node.test:
+                asked = _asked_in(node.test, use)
+                if child in node.body and key in asked:
+                    found.append(key)
+                elif child in node.orelse and asked:
+                    instead.add(key)
             child = node
-    return found
+    return found, instead
 
 
-def _holds(test: Node, key: str, use: Link) -> bool:
+def _asked_in(test: Node, use: Link) -> set[object]:
+    """The keys of which a condition asks whether the dictionary has one: `"model" in loaded`, `"model" in loaded.keys()`."""
     asked = (node for node in walk(test) if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.In)
-    return any(
-        constant(one.left) == key and getattr(one.comparators[0], "id", "") == getattr(use[0], "id", None)
-        for one in asked
-    )
+    name, found = getattr(use[0], "id", None), set[object]()
+    for one in asked:
+        whole: Node = one.comparators[0]
+        whole = whole.func.value if whole.__class__ is ast.Call and call_name(whole.func) == "keys" else whole
+        found |= {constant(one.left)} if getattr(whole, "id", "") == name else set()
+    return found
 
 
 def _asks(tried: Node) -> bool:
@@ -230,8 +238,8 @@ def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
     if whole is not None and whole.path == file.path:
         return whole
     # of keys that it asks for before it reads them, one is enough
-    asked = _asked_for(_uses(part(call)[0], file))
-    if asked and read <= {*asked}:
+    asked, instead = _asked_for(_uses(part(call)[0], file))
+    if asked and read <= {*asked, *instead}:
         found = (saved_with(file.facts.checkpoints.saved, frozenset({key}), file.path) for key in asked)
         return next(filter(None, found), None)
     if _is_resumed(call, file):

@@ -118,13 +118,18 @@ class _Look:
         if row.under and not above.intersection(row.under):
             return False
         yields = entry.path[-1:] == (ITEM,) and self.keys.intersection(row.yields)
-        if yields or row.beside and not self.keys.intersection(row.beside):
+        if yields or row.beside and not any(self._is_beside(other, entry) for other in row.beside):
             return False
         if any(other is not entry for name in row.yields for other in self._set(entry.owner, name)):
             return False
         if (row.kind or "*" in row.keys) and self._other_library(entry, above):
             return False
         return not row.files or any(fnmatch(self.document.path.rpartition("/")[2], name) for name in row.files)
+
+    def _is_beside(self, other: str, entry: Entry) -> bool:
+        """Whether a key is somewhere in the file; with a value, `accelerator: gpu`, in the same mapping."""
+        name, _, value = other.partition(": ")
+        return name in self.keys if not value else any(one.value == value for one in self._set(entry.owner, name))
 
     def _other_library(self, entry: Entry, above: set[str]) -> bool:
         """`device: cuda` of xgboost, of an inference engine: no word of torch's."""
