@@ -38,6 +38,7 @@ _SETTING = lazy(r"[+]{0,2}[A-Za-z_][\w.]*=(?:cuda(?::\d+)?|nccl)$")  # `["traine
 _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
+_HOSTS = frozenset({"cpu", "mps", "xpu", "npu"})  # of a table of devices
 _WORDS = PATHS | ATTRIBUTES  # functions whose arguments are parts of paths or names of attributes
 _MODULE_HELD = rare(rb"\.(?<=\w\.)\w+\.cuda\.")  # `self.torch.cuda.f`
 
@@ -85,7 +86,17 @@ def _is_word(link: Link) -> bool:
     above = link[1][0]
     if above.__class__ is ast.keyword and above.arg in ("dest", "help"):  # of `add_argument`
         return True
+    if _is_off(link):
+        return True
     return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS or _is_flag(link)
+
+
+def _is_off(link: Link) -> bool:
+    """`{"cuda": False, "lr": 0.1}`: a setting that is off, and no table of devices."""
+    above = link[1][0]
+    side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
+    keys = {constant(key) for key in above.keys} if side == "keys" else set[object]()
+    return side == "keys" and constant(above.values[index]) is False and keys.isdisjoint(_HOSTS)
 
 
 def _names_no_text(link: Link) -> bool:

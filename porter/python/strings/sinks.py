@@ -58,7 +58,7 @@ PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "make
 _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS, *hints("takes-names-and-texts")}
 # names of arguments that say which of several choices is taken at first: `gr.Dropdown(["cuda", "cpu"], value="cuda")`
 _CHOSEN = frozenset({"value", "default", "initial", "selected"})
-_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
+_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option", "item"}
 # libraries whose functions with a device are in rules/*.toml, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
 MOVED = "torch.distributed."  # a function under this prefix is found by its last word, as several modules have it
