@@ -38,6 +38,8 @@ _QUANTIZES = lazy(r"(?i)quanti[sz]|q-?lora|[48]-?bit|int[48]")
 # a command that starts a program with torch.distributed.launch, with its continuation lines
 _BY_MODULE = lazy(rb"-m[ \t]+torch\.distributed\.launch\b((?:[^\n\\`]|\\\r?\n){0,2000}?)(?:[\w./-]*/)?([\w-]+\.py)\b")
 
+# of a field: what `_given` takes for a default
+_PLAIN_DEFAULT = rb"""(?:\w{0,2}["']|\d|True\b|False\b|[\w.]+\()"""
 _WITHOUT_OPTION = lazy(rb"--use[_-]env\b")
 _PAGES, _DEEP = 100, 3  # how many Markdown files are read, and how deep they may lie
 
@@ -81,8 +83,8 @@ def takes(
 def _options(data: bytes, wanted: dict[str, str], flags: frozenset[str], parse: Parse) -> tuple[tuple[str, bool], ...]:
     """The declarations of a file, and whether each is what it is wanted for."""
     names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
-    by_name = bool(names) and _is_by_name(data)
-    if not names or not by_name and not _may_declare(names, data):
+    by_name = not all(_is_short(n, flags) for n in names) and _is_by_name(data)
+    if not names or not by_name and not _may_declare(names, flags, data):
         return ()
     return tuple(_declared(parse(data), {n: wanted[n] for n in names}, flags, by_name))
 
@@ -94,9 +96,10 @@ def _is_by_name(data: bytes) -> bool:
     )
 
 
-def _may_declare(names: Iterable[str], data: bytes) -> bool:
-    """Whether a text may declare one of these options: "--name", or name: type = ..."""
-    for match in (match for name in names for match in _named(name).finditer(data)):
+def _may_declare(names: Iterable[str], flags: frozenset[str], data: bytes) -> bool:
+    """Whether a text may declare one of these options: "--name", or name: type = ..., which no `-n` is."""
+    patterns = (_named(name, _is_short(name, flags)) for name in names)
+    for match in (match for pattern in patterns for match in pattern.finditer(data)):
         line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if match[1] is None:
             if line.rstrip(b" \t")[-1:] in (b"", b";", b":"):
@@ -106,12 +109,18 @@ def _may_declare(names: Iterable[str], data: bytes) -> bool:
     return False
 
 
+def _is_short(name: str, flags: frozenset[str]) -> bool:
+    """Whether scripts pass `-n` alone, which no field and no parameter takes."""
+    return f"-{name}" in flags and f"--{name}" not in flags
+
+
 @lru_cache(maxsize=128)
-def _named(name: str) -> re.Pattern[bytes]:
+def _named(name: str, is_short: bool) -> re.Pattern[bytes]:
     """The pattern of a declaration, from the name on. A pattern that begins with letters takes a tenth of the time, so the text
     before the name is looked at afterwards, and each name has its own."""
     word = re.escape(name).replace(r"\-", "[-_]")
-    return re.compile(rb"""%s(?=(["'])|[ \t]*:[^=]{0,1000}=)""" % word.encode())
+    field = b"" if is_short else rb"""|[ \t]*:[^=]{0,1000}=[\s(\\]*%s""" % _PLAIN_DEFAULT
+    return re.compile(rb"""%s(?=(["'])%s)""" % (word.encode(), field))
 
 
 def _plain(flag: str) -> str:

@@ -38,6 +38,7 @@ _MAY_HOLD = lazy(
     rb"|(?:self\.)?(?:\w*optim\w*|model|net|module|encoder|decoder|generator|discriminator)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
 )
+_MAKES = lazy(rb"(?<!\w)dict\(")  # and no `state_dict()`
 # the file uses a library whose settings are objects
 _CONFIGURES = rare(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
 # a function that asks numpy for the state of its generator in its first lines
@@ -165,7 +166,7 @@ def _is_of_optimizer(key: str, value: Node) -> bool:
 
 def _may_hold(data: bytes, states: frozenset[str]) -> bool:
     """Whether a dictionary of a file may hold an object, by its text."""
-    written = _MAY_HOLD.search(data) is not None or b"dict(" in data
+    written = _MAY_HOLD.search(data) is not None or b"dict(" in data and _MAKES.search(data) is not None
     return written or any(name.encode() in data for name in states)
 
 
