@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Import, Project
@@ -35,10 +35,10 @@ def _is_lost(statements: Iterable[Import]) -> bool:
     return any(_PACKAGES & _names(statement) for statement in statements if statement.outermost)
 
 
-def _names(statement: Import) -> Collection[str]:
+def _names(statement: Import) -> frozenset[str]:
     """`pycuda` and `pycuda.driver`"""
     words = statement.module.split(".")
-    return {".".join(words[: size + 1]) for size in range(len(words))}
+    return frozenset(".".join(words[: size + 1]) for size in range(len(words)))
 
 
 def _may_start(path: str, text: bytes) -> bool:
