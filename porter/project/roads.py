@@ -116,9 +116,16 @@ class Survey:
         beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project, own, read)))
         torch = self.torch or self._speaks()
         device = self._uses_device()
-        unstarted = lost_files(self.texts, self.project)
         loads, host = bool(self.bearers), tuple(sorted(others))
-        return Roads(tuple(sorted(lost)), torch, loads, device, beside, host=host, lost=unstarted)
+        return Roads(tuple(sorted(lost)), torch, loads, device, beside, host=host, lost=self._lost())
+
+    def _lost(self) -> tuple[str, ...]:
+        """The files that only programs use which no NPU host runs, and neither a notebook nor a script."""
+        if not (found := lost_files(self.texts, self.project)):
+            return ()
+        shown = (file for _, imported in self.used_by_notebooks() for file in imported)
+        used = reached([*shown], self.project.files) | self.named_in_scripts()
+        return tuple(path for path in found if path not in used)
 
     def _uses_device(self) -> bool:
         """Whether any program may use a device. True if not all files of the project are known."""

@@ -157,12 +157,15 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
 def _prepared(body: list[ast.stmt], torch: ast.stmt) -> ast.stmt | None:
     """`os.environ["HF_HOME"] = ...` behind the import of torch: transfer_to_npu imports the libraries that read it."""
     for statement in body[body.index(torch) + 1 :]:
-        if isinstance(statement, ast.Assign) and _FOR_HUB.match(ast.unparse(statement)):
+        text = ast.unparse(statement)
+        if isinstance(statement, ast.Assign) and _FOR_HUB.match(text):
             return statement
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            if _kind(statement) == "other":
+            if _kind(statement) == "other" and getattr(statement, "module", "") != "torch":
                 return None
         elif not isinstance(statement, (ast.Assign, ast.Expr)):
+            return None
+        if "cuda" in text:
             return None
     return None
 
