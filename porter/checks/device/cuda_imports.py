@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.device import import_parts
+from porter.checks.device import import_parts, waiting
 from porter.checks.device.import_parts import Alias, From, counterpart, is_used, lacking, package_of, renamed, split
 from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
@@ -37,7 +37,7 @@ class CudaImports(Rule):
         if not file.style.one_world:
             return at_head(original, file)
         if module == "torch":
-            return import_parts.from_torch(original, updated, file)
+            return import_parts.from_torch(original, updated, self.moves, file)
         if below and import_parts.asks_for_a_build(original, file):
             return Hit(original, "builds")
         return self._from_cuda(original, updated, module, file) if below else None
@@ -66,7 +66,8 @@ class CudaImports(Rule):
             return lacking(original, missing, self.moves, file)
         if all(a is b for a, b in zip(names, updated.names)):
             return None
-        return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
+        safe = not any(a.asname and waiting.imported(chain(a.asname.name)[0], self.moves, file) for a in original.names)
+        return Hit(original, "import", new=updated.with_changes(names=names), safe=safe, loads=loads)
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
         package = package_of(module, file) or import_parts.home_of(original, module, self.moves, file)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from itertools import pairwise, takewhile
 from typing import Any
 
+from porter.checks.device import waiting
 from porter.checks.device.author_names import Mention, module, spelled
 from porter.checks.device.counted_batches import counted_by
-from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.fakes import left
 from porter.checks.device.stream_handle import is_pointer
@@ -16,13 +14,12 @@ from porter.checks.device.summarised import is_summarised
 from porter.checks.device.typed_tensor import SETTER, TypedTensor, is_left
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.autocast_states import given_state
 from porter.python.caught_again import is_caught_again
 from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
-from porter.python.index import ancestors
 from porter.python.kernel_switches import reports
 from porter.python.library_indices import taker
 from porter.python.parallel_choices import one_device
@@ -105,22 +102,7 @@ class CudaNames(Rule):
         misplaced = (
             row is not None and row.positional is not None and file.around.positionals(original) > row.positional
         )
-        waits = decided or misplaced or self._waits(original, file)
+        waits = decided or misplaced or waiting.inside(original, self.moves, file)
+        waits = waits or waiting.imported(chain(original)[0], self.moves, file)
         safe, values = move.fix == "safe" and not waits, (*values, *what)
         return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
-
-    def _waits(self, original: Mention, file: RuleFile) -> bool:
-        """Whether it is an argument of a call of torch.cuda that stays: half a port of one expression is for review."""
-        link = file.link(original)
-        inside = takewhile(lambda up: not isinstance(up[0], (ast.stmt, ast.Lambda)), ancestors(link))
-        pairs = pairwise([link, *inside]) if link is not None else ()
-        return any(
-            up[0].__class__ is ast.Call and up[0].func is not child[0] and self._stays(up, file) for child, up in pairs
-        )
-
-    def _stays(self, call: Link, file: RuleFile) -> bool:
-        """A call that nothing on an NPU answers, or that is asked for what nothing there has."""
-        name = file.names.resolve(call[0].func, call) or ""
-        if name in MAKERS:
-            return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
-        return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays

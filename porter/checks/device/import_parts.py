@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from porter.checks.device import waiting
 from porter.engine.nodes import as_last, chain, dotted
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import Link, RuleFile
@@ -133,18 +134,19 @@ def _is_handed_on(names: Iterable[str], file: RuleFile) -> bool:
     return not is_plain or not set(names).isdisjoint(listed)
 
 
-def from_torch(original: From, updated: From, file: RuleFile) -> Hit | None:
+def from_torch(original: From, updated: From, moves: Mapping[str, Move], file: RuleFile) -> Hit | None:
     """`from torch import cuda, nn`: the other names stay where they are."""
     index = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
     if index is None:
         return None
     module, _, name = file.target.package.rpartition(".")
-    alias = renamed(updated.names[index], name)
+    alias, called = renamed(updated.names[index], name), original.names[index].asname
+    safe = not waiting.imported(chain(called.name)[0] if called else "cuda", moves, file)
     if len(updated.names) == 1:
         new = updated.with_changes(module=dotted(module), names=[alias])
-        return Hit(original, "from-torch", new=new, safe=True)
+        return Hit(original, "from-torch", new=new, safe=safe)
     kept, after = split(updated, {index: alias}, module)
-    return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
+    return Hit(original, "from-torch", new=kept, safe=safe, after=(after,))
 
 
 def asks_for_a_build(original: From, file: RuleFile) -> bool:
