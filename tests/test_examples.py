@@ -47,9 +47,8 @@ def test_every_file_parses(path: str) -> None:
 def test_it_trains_as_written(python_with_torch: str, command: list[str]) -> None:
     done = run(python_with_torch, *command)
     if "terminate called without an active exception" in done.stderr:
-        done = run(
-            python_with_torch, *command
-        )  # a thread of gloo that outlives its group ends the process now and then
+        # a thread of gloo that outlives its group ends the process now and then
+        done = run(python_with_torch, *command)
     assert done.returncode == 0, done.stderr
     losses = [float(loss) for loss in re.findall(r"loss (\S+)", done.stdout)]
     assert len(losses) > 1 and all(math.isfinite(loss) for loss in losses), done.stdout

@@ -93,18 +93,21 @@ def _is_word(link: Link) -> bool:
 
 def _is_off(link: Link) -> bool:
     """`{"cuda": False, "lr": 0.1}`: a setting that is off, and no table of devices."""
-    above = link[1][0]
-    side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
-    keys = {constant(key) for key in above.keys} if side == "keys" else set[object]()
-    return side == "keys" and constant(above.values[index]) is False and keys.isdisjoint(_HOSTS)
+    value, above = _under(link), link[1][0]
+    return value is not None and constant(value) is False and _HOSTS.isdisjoint(map(constant, above.keys))
 
 
 def _names_no_text(link: Link) -> bool:
     """Whether a string is the key of a number, or of True: the environment takes texts alone, so that it is an option."""
+    value = _under(link)
+    return value.__class__ is ast.Constant and not isinstance(value.value, str)
+
+
+def _under(link: Link) -> Node:
+    """What stands in a dictionary under a string, None where that is no key."""
     above = link[1][0]
     side, index = place(above, link[0]) if above.__class__ is ast.Dict else ("", -1)
-    value: Node = above.values[index] if side == "keys" else None
-    return value.__class__ is ast.Constant and not isinstance(value.value, str)
+    return above.values[index] if side == "keys" else None
 
 
 def _is_flag(link: Link) -> bool:

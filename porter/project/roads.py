@@ -117,9 +117,9 @@ class Survey:
         torch = self.torch or self._speaks()
         device = self._uses_device()
         loads, host = bool(self.bearers), tuple(sorted(others))
-        return Roads(tuple(sorted(lost)), torch, loads, device, beside, host=host, lost=self._lost())
+        return Roads(tuple(sorted(lost)), torch, loads, device, beside, host=host, lost=self._used_by_lost())
 
-    def _lost(self) -> tuple[str, ...]:
+    def _used_by_lost(self) -> tuple[str, ...]:
         """The files that only programs use which no NPU host runs, and neither a notebook nor a script."""
         if not (found := lost_files(self.texts, self.project)):
             return ()

@@ -132,7 +132,8 @@ def shimmed(survey: Survey, also_npu: Callable[[str], bool]) -> Shimmed:
     asking = {path for path, text in own.items() if b"cuda.is_available()" in text and _ASKS_AT_ONCE.search(text)}
     heads = {path: head for path in programs if asking and (head := _head(path, folders, survey.read(path)))}
     reach |= {head: reached([head], edges) & own.keys() for head in {*heads.values()}}
-    heads = {path: head for path, head in heads.items() if not asking.isdisjoint(reach[head])}
+    fitting = {head for head in heads.values() if head in own and reach[head].isdisjoint(choosing)}
+    heads = {p: head for p, head in heads.items() if head in fitting and not asking.isdisjoint(reach[head])}
     programs = sorted({heads.get(path, path) for path in programs})
     under = set().union(*(reach[path] for path in programs))
     beside = set().union(*(reach[path] for path, _ in chosen)) | choosing.keys()

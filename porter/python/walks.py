@@ -83,3 +83,8 @@ def outer_functions(tree: ast.Module) -> list[Span]:
         elif isinstance(node, _BLOCKS):
             _add_children(node, nodes)
     return sorted(found)
+
+
+def names_in(node: Node) -> set[str]:
+    """The names that stand in a node, whether they are read or set."""
+    return {inner.id for inner in walk(node) if inner.__class__ is ast.Name}

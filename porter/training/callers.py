@@ -162,9 +162,10 @@ class Callers:
             handed = self._given[name, owner] = {}
             for _, func, call, _ in self._calls_of(name, owner):
                 if func is call[0].func:
+                    on_host = is_moved_behind(call)
                     for parameter, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
-                        is_read = was_read_back(self._scene, value, call) or is_moved_behind(call)
-                        handed[parameter] = is_read and handed.get(parameter, True)
+                        is_read = handed.get(parameter, True) and (on_host or was_read_back(self._scene, value, call))
+                        handed[parameter] = is_read
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:

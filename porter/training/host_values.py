@@ -12,6 +12,7 @@ from porter.python.blocks import once, once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
+from porter.python.walks import names_in
 from porter.regex import lazy, rare
 from porter.rulebook.table import hint
 from porter.training.buffers import is_of_trainer
@@ -86,17 +87,13 @@ def _is_not_moved_yet(scene: Scene, node: Node, link: Link) -> bool:
     moved = _moved(function[0])
     if not moved:
         return False
-    names = _names(node)
+    names = names_in(node)
     for name in [*names]:
         for binding in scene.names.bindings(name, link):
             above = binding[1] and binding[1][0]
             if above.__class__ in (ast.Assign, ast.NamedExpr) and binding[0].lineno <= link[0].lineno:
-                names |= _names(above.value)
+                names |= names_in(above.value)
     return any(link[0].lineno < moved[name] for name in names & moved.keys())
-
-
-def _names(node: Node) -> set[str]:
-    return {n.id for n in walk(node) if n.__class__ is ast.Name}
 
 
 @once
@@ -108,7 +105,7 @@ def _moved(function: Node) -> dict[str, int]:
         if target.__class__ is not ast.Name or target.id not in handed:
             continue
         calls = [n for n in walk(statement.value) if n.__class__ is ast.Call and _MOVES.search(call_name(n.func))]
-        if any(target.id in _names(call) for call in calls):
+        if any(target.id in names_in(call) for call in calls):
             lines[target.id] = statement.lineno
     bound = [n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store] if lines else []
     return {name: line for name, line in lines.items() if bound.count(name) == 1}
@@ -150,7 +147,7 @@ def _is_of_numbers(file: File, name: str, at: Link) -> bool:
     """Whether a name is set to `torch.tensor([a, b])`, or to what is made of itself."""
     value = at[0].value
     if value.__class__ is not ast.Call or file.names.resolve(value.func, (value.func, (value, at))) != "torch.tensor":
-        return name in _names(value)
+        return name in names_in(value)
     return value.args[:1] != [] and value.args[0].__class__ in (ast.List, ast.Tuple) and not value.keywords
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.walks import names_in
 from porter.regex import lazy
 from porter.rulebook.table import any_of, hints
 from porter.training import host_takers, value_uses
@@ -49,8 +50,8 @@ def _is_known(scene: Scene, link: Link) -> bool:
         node = above[0]
         if node.__class__ is ast.If and within(node, child, "body") and node.test.__class__ is ast.Compare:
             made = [s.value for s in node.body if s.__class__ is ast.Assign and _sets(s, value.id) and s is not child]
-            asked = _names(node.test)
-            return bool(made) and all(asked >= _names(m) != set() and not _calls(m) for m in made)
+            asked = names_in(node.test)
+            return bool(made) and all(asked >= names_in(m) != set() and not _calls(m) for m in made)
         child = node
     return False
 
@@ -87,10 +88,6 @@ def _sets(statement: ast.Assign, name: str) -> bool:
 
 def _calls(node: Node) -> bool:
     return any(n.__class__ is ast.Call for n in walk(node))
-
-
-def _names(node: Node) -> set[str]:
-    return {n.id for n in walk(node) if n.__class__ is ast.Name}
 
 
 def _is_of_another(scene: Scene, place: Link) -> bool:

@@ -99,15 +99,9 @@ def lacks_all(node: cst.Import | From, moves: Mapping[str, Move], file: RuleFile
 
 
 def _is_lacking(use: Link, moves: Mapping[str, Move], file: RuleFile) -> bool:
-    if file.names.resolve(use[0], use) != "torch.cuda":
-        return False
-    link = use
-    while link[1] is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-        move = moves.get(file.names.resolve(link[0], link) or "")
-        if move is not None:
-            return move.tail is None and not move.stays and link[0].ctx.__class__ is ast.Load
-    return False
+    read = waiting.moves_of(use, moves, file) if file.names.resolve(use[0], use) == "torch.cuda" else iter(())
+    move, link = next(read, (None, use))
+    return move is not None and move.tail is None and not move.stays and link[0].ctx.__class__ is ast.Load
 
 
 def _is_unknown_to_torch(names: Iterable[str], file: RuleFile) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise, takewhile
 
 from porter.checks.device.author_names import Mention
@@ -44,10 +44,14 @@ def imported(name: str, moves: Moves, file: RuleFile) -> bool:
 
 def _is_for_review(use: Link, moves: Moves, file: RuleFile) -> bool:
     """Whether something is read here that has another name on an NPU, and is written after review."""
+    read = moves_of(use, moves, file)
+    return any(move.fix == "review" and (move.tail or "").rpartition(".")[2] != link[0].attr for move, link in read)
+
+
+def moves_of(use: Link, moves: Moves, file: RuleFile) -> Iterator[tuple[Move, Link]]:
+    """What becomes of `cuda.nvtx` and of `cuda.nvtx.range`, from the name of the module on."""
     link = use
     while link[1] is not None and link[1][0].__class__ is ast.Attribute:
         link = link[1]
-        move = moves.get(file.names.resolve(link[0], link) or "")
-        if move is not None and move.tail is not None:
-            return move.fix == "review" and move.tail.rpartition(".")[2] != link[0].attr
-    return False
+        if (move := moves.get(file.names.resolve(link[0], link) or "")) is not None:
+            yield move, link

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.distributed.device_not_set import names_hosts_alone
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, ancestors, walk
-from porter.regex import lazy
 
-_DEVICES, _HOSTS = lazy(rb"(?i)[nh]ccl(?!_)"), lazy(rb"[\"'](?:gloo|mpi)[\"']")
 _STARTS, _CHOOSES = "init_process_group", "set_device"
 # collectives before this one, and what else makes a device current
 _EARLIER = frozenset({"all_reduce", "broadcast", "all_gather", "reduce", "device"})
@@ -23,7 +22,7 @@ class BarrierBeforeDevice(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)
-        if original.args or link is None or file.source.says(_HOSTS) and not file.source.says(_DEVICES):
+        if original.args or link is None or names_hosts_alone(file):
             return None
         return Hit(original, "default") if _is_early(link) else None
 

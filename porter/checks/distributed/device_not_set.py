@@ -50,7 +50,12 @@ class DeviceNotSet(Rule):
             return not re.search("(?i)nccl|hccl|cuda|npu", value.value)
         if value is None:
             return False
-        return not file.source.says(_OF_DEVICES) and file.source.says(_OF_HOSTS)  # what the name holds is written here
+        return names_hosts_alone(file)  # what the name holds is written here
+
+
+def names_hosts_alone(file: RuleFile) -> bool:
+    """Whether a file writes a backend that works on host memory, and none of devices."""
+    return not file.source.says(_OF_DEVICES) and file.source.says(_OF_HOSTS)
 
 
 def _is_alone(call: cst.Call, file: RuleFile) -> bool:

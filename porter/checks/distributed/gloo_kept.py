@@ -12,9 +12,8 @@ from porter.python.index import ancestors
 from porter.regex import lazy
 
 _GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
-_STARTS = frozenset(
-    {"dask_pytorch_ddp.dispatch.run"}
-)  # functions that make the group in each process, told its backend by keyword
+# functions that make the group in each process, told its backend by keyword
+_STARTS = frozenset({"dask_pytorch_ddp.dispatch.run"})
 _DEVICE = lazy(rb"\.cuda\(|[\"']cuda|\bcuda\.set_device\(")
 _OTHERS = lazy(rb"(?im)^[^#\n]*(?:nccl|hccl|new_group\(|\bmpi\b)")  # what a comment says chooses nothing
 # what sends parameters or gradients from where they lie

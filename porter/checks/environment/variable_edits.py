@@ -69,12 +69,16 @@ def _labels(literal: VariableName, row: Variable, file: RuleFile) -> Iterator[Ch
         next((above for above, _ in ancestors(literal.link) if is_log_call(above)), None) if not literal.set else None
     )
     pattern = re.compile(rb"(?<!\w)%s(?!\w)" % literal.name.encode())
+    asked = (
+        [file.source.span(other.link[0]) for other in file.literals.values() if other.kind == "variable"]
+        if call
+        else []
+    )
     for argument in call.args if isinstance(call, ast.Call) else ():
         text = getattr(getattr(argument, "func", None), "value", argument)  # of `"...".format(value)`
         if isinstance(text, (ast.Constant, ast.JoinedStr)) and text is not literal.link[0]:
-            own, (start, end) = file.source.span(literal.link[0]), file.source.span(text)
-            for match in pattern.finditer(file.source.utf8, start, end):
-                if not own[0] <= match.start() < own[1]:
+            for match in pattern.finditer(file.source.utf8, *file.source.span(text)):
+                if not any(first <= match.start() < last for first, last in asked):
                     yield Change(match.start(), match.end(), (row.to or "").encode())
 
 

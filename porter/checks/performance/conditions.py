@@ -10,6 +10,7 @@ from porter.python.assigned import values_of
 from porter.python.blocks import below, once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, walk
+from porter.python.walks import names_in
 from porter.training import kinds, value_uses
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
@@ -61,7 +62,7 @@ def condition(scene: Scene, link: Link) -> ast.expr | None:
     if _remembers(link[0]) or checked.searches(link) or sends_objects(scene, link):
         return None
     asked = _asked(link[0].test, scene, (link[0].test, link))
-    names = _names(asked) if asked is not None else set[str]()
+    names = names_in(asked) if asked is not None else set[str]()
     return None if kinds.is_asked(names, link) else asked
 
 
@@ -93,7 +94,7 @@ def _decides_step(link: Link) -> bool:
 @once
 def _picks(node: Node) -> bool:
     """`if mask.any(): x = y[mask]`: what the branch picks by the mask makes the host wait as well, and is told there."""
-    asked = {n.id for n in walk(node.test) if n.__class__ is ast.Name}
+    asked = names_in(node.test)
     picked = (n.slice for s in getattr(node, "body", ()) for n in walk(s) if n.__class__ is ast.Subscript)
     return any(index.__class__ is ast.Name and index.id in asked for index in picked)
 
@@ -128,7 +129,7 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
     if test.__class__ is ast.BoolOp:
         settled = frozenset[str]()  # names whose type is asked first: `isinstance(mask, int) and mask < 0`
         for value in test.values:
-            if (asked := _asked(value, scene, link)) is not None and settled.isdisjoint(_names(asked)):
+            if (asked := _asked(value, scene, link)) is not None and settled.isdisjoint(names_in(asked)):
                 return asked
             settled |= kinds.asked(value) if test.op.__class__ is ast.And else frozenset()
             if test.op.__class__ is ast.And and (
@@ -144,10 +145,6 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return None
     known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
     return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
-
-
-def _names(node: Node) -> set[str]:
-    return {n.id for n in walk(node) if n.__class__ is ast.Name}
 
 
 def _holds_comparison(test: ast.Name, scene: Scene, link: Link) -> bool:

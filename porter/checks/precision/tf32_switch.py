@@ -59,7 +59,7 @@ def _is_for_cudnn(original: cst.Attribute, name: str, file: RuleFile) -> bool:
 
 def _is_for_kernel(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
     """Whether a kernel of Triton takes it: `kernel[grid](x, ALLOW_TF32=...)`. That for NPUs refuses such a product."""
-    up = file.link(original)
+    up = file.link(original) if file.source.says(b"triton") else None
     while up is not None and up[0].__class__ in (ast.Name, ast.Attribute):
         up = up[1]
     if up is not None and up[0].__class__ is ast.keyword:
