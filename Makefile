@@ -76,8 +76,11 @@ types: $(STAMP)
 test: $(STAMP) $(LAYERS)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+# plugins of pytest that each test pays for
+NOT_QUICK = pytest_cov unraisableexception threadexception doctest junitxml
+
 quick: $(STAMP)
-	@$(PYTEST) --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -p no:pytest_cov -q $(ARGS)
+	@$(PYTEST) --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick $(NOT_QUICK:%=-p no:%) -q $(ARGS)
 
 coverage: $(STAMP)
 	$(PYTEST) --dist worksteal --ignore tests/mutation --cov --cov-report= $(ARGS)

@@ -276,6 +276,7 @@ def test_other_programs_of_the_project_are_none_of_its_business(project):
     assert "hccl" not in "".join(ported(porter, ".").values())
 
 
+@pytest.mark.slow
 def test_within_one_file(project):
     text = "import torch\n\ndevice = 'cuda'  # porter: ignore[PRT120] kept\nif device == 'cuda':\n    print(torch.zeros(3, device=device))\n"
     porter = project({"a.py": text})
@@ -517,6 +518,7 @@ def lines_of(path: str, text: str) -> list[str]:
     return text.splitlines()
 
 
+@pytest.mark.slow
 def test_a_file_without_a_value_hands_one_on(project):
     other = 'def start(backend):\n    return backend == "nccl"\n'
     main = "from holder import BACKEND\nfrom sub.other import start\n\nstart(BACKEND)\n"

@@ -260,6 +260,7 @@ def test_tensors_of_one_name_are_numbered(tmp_path):
         read(str(tmp_path / "a.pt"))
 
 
+@pytest.mark.slow
 def test_plain_values_that_are_too_many_are_told(tmp_path):
     for count, keys in ((2000, []), (2001, ["values"])):
         (tmp_path / "a.pt").write_bytes(pickled({f"k{n}": n for n in range(count)}))

@@ -212,6 +212,7 @@ def test_the_language_may_stand_before_the_command(porter, monkeypatch, args):
     assert chinese == said(*args) and english == said("--lang", "en", *args)
 
 
+@pytest.mark.slow
 def test_errors_and_help_hear_of_the_language_wherever_it_stands(porter, monkeypatch):
     assert "文件或目录不存在" in porter("--lang", "zh", "analyze", "gone.py").err
     assert "no such file" in porter("--lang", "zh", "analyze", "gone.py", "--lang=en").err
@@ -575,6 +576,7 @@ def test_explain_has_a_table_of_kernels(porter, lang):
     assert "  swiglu  " in porter("explain", "PRT411").text and "swiglu" not in porter("explain", "PRT401").text
 
 
+@pytest.mark.slow
 def test_explain_reflows_its_prose(porter, monkeypatch):
     wide = porter("explain", "PRT850").text
     prose = wide.partition("At run time")[0].splitlines()

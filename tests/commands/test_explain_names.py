@@ -65,6 +65,7 @@ def test_every_advice_has_a_page() -> None:
         assert chinese != english, name
 
 
+@pytest.mark.slow
 def test_every_error_code_has_a_page() -> None:
     """One that `porter diagnose` knows says there what it says here."""
     for code in CODES:

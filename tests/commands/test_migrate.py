@@ -67,6 +67,7 @@ def test_shown_only(porter):
     assert "Files to change: 8" in got.err and "--inplace" in got.err
 
 
+@pytest.mark.slow
 def test_what_is_left_is_counted_as_the_first_screen_counts_it(porter):
     """Advice (here, what a page tells people to install) is no work that the port leaves."""
     write(porter.folder, {"a.py": MANUAL, "b.py": REVIEW + OTHER, "README.md": PAGE})
@@ -217,6 +218,7 @@ def test_dirty_files_stop_the_run(porter):
     assert porter("migrate", "latin.py", "--inplace", "--allow-dirty").code == 0
 
 
+@pytest.mark.slow
 def test_what_porter_wrote_itself_is_not_dirty(porter):
     write(porter.folder, {"train.py": REVIEW, "batch.py": OTHER, "setup.py": ""})
     git(porter.folder, "init", "-q")

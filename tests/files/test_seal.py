@@ -150,6 +150,7 @@ def test_a_genuine_journal_with_something_else_in_it(root, name, what):
     assert {name: (root / name).read_bytes() for name in ("a.py", "b.py")} == files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state, side", [("committed", "after"), ("finished", "before")], ids=["mend", "undo"])
 def test_the_bytes_of_a_genuine_journal_are_checked_before_the_first_file_is_touched(root, state, side):
     """One bit of the last file's old or new bytes: none of the files is written."""
@@ -193,6 +194,7 @@ def test_a_tree_that_was_renamed_keeps_its_undo(root):
     assert undo(moved).restored == ("a.py",) and sorted(tree(moved)) == ["a.py", "b.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["finished", "committed"])
 def test_a_copy_of_the_tree_has_no_journal(root, how):
     if how == "finished":

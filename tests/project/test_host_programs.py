@@ -172,6 +172,7 @@ def test_what_others_import_runs_where_they_put_it(tmp_path):
     assert host(tmp_path, {**package, "other.py": "import toys as plain\n"}) == {"plain.py"}
 
 
+@pytest.mark.slow
 def test_advice_about_devices_is_for_programs_that_use_one(tmp_path):
     root = write(tmp_path / "r", {"toy.py": TOY, "train.py": OTHER})
 

@@ -457,6 +457,7 @@ def places(findings):
     return {(f.line, f.code, f.why, f.values) for f in findings}
 
 
+@pytest.mark.slow
 def test_one_file_and_all_of_them_agree(tmp_path):
     root = project(tmp_path, TREE)
     whole = analysed(root)

@@ -219,6 +219,7 @@ def test_nothing_hostile_gets_through(hostile, name):
         assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
 
+@pytest.mark.slow
 def test_nothing_found(tmp_path, monkeypatch):
     porter = made(monkeypatch, tmp_path / "r", {"setup.py": "", "a.py": "x = 1\n"})
     assert "Nothing in these files depends on CUDA." in porter("analyze", ".", "--format", "html").text

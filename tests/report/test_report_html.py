@@ -308,6 +308,7 @@ def test_numbers_of_other_repositories(tmp_path, monkeypatch):
             assert plain(phrase(key, lang, **values)) in page, (key, lang)
 
 
+@pytest.mark.slow
 def test_one_is_no_plural(tmp_path, monkeypatch):
     waits = "for x in loader:\n    loss = model(x.cuda())\n    loss.backward()\n    print(loss.item())\n"
     text = f"import torch\nfrom torch.nn import DataParallel\n\nmodel = DataParallel(net)\n{waits}"

@@ -129,6 +129,7 @@ def test_chinese_lines_are_joined_without_a_space():
     assert reflowed("先查找\n位置，\ntorch 再读\nx 一次", 80) == ["先查找位置，torch 再读 x 一次"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 1])
 def test_why_one_place_is_left_alone_is_said_and_what_would_change_it(monkeypatch, tmp_path, others):
     """That a name stays together with that of a file left out: a command that names both files changes them."""

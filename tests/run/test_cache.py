@@ -101,6 +101,7 @@ def test_a_run_that_writes_reads_nothing_of_the_cache(porter):
     assert seen
 
 
+@pytest.mark.slow
 def test_a_run_that_writes_leaves_what_it_found_for_others(porter):
     porter("migrate", ".", "--check")
     seen = []
