@@ -89,7 +89,8 @@ class Rules:
         return str(self.tables.rules[code]["joined"].get(why, ""))
 
     def across(self, code: str) -> str:
-        """Of what one file speaks for all that say the same: "program", "folder", or "" for none."""
+        """Of what one file speaks for all that say the same: "program", "folder", or "" for none; "thought" of a program, where what
+        `thought` answers counts as the same."""
         return str(self.tables.rules[code]["across"])
 
     @cached_property

@@ -6,10 +6,9 @@ others, or that has the name from elsewhere, does not use it. A decorated functi
 that looks names up at run time, everything may be used; in one that others install, all that is not private. A package that is
 installed only for programs of its own project does not count as one that others install.
 
-Also marked are findings about methods that nothing names, about branches that are never taken, that no caller takes or that no
-setting leads to, about a file that nothing runs or that cannot be imported, about a copy of a library that its users leave,
-advice about code for Apple's MLX, advice about the `__main__` part of a module that other files import, and what is said of the
-workers of loaders in data sets that no loader gets. So is advice about code that uncalled.py finds.
+Also marked are findings about methods that nothing names, branches that are never taken, that no caller takes or no setting leads
+to, files that nothing runs or that cannot be imported, and copies of a library that its users leave; advice about code for Apple's
+MLX, `__main__` parts of modules that others import, workers of loaders with nothing to do, and code that uncalled.py finds.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from porter.project.uncalled import ADVICE, Uncalled
 from porter.project.unloaded import Unloaded
 from porter.project.untaken import Untaken
 from porter.project.unused import Uses
-from porter.project.unused_parts import UnusedParts, owner
+from porter.project.unused_parts import INSIDE, UnusedParts, owner
 from porter.python.kept import Rows
 from porter.python.walks import statements
 from porter.regex import lazy, rare
@@ -69,7 +68,8 @@ _PINNING = ("PRT633", "pinning")  # it gains where batches are copied without wa
 _OVERLAPS = lazy(  # the packages copy so by themselves
     rf"{any_of('copies-without-waiting')}|\b(?:accelerate|fastai|mmcv|mmengine|timm)\b".encode()
 )
-_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
+_LOADING_ITSELF = ("PRT633", "missing")  # workers gain where the items take long to make
+_DECODES = lazy(any_of("reads-what-is-decoded").encode(), re.MULTILINE)
 
 
 class _Finders(NamedTuple):
@@ -188,6 +188,8 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders) -> FileResult:
         reasons[f] = [("unused", finders.uncalled.at(uses.tree(path), path, line, is_open)) for line in told[f]]
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
+    if of_workers := [f for f in told if (f.code, f.why) == _LOADING_ITSELF and not uses.comes_to(path, _DECODES)]:
+        reasons |= {f: [("light", path)] for f in of_workers}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 
@@ -243,7 +245,7 @@ def _of_idle_callers(result: FileResult, uses: Uses) -> dict[Finding, tuple[str,
 
 
 def _is_main(lines: Sequence[bytes], number: int) -> bool:
-    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    margin = (line for line in reversed(lines[:number]) if not INSIDE.match(line))
     return next(margin, b"").startswith(b"if __name__")
 
 

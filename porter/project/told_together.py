@@ -1,9 +1,10 @@
-"""Makes one finding of several in different files that have one cause.
+"""Makes one finding of several in a program that have one cause.
 
-Three kinds are joined: findings whose stanza says `across`; findings with the same sentence about the same statement, letter by
-letter; and findings with the same sentence in many files. They are joined within a program, which is a folder with its own list
-of packages, or within a folder, as scripts for a cluster. The first file speaks, a test only if there is no other, and the other
-files become its places. Only files of the run are joined. Findings that are edited or suppressed stay.
+Four kinds are joined: findings whose stanza says `across`, which have the same sentence, or the same thought where it says
+"thought"; findings with the same sentence about the same statement, letter by letter; and findings with the same sentence in many
+files. They are joined within a program, which is a folder with its own list of packages, or within a folder, as scripts for a
+cluster. The first file speaks, of one thought the file with most places, a test only if there is no other; the other files
+become its places. Only files of the run are joined. Findings that are edited or suppressed stay.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from porter.engine.rule import NEEDED
-from porter.engine.together import ALSO, FILES, PLACES, further_places, is_only_told, sentence
+from porter.engine.together import ALSO, FILES, PLACES, further_places, is_only_told, lines_of, sentence
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import folder_of, is_test
 from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.package_users import list_paths
+from porter.project.set_aside import RESTS
 from porter.regex import lazy
 from porter.versions import sure
 
@@ -28,6 +30,7 @@ _FEW = 5  # if more files of a program have the same sentence, one speaks for al
 _DEMOS = lazy(r"(?:^|/)(?:demos?|examples?|docs?|tests?)/")  # a demo is no program, even with its own list of packages
 _OUTDATED = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
 _WHY, _SEVERITY = 2, 3  # where they stand in the key of findings that are alike
+_THOUGHT = "thought"  # ends the key of findings that have a thought in common, not a sentence
 _TESTED, _CALLED = "tested", "call"  # a message for a test, and that for the code that it tests
 _CARRIED = ("bystanders", "bystander_files")  # values that the speaker takes over from the others
 
@@ -36,21 +39,29 @@ def told_together(
     results: Sequence[FileResult],
     listed: Callable[[], Iterable[str]],
     across: Callable[[str], str],
+    thought: Callable[[str, str], str],
     text: Callable[[str], bytes],
 ) -> list[FileResult]:
-    """The results with one finding for each cause. `listed`: all files. `across`: the word of a code, "" for none."""
+    """The results with one finding for each cause. `listed`: all files. `across`: the word of a code, "" for none. `thought`: what
+    answers all places with a message of a code."""
     found = [f for result in results for f in result.findings if is_only_told(f) and (across(f.code) or _is_of_code(f))]
-    if len({f.path for f in found}) < 2:
+    if len(found) < 2:
         return list(results)
     home = Homes(listed())
     alike: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
         where = folder_of(f.path) if across(f.code) == "folder" else home.of(f.path)
-        alike.setdefault((where, *sentence(f)), []).append(f)
+        word = thought(f.code, f.why) if across(f.code) == "thought" else ""
+        at_rest = tuple(value for value in f.values if value[0] in RESTS)
+        said = (f.code, word, f.severity, at_rest, _THOUGHT) if word else sentence(f)
+        alike.setdefault((where, *said), []).append(f)
     _join_tests(alike)
     groups: list[list[Finding]] = []
-    for several in alike.values():
-        is_common = across(several[0].code) or len({f.path for f in several}) > _FEW
+    for said, several in alike.items():
+        is_common = said[-1] == _THOUGHT or across(several[0].code) not in ("", _THOUGHT)
+        is_common = is_common or len({f.path for f in several}) > _FEW
+        if said[-1] == _THOUGHT:
+            _most_first(several)
         groups += [several] if is_common else _copies(several, text)
     told = {several[0]: of_all(several) for several in groups if len(several) > 1}
     left = {f for several in groups for f in several[1:]}
@@ -61,6 +72,12 @@ def told_together(
         return replace(result, findings=tuple(sorted(kept)))
 
     return [folded(result) if result.path in files else result for result in results]
+
+
+def _most_first(findings: list[Finding]) -> None:
+    """Sorts findings with one thought: the file with most places speaks, as it is the one to begin with."""
+    places = Counter(f.path for f in findings for _ in lines_of(f))
+    findings.sort(key=lambda f: (*_first(f)[:-1], -places[f.path], f))
 
 
 def _join_tests(alike: dict[tuple[Hashable, ...], list[Finding]]) -> None:

@@ -106,11 +106,19 @@ class Uses:
 
     def is_taken(self, home: str) -> bool:
         """Whether another file imports this one. Else its purpose is not known."""
+        return next(self._importers(home), None) is not None
+
+    def _importers(self, home: str) -> Iterator[str]:
         folder, _, name = home.rpartition("/")
         word = bytes_of(folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py"))
         near = self._near.of(self._sources, folder_of(home))
         saying = (path for path in near if path != home and self._said.may_say(path, word))
-        return any(home in self._project.files(path) for path in saying)
+        return (path for path in saying if home in self._project.files(path))
+
+    def comes_to(self, home: str, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a pattern matches a file, one that imports it, or one that these come to by imports."""
+        files = reached([home, *self._importers(home)], self._project.files)
+        return any(pattern.search(self.text(path)) for path in files)
 
     def text(self, path: str) -> bytes:
         """The text of a file. Python and short texts are kept in memory; all others together may be gigabytes."""

@@ -25,7 +25,7 @@ from porter.regex import lazy
 _WORD, _CALL = lazy(r"[A-Za-z_]\w*"), lazy(r"([A-Za-z_]\w*)\(")
 # a line that begins a top-level definition
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
-_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
+INSIDE = lazy(rb"\s|$|#|[)\]}]")  # a line that begins no top-level statement
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SENTENCE = 4  # words of a text that is no list of names
 _FEW = 3  # files that may use a name without being live; of more, one mostly is
@@ -107,7 +107,7 @@ class UnusedParts:
 
 def owner(lines: Sequence[bytes], number: int) -> str | None:
     """The top-level function or class in which a line stands."""
-    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    margin = (line for line in reversed(lines[:number]) if not INSIDE.match(line))
     match = _HEAD.match(next(margin, b""))
     return match[1].decode() if match else None
 

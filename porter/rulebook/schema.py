@@ -148,7 +148,7 @@ KINDS: Kinds = {
             "after": _string,
             "by_hand": _string,
             "default": _one_of("on", "off"),
-            "across": _one_of("program", "folder"),
+            "across": _one_of("program", "folder", "thought"),
             **dict.fromkeys((*FLAGS, "quotes"), _boolean),
             "gate": opening.wrong,
             "message": _messages,

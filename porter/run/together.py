@@ -31,7 +31,7 @@ def together(done: Files, session: Session, uses: Uses, listing: Callable[[], Se
         lambda files: told_by_function(files, uses.text, rules.thought),
         lambda files: told_by_cause(files, dict(session.facts.native.linked)),
         lambda files: told_by_decision(files, rules.may_stay),
-        lambda files: told_together(files, listing, rules.across, uses.text),
+        lambda files: told_together(files, listing, rules.across, rules.thought, uses.text),
         lambda files: set_aside(files, rules.may_stay),
     )
     for step in steps:

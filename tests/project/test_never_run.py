@@ -65,7 +65,12 @@ def looked(
     """The lines of lib.py that are told of, and those that are set aside, with what that names."""
     write(tmp_path, {"porter.toml": "", **files})
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
-    told = {f["line"] for f in found["findings"] if (f["code"], f["path"]) == (code, "lib.py")}
+    here = [f for f in found["findings"] if (f["code"], f["path"]) == (code, "lib.py")]
+    told = {
+        line
+        for f in here
+        for line in (f["line"], *map(int, f["values"].get("also", "").split(", ") if "also" in f["values"] else ()))
+    }
     rows = [row for row in found["left_alone"] if row["code"] == code]
     aside = {place: row["values"] for row in rows for place in row["places"] if place.startswith("lib.py:")}
     names = ((place, values.get("never") or values.get("unused", "")) for place, values in aside.items())

@@ -202,7 +202,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_copies_of_a_statement(found) -> None:
-    same, other = 'print("this batch", loss.item())', 'print("another", loss.item())'
+    same, other = 'print("this batch", loss.double())', 'print("another", loss.double())'
     told = found(
         {
             "b.py": LOOP.format(same),
@@ -211,21 +211,21 @@ def test_copies_of_a_statement(found) -> None:
             "d.py": LOOP.format(other),
         }
     )
-    waits = {f["path"]: f["values"].get("places", "") for f in told if f["code"] == "PRT630"}
+    waits = {f["path"]: f["values"].get("places", "") for f in told if f["code"] == "PRT307"}
     assert waits == {"b.py": "c.py:10, a_old.py:10", "d.py": ""}
 
 
 @pytest.mark.slow
 def test_a_habit_of_a_program(found) -> None:
-    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(6)}
-    told = [f for f in found(said) if f["code"] == "PRT630"]
+    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.double())") for number in range(6)}
+    told = [f for f in found(said) if f["code"] == "PRT307"]
     assert [f["path"] for f in told] == ["t0.py"] and told[0]["values"]["places"].count(":10") == 5
 
 
 @pytest.mark.slow
 def test_a_few_files_speak_for_themselves(found) -> None:
-    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.item())") for number in range(5)}
-    assert [f["path"] for f in found(said) if f["code"] == "PRT630"] == sorted(said)
+    said = {f"t{number}.py": LOOP.format(f"print({number}, 'loss', loss.double())") for number in range(5)}
+    assert [f["path"] for f in found(said) if f["code"] == "PRT307"] == sorted(said)
 
 
 def test_lists_of_one_folder(found) -> None:

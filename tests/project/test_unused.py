@@ -622,6 +622,7 @@ class Longer(Kept):
 
 
 LOADERS = """import torch
+import torchvision
 from torch.utils.data import DataLoader
 
 

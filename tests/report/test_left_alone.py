@@ -48,7 +48,7 @@ def test_services_that_build_for_gpus(porter: Porter, path: str) -> None:
     assert [f"{path}:1"] in [row["places"] for row in found["left_alone"]]
 
 
-def test_waits_of_one_function_are_one_finding(porter: Porter) -> None:
+def test_waits_with_one_cure_are_one_finding(porter: Porter) -> None:
     waits = """import torch
 
 
@@ -79,4 +79,23 @@ again(torch.nn.Linear(3, 3), [], None)
     found = [
         f for f in json.loads(porter("analyze", ".", "--format", "json").text)["findings"] if f["code"] == "PRT630"
     ]
-    assert {(f["line"], f["values"].get("also", "")) for f in found} == {(9, "12"), (10, ""), (21, "")}
+    assert {(f["line"], f["values"].get("also", "")) for f in found} == {(9, "12, 21"), (10, "")}
+
+
+def test_the_file_with_most_waits_speaks_for_the_program(porter: Porter) -> None:
+    loop = "import torch\n\n\ndef train(model, loader):\n    for x in loader:\n        loss = model(x.cuda())\n        loss.backward()\n"
+    once, twice = (
+        loop + "        print(loss.item())\n",
+        loop + "        a = loss.item()\n        b = loss.tolist()\n        print(a, b)\n",
+    )
+    write(
+        porter.folder,
+        {"a.py": once, "b.py": twice, "other/c.py": once} | {"other/requirements.txt": "torch\n"},
+    )
+    found = [
+        f for f in json.loads(porter("analyze", ".", "--format", "json").text)["findings"] if f["code"] == "PRT630"
+    ]
+    assert [(f["path"], f["line"], f["values"].get("also"), f["values"].get("places")) for f in found] == [
+        ("b.py", 8, "9", "a.py:8"),
+        ("other/c.py", 8, None, None),
+    ]

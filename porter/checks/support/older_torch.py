@@ -1,5 +1,5 @@
 """Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `torch.fft(x, 2)`, `save_image(x, path, range=(0, 1))`,
-`Variable(x, volatile=True)`."""
+`Variable(x, volatile=True)`, `_get_stream(0)`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from porter.checks.support.grids import of_grid
 from porter.checks.support.norm_asked import QUESTIONS, norm_asked
+from porter.checks.support.stream_by_number import STREAM, of_stream
 from porter.engine.nodes import without_arguments
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -28,7 +29,7 @@ _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_comple
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | QUESTIONS | {"torch.stft", "torch.fft", _VARIABLE}
+    calls = _SCHEDULERS | _GRIDS | _BACKWARDS | QUESTIONS | {"torch.stft", "torch.fft", _VARIABLE, STREAM}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
@@ -44,6 +45,8 @@ class OlderTorch(Rule):
             given = (a for a in original.args if a.keyword and a.keyword.value == "volatile")
             return next((self._volatile(a, file) for a in given if self._asks(a.value, file)), None)
         link = file.link(original.func)
+        if name == STREAM:
+            return of_stream(original, link, file)
         if name == "torch.fft":
             return None if link is None or asked(link) else Hit(original.func, "fft")
         if name == "torch.stft":
