@@ -7,18 +7,21 @@ if each of its places is work of its own. For several files see porter/project/t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from porter.engine.rule import NEEDED, TOGETHER
 from porter.engine.session import Session
 from porter.finding import Finding
+from porter.regex import lazy
 from porter.spans import Span, span_of
 
 # keys of `Finding.values`
 ALSO = "also"  # the further lines of its own file
 PLACES = "places"  # its places in other files, "path:line, path:line"
 FILES = "other_files"  # the first of those files, for the message
+_PLACE = lazy(r"(.+?):(\d+)(?:, |\Z)", re.DOTALL)
 # keys of values that are about the place alone: findings that differ in nothing else say the same sentence
 _OF_THE_PLACE = frozenset(
     {
@@ -122,22 +125,22 @@ def every_line(finding: Finding) -> list[int]:
 
 def further_lines(values: Mapping[str, str]) -> list[int]:
     """The lines beside its own that a finding with these values speaks of, in its own file."""
-    return [int(line) for line in _listed(values, ALSO)]
+    return [int(line) for line in values[ALSO].split(", ")] if values.get(ALSO) else []
 
 
 def further_places(path: str, values: Mapping[str, str]) -> list[tuple[str, int]]:
     """The places beside its own that a finding at `path` speaks of, as (file, line)."""
-    elsewhere = (place.rpartition(":") for place in _listed(values, PLACES))
-    return [(path, line) for line in further_lines(values)] + [(other, int(line)) for other, _, line in elsewhere]
+    return [(path, line) for line in further_lines(values)] + elsewhere(values)
+
+
+def elsewhere(values: Mapping[str, str]) -> list[tuple[str, int]]:
+    """The places in other files that a finding with these values speaks of, as (file, line). A path may have commas."""
+    return [(path, int(line)) for path, line in _PLACE.findall(values.get(PLACES, ""))]
 
 
 def paths_of(path: str, values: Mapping[str, str]) -> list[str]:
     """The file of each place of a finding: a file stands here as often as the finding has places in it."""
     return [path, *(file for file, _ in further_places(path, values))]
-
-
-def _listed(values: Mapping[str, str], key: str) -> list[str]:
-    return values[key].split(", ") if values.get(key) else []
 
 
 def by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -11,11 +11,11 @@ the places of the recording. Findings that are edited or suppressed stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from porter.engine.together import ALSO, FILES, PLACES, lines_of, may_fold
+from porter.engine.together import ALSO, FILES, PLACES, elsewhere, further_lines, lines_of, may_fold
 from porter.files.paths import folder_of
 from porter.finding import SEVERITIES, FileResult, Finding
 from porter.project.set_aside import RESTS
@@ -159,9 +159,9 @@ def _speaks_for(owner: Finding, finding: Finding) -> bool:
 def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
     """The finding of the cause, with the places of the others."""
     values = dict(owner.values)
-    lines = [*_listed(values.get(ALSO)), *(str(n) for f in findings if f.path == owner.path for n in lines_of(f))]
+    lines = [*map(str, further_lines(values)), *(str(n) for f in findings if f.path == owner.path for n in lines_of(f))]
     places = [
-        *_listed(values.get(PLACES)),
+        *(f"{path}:{line}" for path, line in elsewhere(values)),
         *(f"{f.path}:{n}" for f in findings if f.path != owner.path for n in lines_of(f)),
     ]
     own = str(owner.line)
@@ -172,7 +172,3 @@ def _with_places(owner: Finding, findings: Iterable[Finding]) -> Finding:
     if places:
         values[PLACES] = ", ".join(dict.fromkeys(places))
     return replace(owner, values=tuple(values.items()))
-
-
-def _listed(text: str | None) -> Iterator[str]:
-    yield from text.split(", ") if text else ()

@@ -320,3 +320,10 @@ def test_a_list_is_told_where_no_file_that_imports_the_package_is(found) -> None
     suppressed = RENDERS.replace("as nr", "as nr  # porter: ignore[PRT401] its machine stays")
     told = found({"draw.py": suppressed, "requirements.txt": "neural-renderer-pytorch\n"})
     assert [f["path"] for f in told if f["code"] == "PRT401" and not f["suppressed"]] == ["requirements.txt"]
+
+
+def test_names_with_commas_and_colons(found) -> None:
+    wait = LOOP.format("print(loss.item())")
+    told = found({"1 - a, b and c.py": wait, "2: 3, d.py": wait, "e.py": wait})
+    [one] = [f for f in told if f["code"] == "PRT630"]
+    assert (one["path"], one["values"]["places"]) == ("1 - a, b and c.py", "2: 3, d.py:10, e.py:10")
