@@ -43,7 +43,8 @@ def _link(file: File, unit: Unit) -> Link | None:
 
 def _is_lost(file: File, unit: Unit) -> bool:
     """Whether a statement stands behind an import that no NPU host can make, in the same block or in one around: it never runs
-    there, so that nothing is gained by porting it. What a `try` or an `if` imports does not count behind it."""
+    there, so that nothing is gained by porting it. What an `if` imports does not count behind it, nor what a `try` does, unless each
+    way through it imports the package or raises."""
     if not _names_one(file):
         return False
     link = _link(file, unit)
@@ -114,7 +115,14 @@ def _names_one(file: File) -> bool:
 
 
 def _imports(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Try):
+        ways = [statement.body, *(handler.body for handler in statement.handlers)]
+        return any(map(_imports, statement.body)) and all(any(map(_stops, way)) for way in ways)
     return isinstance(statement, (ast.Import, ast.ImportFrom)) and not _PACKAGES.isdisjoint(packages_of(statement))
+
+
+def _stops(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Raise) or _imports(statement)
 
 
 def builds_cuda(file: File, unit: Unit) -> bool:

@@ -53,6 +53,9 @@ _BOTH = frozenset({"PRT123", "PRT209", "PRT801"})
 _OF_ONE_KIND = frozenset("PRT305 PRT318 PRT405 PRT407 PRT502 PRT503 PRT603 PRT831 PRT840 PRT841 PRT843".split())
 
 
+_ASKED_BY_NAME = (2, 1)  # the first torch with torch.distributed.is_backend_available
+
+
 def shared(target: Target) -> tuple[int, ...]:
     """The older torch of the NPU's and the GPU's: code that runs on both uses names that it has."""
     return min(target.torch, target.on_gpus or target.torch)
@@ -150,9 +153,15 @@ class Portable(Rename):
         return self._expression(BACKEND, node)
 
     def backend_asked(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        """`dist.is_backend_available(accelerator_backend)`; None where the function is imported by its own name."""
+        """`dist.is_backend_available(accelerator_backend)`, which came with torch 2.1, or the function of that backend; None where
+        the function is imported by its own name."""
         if not isinstance(call.func, cst.Attribute) or call.args or not self.reaches(file):
             return None
+        if shared(self.target) < _ASKED_BY_NAME:
+            name = cst.parse_expression(f'f"is_{{{BACKEND}}}_available"')
+            return call.with_changes(
+                func=cst.Call(cst.Name("getattr"), [cst.Arg(call.func.value), cst.Arg(name)]), args=[]
+            )
         func = call.func.with_changes(attr=cst.Name("is_backend_available"))
         return call.with_changes(func=func, args=[cst.Arg(cst.Name(BACKEND))])
 

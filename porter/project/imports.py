@@ -10,6 +10,7 @@ from typing import NamedTuple
 from porter.project.modules import IMPORTED, module_of
 from porter.python.graphs import reached
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 # what stands before `import` in `from module import ...`; the letters of other languages are bytes from \x80 on
 _FROM = lazy(rb"(?:^|[;:])[ \t]*from(?:[ \t]+|(?=\.))([.\w \t\x80-\xff]+?)[ \t]*$")
@@ -214,7 +215,14 @@ class Project:
         if not words[0] or words[0] in sys.stdlib_module_names:
             return []
         ends = self._ends.get("/".join(words), ())
+        if words[0] in hints("library-under-its-own-name"):
+            ends = [module for module in ends if not self._is_inside(module, len(words))]
         return [self._modules[module] for module in ends] if len(ends) <= _MOST_MEANT else []
+
+    def _is_inside(self, module: str, count: int) -> bool:
+        """Whether the folder above the last words of a module is a package itself: `patches/diffusers` changes the library."""
+        above = "/".join(module.split("/")[:-count])
+        return above in self._modules and self._modules[above].endswith("/__init__.py")
 
     def nearest(self, path: str, name: str) -> str | None:
         """The file that the name of a module means, in the folder of `path` or in one above. A relative name counts from the

@@ -24,7 +24,7 @@ from porter.engine.together import ALSO, every_line, is_only_told
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.paths import is_test
 from porter.finding import FileResult, Finding
-from porter.project import flash_only
+from porter.project import flash_only, light_loaders
 from porter.project.apple_code import AppleCode
 from porter.project.built_once import CODES, BuiltOnce
 from porter.project.chosen_by_callers import chooser
@@ -68,8 +68,6 @@ _PINNING = ("PRT633", "pinning")  # it gains where batches are copied without wa
 _OVERLAPS = lazy(  # the packages copy so by themselves
     rf"{any_of('copies-without-waiting')}|\b(?:accelerate|fastai|mmcv|mmengine|timm)\b".encode()
 )
-_LOADING_ITSELF = ("PRT633", "missing")  # workers gain where the items take long to make
-_DECODES = lazy(any_of("reads-what-is-decoded").encode(), re.MULTILINE)
 
 
 class _Finders(NamedTuple):
@@ -90,6 +88,7 @@ def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
     files = [_as_notes(result, gone.of(result)) for result in files]
     left = LeftCopies(files, uses)
     files = [_as_notes(result, left.of(result)) for result in files]
+    files = [_as_notes(result, light_loaders.of(result, uses)) for result in files]
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
@@ -188,8 +187,6 @@ def _never_run(result: FileResult, uses: Uses, finders: _Finders) -> FileResult:
         reasons[f] = [("unused", finders.uncalled.at(uses.tree(path), path, line, is_open)) for line in told[f]]
     if of_pins := [f for f in told if (f.code, f.why) == _PINNING and not uses.somewhere(_OVERLAPS)]:
         reasons |= {f: [("off", "non_blocking=True")] for f in of_pins}
-    if of_workers := [f for f in told if (f.code, f.why) == _LOADING_ITSELF and not uses.comes_to(path, _DECODES)]:
-        reasons |= {f: [("light", path)] for f in of_workers}
     return _as_notes(result, {f: several[0] for f, several in reasons.items() if all(name for _, name in several)})
 
 

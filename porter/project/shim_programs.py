@@ -30,11 +30,13 @@ from porter.python.shims import is_for_nvidia
 from porter.regex import lazy
 
 _CUDA = lazy(rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b")
+# an operator of torch_npu runs under the shim as it is, with its import in a function or a branch, and the question before it
 _NPU = lazy(
-    rb"\btorch_npu\b(?!\.contrib)|\btorch\.npu\b|\.npu\(|[\"'](?:npu|hccl)\b|npu_(?:is_)?available"
+    rb"\btorch_npu\b(?!\.contrib|\.npu_)|\btorch\.npu\b|\.npu\(|[\"'](?:npu|hccl)\b|(?<!torch_)npu_(?:is_)?available"
     rb"|\btorch\.accelerator\.|\baccelerator_type\b|\bget_accelerator\("
 )
 _SHIM = lazy(rb"(?m)^[ \t]*(?:import torch_npu\b.*|from torch_npu\.contrib import transfer_to_npu\b.*)$")
+_FOR_OPERATORS = lazy(rb"[ \t]+import torch_npu[ \t]*(?:#.*)?$")
 _OPTIONS = lazy(rb"\bArgumentParser\(|@click\.|\btyper\.|\bfire\.Fire\(|\bHfArgumentParser\(|@hydra\.main|\babsl\b")
 _TORCH, _CALL = lazy(rb"(?m)^(?:\xef\xbb\xbf)?(?:import|from)[ \t]+torch\b"), lazy(rb"(?m)^[A-Za-z_][\w.]*\(")
 _CALLED, _WORD = lazy(rb"(?m)^([A-Za-z_]\w*)\("), lazy(rb"\w+")
@@ -229,7 +231,11 @@ def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
     for match in _NPU.finditer(text):
         start = text.rfind(b"\n", 0, match.start()) + 1
         line = text[start:].partition(b"\n")[0]
-        if not (is_shim and _SHIM.match(line)) and not line.lstrip().startswith(b"#"):
+        if (
+            not (is_shim and _SHIM.match(line))
+            and not _FOR_OPERATORS.match(line)
+            and not line.lstrip().startswith(b"#")
+        ):
             line_number = text.count(b"\n", 0, start) + 1
             return f"{path}:{line_number}"
     return ""

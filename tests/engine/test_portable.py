@@ -371,3 +371,12 @@ def test_a_port_asks_nothing_that_the_torch_of_the_gpus_lacks() -> None:
     port = apply(code.encode(), analyse("a.py", code.encode(), open_session(target=target)).auto).decode()
     assert port.endswith("accelerator_module = getattr(torch, accelerator_type)\n\naccelerator_module.synchronize()\n")
     assert "torch.accelerator" not in port
+
+
+def test_a_backend_is_asked_as_the_torch_on_gpus_can() -> None:
+    """is_backend_available came with torch 2.1."""
+    code = "import torch.distributed as dist\n\nassert dist.is_nccl_available()\n"
+    old = open_session(target=Target(torch_npu="2.1.0.post17", style="portable", on_gpus=(1, 13)))
+    made = apply(code.encode(), analyse("a.py", code.encode(), old).auto).decode()
+    assert made.endswith('assert getattr(dist, f"is_{accelerator_backend}_available")()\n')
+    assert ported(code, torch_npu="2.1.0.post17").endswith("assert dist.is_backend_available(accelerator_backend)\n")

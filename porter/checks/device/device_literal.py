@@ -28,7 +28,8 @@ from porter.python.simulated_devices import simulator_of
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared", "mapped")  # where a name holds the value, which takes it on
-OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
+_OPTION = "PRT123"
+OFFERED = ("PRT122", _OPTION)  # beside which a text may name the value
 
 
 class DeviceLiteral(Rule):
@@ -112,4 +113,6 @@ class DeviceLiteral(Rule):
             if not isinstance(new, cst.SimpleString):
                 return Hit(original, "unwritten", values=values)
             more = (*more, shortened(number, str(new.evaluated_value), file))
-        return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
+        # the program that offers an option hands it to torch, perhaps in a file without an edit
+        loads = code == self.code or code == _OPTION and file.names.torch is not None
+        return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=loads)

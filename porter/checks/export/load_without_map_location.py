@@ -18,6 +18,8 @@ STATE = lazy(r"(?i)state_?dict")
 SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
 # the program may also run on the CPU: it names that, or has an option to use no GPU
 ON_HOST = lazy(rb"[\"']cpu[\"']|\b(?:no|use|with)_?(?:cuda|gpu)\b|--(?:no|use|with)-(?:cuda|gpu)\b|\bargs\.cuda\b")
+# a device that is asked for, or one among several: "npu" alone is the first
+CHOSEN = lazy(rb"\btorch\.device\((?![ \t]*[frb]?[\"'])|[\"']cuda:")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -57,7 +59,7 @@ class LoadWithoutMapLocation(Rule):
             fate = "stays"
         names_whole = loaded_uses.MODULE.search(target) and not STATE.search(key) and not is_copied
         if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU
-            chosen = fate != "stays" or file.source.says(ON_HOST)
+            chosen = fate != "stays" or file.source.says(ON_HOST) or file.source.says(CHOSEN)
             device = None if chosen or sometimes else file.style.device(cst.SimpleString('"cuda"'), file)
             return Hit(
                 original.func, "whole", new=device and with_place(updated, argument, device), loads=device is not None

@@ -93,6 +93,17 @@ def stays_in_part(value: Link, file: RuleFile) -> bool:
     return any(fate(whole, file) == "stays" or _is_kept_module(whole, file) for whole in modules)
 
 
+def is_moved_in_part(value: Link, file: RuleFile) -> bool:
+    """`memory = loaded["memory"]`, then `memory.to(device)` as a statement: a whole module, of which that moves what is registered."""
+    parts = [part(use) for uses in named(value, file) for use in uses if not is_of_another(use, value)]
+    others = [whole for whole, key in parts if not MODULE.search(key)]  # a network has registered what it computes with
+    uses = [use for one in others for several in named(one, file) for use in several]
+    asked = (use[1] for use in uses if use[1] is not None and getattr(use[1][0], "attr", "") in _MOVING)
+    return any(
+        call[1] is not None and call[1][0].__class__ is ast.Expr for attribute in asked if (call := attribute[1])
+    )
+
+
 def _is_kept_module(whole: Link, file: RuleFile) -> bool:
     """`self.encoder = loaded["encoder"]`, which the file trains, and nobody copies or moves."""
     above = whole[1] and whole[1][0]
@@ -270,4 +281,4 @@ def _is_handed_on(use: Link) -> bool:
 
 
 # what is loaded is used as it comes, so that it has to lie on the device that it is used on
-AS_IT_COMES = (is_taken_apart, is_put_in_place, is_spread, is_given_to_others)
+AS_IT_COMES = (is_moved_in_part, is_taken_apart, is_put_in_place, is_spread, is_given_to_others)

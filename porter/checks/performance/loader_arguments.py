@@ -14,6 +14,7 @@ from porter.rulebook.table import any_of
 from porter.training import changed_data, loaders
 
 _COPIES = lazy(rb"\.(?:cuda|npu|to)\(")
+_JAX = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:jax|flax)\b")  # its batches become arrays of JAX
 _OVERLAPS = lazy(any_of("copies-without-waiting").encode())
 
 # what a loader does by itself, and what keeps loading and copying out of the training process
@@ -55,7 +56,7 @@ class LoaderArguments(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
-        if given is None or file.path in file.facts.own.loaders.notebooks:
+        if given is None or file.source.says(_JAX) or file.path in file.facts.own.loaders.notebooks:
             return None
         feeds, is_pinned = feeds_training(original, given, file), given.get("pin_memory") == "True"
         if not feeds and (not is_pinned or is_aside(original, given, file)):
