@@ -32,7 +32,7 @@ class LeftCopies:
             if f"/{name}/" in result.path
             for match in re.finditer(f"(?=/{name}/)", result.path)
         }
-        self._folders = {folder: name for folder, name in sorted(found) if _is_copy(folder, name, uses)}
+        self._folders = {folder: name for folder, name in sorted(found) if is_copy(folder, name, uses)}
         self._stays = self._staying(results) if self._folders else frozenset[Finding]()
 
     def _staying(self, results: Iterable[FileResult]) -> frozenset[Finding]:
@@ -60,10 +60,11 @@ class LeftCopies:
         return dict.fromkeys(told, ("copied", name))
 
 
-def _is_copy(folder: str, name: str, uses: Uses) -> bool:
+def is_copy(folder: str, name: str, uses: Uses) -> bool:
     """Whether a folder has the package and its description, and Python elsewhere loads torch: else it is the project itself."""
     described = re.search(rb"\bname[ \t]*=[ \t]*[\"']%s[\"']" % name.encode(), uses.text(f"{folder}setup.py"))
-    if described is None or not uses.text(f"{folder}{name}/__init__.py"):
+    packages = (f"{folder}{name}/__init__.py", f"{folder}src/{name}/__init__.py")
+    if described is None or not any(map(uses.text, packages)):
         return False
     saying = uses.saying(b"torch", "") or ()
     return any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in saying)

@@ -27,6 +27,7 @@ from porter.finding import FileResult, Finding
 from porter.project import flash_only, light_loaders
 from porter.project.apple_code import AppleCode
 from porter.project.built_once import CODES, BuiltOnce
+from porter.project.bundled_libraries import BundledLibraries
 from porter.project.chosen_by_callers import chooser
 from porter.project.dead_lines import DeadLines
 from porter.project.gone_packages import GonePackages
@@ -88,6 +89,8 @@ def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
     files = [_as_notes(result, gone.of(result)) for result in files]
     left = LeftCopies(files, uses)
     files = [_as_notes(result, left.of(result)) for result in files]
+    bundled = BundledLibraries(files, uses)
+    files = [_as_notes(result, bundled.of(result)) for result in files]
     files = [_as_notes(result, light_loaders.of(result, uses)) for result in files]
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]

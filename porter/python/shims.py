@@ -28,6 +28,7 @@ _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\(
 _BUILDS = lazy(rb"\bcreate_extension\(|\bBuildExtension\b")
 _NVIDIAS = lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?(?:%s)\b" % any_of("never-on-an-npu-host").encode())
 _RESTARTS = lazy(rb"\b(?:do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")  # the kernel of a notebook
+_FIRST = lazy(rb"(?i)#.*\b(?:prevents?|avoids?|before|first|order)\b")
 _FOR_HUB = lazy(r"(?:os\.)?environ\[.(?:HF|HUGGINGFACE|TRANSFORMERS|DATASETS)_")
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 
@@ -140,7 +141,7 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
     for statement in body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             kind = _kind(statement)
-            if kind in ("torch", "other"):
+            if kind == "torch" or kind == "other" and not _comes_first(file, statement):
                 return (_prepared(body, statement) or statement, True) if kind == "torch" else (statement, False)
             last = statement
         elif last is not None and _is_main(statement):
@@ -152,6 +153,12 @@ def _anchor(file: File) -> tuple[ast.stmt | None, bool]:
     if last is not None:
         return last, True
     return (body[0] if body else None), False
+
+
+def _comes_first(file: File, statement: ast.stmt) -> bool:
+    """`import open3d as o3d  # prevent loading error`: its author wants it before all others."""
+    end = file.source.span(statement)[1]
+    return _FIRST.search(file.source.utf8, end, file.source.line_end(end)[0]) is not None
 
 
 def _prepared(body: list[ast.stmt], torch: ast.stmt) -> ast.stmt | None:

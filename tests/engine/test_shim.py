@@ -296,6 +296,7 @@ def test_a_package_that_asks_as_it_is_imported_gets_the_import_for_its_programs(
          "import os\n@\ntry:\n    import timm\nexcept ImportError:\n    pass\nimport torch\n"),
         ("# of somebody\nimport datasets\nimport torch\n", "# of somebody\nimport datasets\nimport torch\n@"),
         ("import os\n", "import os\n@"),
+        ("import timm  # prevents an error\nimport torch\n", "import timm  # prevents an error\nimport torch\n@"),
         ('import os\nos.environ["A"] = "1"\nimport torch\n', 'import os\nos.environ["A"] = "1"\nimport torch\n@'),
         ('import os\nimport torch\nimport wandb\nos.environ["HF_HOME"] = "/c"\nimport timm\n',
          'import os\nimport torch\nimport wandb\nos.environ["HF_HOME"] = "/c"\n@import timm\n'),
