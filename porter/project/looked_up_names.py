@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 from porter.files.paths import bytes_of
-from porter.project.imports import Import
+from porter.project.imports import Project
+from porter.python.graphs import reached
 from porter.regex import lazy, rare
 
 # names that are made at run time: looked up in the file itself, or in all modules. Each pattern begins with plain letters, so
@@ -31,12 +32,12 @@ _STARRED = lazy(rb"^[ \t]*from[ \t]+(?:[\w.]*\.)?(\w+)[ \t]+import[ \t]+\*", re.
 
 
 class LookedUpNames:
-    """What the files of a project look up so. `sources`: its Python files. `read`: what a file imports."""
+    """What the files of a project look up so. `sources`: its Python files."""
 
-    def __init__(
-        self, sources: Sequence[str], text: Callable[[str], bytes], read: Callable[[str], list[Import]]
-    ) -> None:
-        self._sources, self._text, self._imports = sources, text, read
+    def __init__(self, sources: Sequence[str], text: Callable[[str], bytes], project: Project) -> None:
+        self._sources, self._text, self._project = sources, text, project
+        self._imports = project.read
+        self._packages: dict[str, set[str]] = {}
         self._known: dict[str, bool] = {}  # answers, if all other files run
 
     def has(self, home: str, idle: Collection[str] = ()) -> bool:
@@ -48,13 +49,29 @@ class LookedUpNames:
         return self._known[home]
 
     def _has(self, home: str, idle: Collection[str]) -> bool:
-        folder, _, stem = home.removesuffix(".py").rpartition("/")
-        module, *folders = (bytes_of(name) for name in (stem, *folder.split("/")))
-        names = {module, *folders}
-        found = any(p != home and not names.isdisjoint(objects) for p, objects in self._asked.items()) or any(
-            p != home and p not in idle and module in modules for p, modules in self._starring.items()
-        )
-        return found or self._looks_up(home)
+        module = bytes_of(home.removesuffix(".py").rpartition("/")[2])
+        if any(p != home and p not in idle and module in modules for p, modules in self._starring.items()):
+            return True
+        asked = set[bytes]().union(*(objects for p, objects in self._asked.items() if p != home))
+        return module in asked or self._is_handed_up(home, asked) or self._looks_up(home)
+
+    def _is_handed_up(self, home: str, asked: Collection[bytes]) -> bool:
+        """Whether a package in which names are looked up may have those of a file: its `__init__.py` comes to the file."""
+        folders = home.split("/")[:-1]
+        for count, name in enumerate(folders, 1):
+            if bytes_of(name) in asked:
+                folder = "/".join(folders[:count]) + "/"
+                if home in self._handed(folder):
+                    return True
+        return False
+
+    def _handed(self, folder: str) -> set[str]:
+        """The files of a package to which the imports of its `__init__.py` lead."""
+        if folder not in self._packages:
+            first = f"{folder}__init__.py"
+            found = reached([first], lambda path: {p for p in self._project.files(path) if p.startswith(folder)})
+            self._packages[folder] = found if first in self._sources else set()
+        return self._packages[folder]
 
     def _looks_up(self, path: str) -> bool:
         """Whether a file makes names at run time."""

@@ -31,12 +31,12 @@ from porter.project.bundled_libraries import BundledLibraries
 from porter.project.chosen_by_callers import chooser
 from porter.project.dead_lines import DeadLines
 from porter.project.gone_packages import GonePackages
+from porter.project.idle_extensions import IdleExtensions, of_idle_callers
 from porter.project.left_copies import LeftCopies
 from porter.project.never_run import Methods, branches
 from porter.project.off_options import OffOptions
 from porter.project.other_classes import OtherClasses
 from porter.project.set_aside import RESTS, SPEAKS
-from porter.project.told_by_cause import callers_of
 from porter.project.uncalled import ADVICE, Uncalled
 from porter.project.unloaded import Unloaded
 from porter.project.untaken import Untaken
@@ -89,9 +89,10 @@ def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
     files = [_as_notes(result, gone.of(result)) for result in files]
     left = LeftCopies(files, uses)
     files = [_as_notes(result, left.of(result)) for result in files]
-    bundled = BundledLibraries(files, uses)
-    files = [_as_notes(result, bundled.of(result)) for result in files]
-    files = [_as_notes(result, light_loaders.of(result, uses)) for result in files]
+    bundled, idle = BundledLibraries(files, uses), IdleExtensions(files, uses)
+    files = [
+        _as_notes(result, bundled.of(result) | idle.of(result) | light_loaders.of(result, uses)) for result in files
+    ]
     rows = [(result, [f for f in result.findings if _matters_where_it_runs(f)]) for result in files]
     rows = [(result, told if kind_of(result.path) == PYTHON else []) for result, told in rows]
     uses.will_ask(result.path for result, told in rows if told)
@@ -105,7 +106,7 @@ def rested(results: Iterable[FileResult], uses: Uses) -> list[FileResult]:
         Uncalled(uses.saying, uses.around),
     )
     return [
-        _rested(result, told, uses, finders) if told else _as_notes(result, _of_idle_callers(result, uses))
+        _rested(result, told, uses, finders) if told else _as_notes(result, of_idle_callers(result, uses))
         for result, told in rows
     ]
 
@@ -236,12 +237,6 @@ def _chosen_by_callers(result: FileResult, told: Iterable[Finding], uses: Uses) 
         if f.code == _NO_DEVICE
     }
     return {f: ("chosen", min(several)) for f, several in found.items() if all(several)}
-
-
-def _of_idle_callers(result: FileResult, uses: Uses) -> dict[Finding, tuple[str, str]]:
-    """What is said of native code that only files call which nothing runs."""
-    native = {f: callers_of(f) for f in result.findings if is_only_told(f)}
-    return {f: ("unused", callers[0]) for f, callers in native.items() if callers and all(map(uses.is_idle, callers))}
 
 
 def _is_main(lines: Sequence[bytes], number: int) -> bool:

@@ -157,7 +157,7 @@ class Uses:
 
     @cached_property
     def _looked_up(self) -> LookedUpNames:
-        return LookedUpNames(self._sources, self.text, self._project.read)
+        return LookedUpNames(self._sources, self.text, self._project)
 
     def users(self, name: str, home: str) -> Iterator[str]:
         """The other files that use a name that `home` defines, those near it first; "" for files that are not searched."""
