@@ -94,5 +94,5 @@ def _hit(
     values = (("name", name), ("new", instead), ("by", by), ("version", since))
     if package and file.facts.lists.below(f"{package}>={since}", file.path):
         # nothing stops there, and the older one may not know the new name
-        return Hit(original if at is None else at, why, values=values, severity="note")
+        return Hit(original if at is None else at, "held", values=values)
     return Hit(original, why, new=new, values=values)

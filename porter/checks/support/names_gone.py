@@ -95,7 +95,7 @@ class NamesGone(Rule):
         is_late = by == "Python" and release(since) > _TAKEN
         successor = f"{name.rpartition('.')[0]}.{instead}" if kind == "same" else instead
         values = (("name", name), ("new", successor), ("by", by), ("version", since))
-        why = "module" if kind == "module" else "default"
+        why = "held" if is_held and new is None else "module" if kind == "module" else "default"
         return Hit(
             original,
             why,
