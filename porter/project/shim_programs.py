@@ -205,7 +205,7 @@ def _shows(text: bytes) -> bool:
 
 
 def _is_of_pytest(path: str, text: bytes) -> bool:
-    if not is_test(path) or is_guarded(text) and _OPTIONS.search(text):
+    if not is_test(path) or is_guarded(text) and _OPTIONS.search(text) and b"TestCase" not in text:
         return False
     return _COLLECTED.search(text) is not None
 

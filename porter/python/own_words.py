@@ -11,6 +11,9 @@ import ast
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant, device_like, like, logged
 from porter.python.index import walk
+from porter.regex import lazy
+
+_OF_CUDA = lazy(r"(?i)[a-z\d]_cuda(?:_|$)|^cuda_")
 
 
 def compared_setting(file: RuleFile, link: Link) -> str | None:
@@ -48,6 +51,16 @@ def _key(binding: Link) -> str | None:
 def _only_says(use: Link) -> bool:
     """Whether a use compares the value, or tells a person of it."""
     return use[1][0].__class__ is ast.Compare or logged(use)
+
+
+def kernel_of_key(file: RuleFile, link: Link) -> str | None:
+    """`{"cpu": dot_cpu, "cuda": dot_cuda}`: the kernel that stands under a device in a table, which the file imports."""
+    table = link[1][0]
+    if table.__class__ is not ast.Dict or link[0] not in table.keys:
+        return None
+    value = table.values[table.keys.index(link[0])]
+    name = getattr(value, "id", getattr(value, "attr", ""))
+    return name if _OF_CUDA.search(name) and file.names.imports.get(name) else None
 
 
 def is_name_of_kernels(link: Link) -> bool:

@@ -786,3 +786,24 @@ def test_what_the_shim_hands_on_inside_is_covered(line: str, covered_since: str)
     before, since = looked(code, "2.1.0.post17"), looked(code)
     assert not since.auto and not since.review
     assert bool(before.auto or before.review) == bool(covered_since)
+
+
+def test_a_module_of_tests_that_knows_argparse_is_no_program(tmp_path: Path) -> None:
+    code = """import argparse
+import unittest
+
+import torch
+
+ARGUMENTS = argparse.ArgumentParser()
+
+
+class TestNet(unittest.TestCase):
+    def test_it(self):
+        torch.ones(2).cuda()
+
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+    assert port(tmp_path, {"tests/test_net.py": code}).changed == {}
+    assert port(tmp_path, {"tests/test_net.py": code.replace("TestCase", "Case")}).changed

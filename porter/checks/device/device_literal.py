@@ -22,7 +22,7 @@ from porter.python.described_devices import is_of_generation
 from porter.python.handed_on import given_to, taken_by, tried_with
 from porter.python.kernel_branches import without_way
 from porter.python.lightning_choices import of_side
-from porter.python.own_words import compared_setting, is_name_of_kernels
+from porter.python.own_words import compared_setting, is_name_of_kernels, kernel_of_key
 from porter.python.searched_texts import is_searched
 from porter.python.simulated_devices import simulator_of
 
@@ -84,6 +84,9 @@ class DeviceLiteral(Rule):
         if kernel:
             why = "taken" if file.path in file.facts.native.taken else "kernel"
             return Hit(original, why, values=(*values, ("kernel", kernel), (TOGETHER, without_way(kernel))), code=code)
+        if beside := kernel_of_key(file, literal.link):
+            shared = (("kernel", beside), (TOGETHER, "of-kernels"))
+            return Hit(original, "of-kernels", values=(*values, *shared), code=self.code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):
             shared = (("package", package), (TOGETHER, package))
             return Hit(original, "of-a-base", values=(*values, *shared), code=code)
