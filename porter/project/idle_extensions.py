@@ -49,8 +49,10 @@ class IdleExtensions:
         return folder
 
     def _is_idle(self, folder: str, python: Sequence[str]) -> bool:
-        if self._uses.is_installed(folder + "setup.py"):
-            return False
+        torch = self._uses.saying(b"torch", "") or ()
+        is_beside = any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in torch)
+        if not is_beside or self._uses.is_installed(f"{folder}setup.py"):
+            return False  # it is the project itself
         inside = [path for path in python if path.startswith(folder)]
         stems = {path.rpartition("/")[2].removesuffix(".py") for path in inside} - _COMMON
         installed = {

@@ -151,7 +151,7 @@ def of_all(findings: Sequence[Finding]) -> Finding:
         more = dict(f.values)
         values |= {key: more[key] for key in _CARRIED if key in more and _CARRIED[0] not in values}
         if NEEDED in more:
-            values[NEEDED] = max(values[NEEDED], more[NEEDED], key=sure)
+            values[NEEDED] = max(values.get(NEEDED, more[NEEDED]), more[NEEDED], key=sure)
     all_places = [place for f in findings for place in [(f.path, f.line), *further_places(f.path, dict(f.values))]]
     lines = dict.fromkeys(line for path, line in all_places if path == first.path and line != first.line)
     if lines:

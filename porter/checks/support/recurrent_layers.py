@@ -44,9 +44,10 @@ class RecurrentLayers(Rule):
         if call is not None and call[1] is not None and _is_taken_out(call[1][0], call[0]):
             return Hit(original.func, "data")
         made = next((api.rpartition(".")[2] for api in _READ_BY_TORCH if api in file.apis), None)
-        if made is None and any(_layers(node) > _MOST for node, _ in file.buckets[ast.Call]):
-            made = "LSTM"
-        return None if made is None else Hit(original.func, "packed", values=(*named(name=made), (TOGETHER, made)))
+        if made is not None:
+            return Hit(original.func, "packed", values=(*named(name=made), (TOGETHER, made)))
+        is_deep = any(_layers(node) > _MOST for node, _ in file.buckets[ast.Call])
+        return Hit(original.func, "deep", values=((TOGETHER, "deep"),)) if is_deep else None
 
 
 def _given(call: cst.Call, place: tuple[int, tuple[str, ...]], file: RuleFile) -> str:
