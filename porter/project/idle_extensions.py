@@ -2,7 +2,8 @@
 imports it.
 
 An extension is a folder with a `setup.py`, below the root. Its names are those of the folder, of its modules, of what it installs and of
-what it compiles: where a file outside says one of them, whatever it means, the extension counts as used.
+what it compiles: where a file outside says one of them, whatever it means, the extension counts as used. Where nothing outside trains,
+nobody knows for whom it is there.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class IdleExtensions:
         return folder
 
     def _is_idle(self, folder: str, python: Sequence[str]) -> bool:
-        torch = self._uses.saying(b"torch", "") or ()
-        is_beside = any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in torch)
+        training = self._uses.saying(b"backward", "") or ()
+        is_beside = any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in training)
         if not is_beside or self._uses.is_installed(f"{folder}setup.py"):
-            return False  # it is the project itself
+            return False  # it may be what the project is for
         inside = [path for path in python if path.startswith(folder)]
         stems = {path.rpartition("/")[2].removesuffix(".py") for path in inside} - _COMMON
         installed = {

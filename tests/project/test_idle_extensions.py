@@ -24,7 +24,7 @@ FILES = {
     "lib/csrc/pointball/setup.py": SETUP,
     "lib/csrc/pointball/ball_ops.py": "import ballquery_cuda\n\nprint(ballquery_cuda)\n",
     "lib/csrc/pointball/src/scale.cu": KERNEL,
-    "train.py": "import torch\n\nif __name__ == '__main__':\n    print(torch.ones(2).cuda())\n",
+    "train.py": "import torch\n\nif __name__ == '__main__':\n    torch.ones(2).cuda().sum().backward()\n",
 }
 TOLD = {("PRT402", "lib/csrc/pointball/setup.py"), ("PRT850", "lib/csrc/pointball/src/scale.cu")}
 
@@ -37,6 +37,7 @@ TOLD = {("PRT402", "lib/csrc/pointball/setup.py"), ("PRT850", "lib/csrc/pointbal
         ({"model.py": "import ballquery_cuda\n\nprint(ballquery_cuda)\n"}, True),
         ({"model.py": "from lib.csrc.pointball import ball_ops\n\nprint(ball_ops)\n"}, True),
         ({"lib/csrc/pointball/README.md": "Build pointball first.\n"}, False),
+        ({"train.py": "import torch\n\nprint(torch.ones(2).cuda())\n"}, True),  # nobody knows for whom it is there
     ],
 )
 def test_who_names_it(tmp_path: Path, monkeypatch, more: dict[str, str], is_told: bool) -> None:
