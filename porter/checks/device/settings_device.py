@@ -9,10 +9,14 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.project.entry_scripts import is_guarded
 from porter.python.blocks import once_for_file
+from porter.python.evidence import OPTION_HOLDERS
 from porter.regex import lazy
 
-# `device: str = "cpu"` of a record, `--device` of a command line
-_CHOSEN = lazy(rb"\bdevice: str = [\"'](?:cpu|auto)[\"']|[\"']--device[\"']")
+# `device: str = "cpu"` of a record, `--device` of a command line, `torch.device(opt.device)` of what another file parses
+_CHOSEN = lazy(
+    rb"\bdevice: str = [\"'](?:cpu|auto)[\"']|[\"']--device[\"']"
+    rb"|(?:\btorch\.device\(|\.to\(|\bdevice=)(?:self\.)?(?:%s)\.device\b" % OPTION_HOLDERS.encode()
+)
 
 
 @once_for_file
