@@ -34,8 +34,10 @@ class Shape:
             if token[0].isspace():
                 within = text[start - 1 : start].isalpha() and text[token.end() : token.end() + 1].isalpha()
                 parts.append(re.escape(token[0]) if within else r"\s{1,12}")  # a name is of words, one blank apart
-            elif place is None:  # what is no number to the Reader, stays as it is
-                parts.append(_DIGITS if _PLAIN.fullmatch(token[0]) and token[0][0].isdigit() else re.escape(token[0]))
+            elif place is None:  # what is no number to the Reader stays as it is, and "1.5/3", as "1/3" would count
+                plain = _PLAIN.fullmatch(token[0]) and token[0][0].isdigit()
+                ratio = "/" in (text[start - 1 : start], text[token.end() : token.end() + 1])
+                parts.append(_DIGITS if plain and not ratio else re.escape(token[0]))
             else:
                 parts.append(f"({_COUNT if OF in (place.kind, place.name) else _VALUE})")
                 self.fields.append(

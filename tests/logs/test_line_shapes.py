@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from drawn import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from porter.logs.clean import decoded, split
@@ -37,8 +37,12 @@ SHAPES = st.sampled_from(
 )  # fmt: skip
 
 
+RATIO = "Epoch: [{}][ {}/{}] Loss {} ({})  Time {} ({})"
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(300))
+@example([(RATIO, [*"0", "1.5", "3", *"1111"]), (RATIO, [*"0", "1", "3", *"1111"])])  # of the second, a step counts
 @given(st.lists(st.tuples(SHAPES, st.lists(NUMBERS, min_size=8, max_size=8)), max_size=12))
 def test_any_numbers_are_read_the_same(lines):
     shapes, reader = Shapes(ALL), Reader(ALL)
