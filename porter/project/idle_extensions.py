@@ -51,15 +51,16 @@ class IdleExtensions:
 
     def _is_idle(self, folder: str, python: Sequence[str]) -> bool:
         training = self._uses.saying(b"backward", "") or ()
-        is_beside = any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in training)
-        if not is_beside or self._uses.is_installed(f"{folder}setup.py"):
+        if not any(kind_of(path) == PYTHON and not path.startswith(folder) for path, _ in training):
             return False  # it may be what the project is for
         inside = [path for path in python if path.startswith(folder)]
+        if any(map(self._uses.is_installed, inside)):
+            return False  # others may use what it installs
         stems = {path.rpartition("/")[2].removesuffix(".py") for path in inside} - _COMMON
         installed = {
             name.decode() for match in _NAMED.findall(self._uses.text(f"{folder}setup.py")) for name in match if name
         }
-        words = {folder[:-1].rpartition("/")[2], *stems, *(name.rpartition(".")[2] for name in installed), *installed}
+        words = {folder[:-1].rpartition("/")[2], *stems, *(name.rpartition(".")[2] for name in installed)}
         return not any(self._is_said(word, folder) for word in sorted(words))
 
     def _is_said(self, word: str, folder: str) -> bool:

@@ -52,25 +52,27 @@ class LookedUpNames:
         module = bytes_of(home.removesuffix(".py").rpartition("/")[2])
         if any(p != home and p not in idle and module in modules for p, modules in self._starring.items()):
             return True
-        asked = set[bytes]().union(*(objects for p, objects in self._asked.items() if p != home))
-        return module in asked or self._is_handed_up(home, asked) or self._looks_up(home)
+        return self._is_asked(module, home) or self._is_handed_up(home) or self._looks_up(home)
 
-    def _is_handed_up(self, home: str, asked: Collection[bytes]) -> bool:
+    def _is_asked(self, name: bytes, home: str) -> bool:
+        """Whether another file looks names up in a module or package of this name."""
+        return any(name in objects for path, objects in self._asked.items() if path != home)
+
+    def _is_handed_up(self, home: str) -> bool:
         """Whether a package in which names are looked up may have those of a file: its `__init__.py` comes to the file."""
         folders = home.split("/")[:-1]
-        for count, name in enumerate(folders, 1):
-            if bytes_of(name) in asked:
-                folder = "/".join(folders[:count]) + "/"
-                if home in self._handed(folder):
-                    return True
-        return False
+        return any(
+            self._is_asked(bytes_of(name), home) and home in self._handed("/".join(folders[:count]) + "/")
+            for count, name in enumerate(folders, 1)
+        )
 
     def _handed(self, folder: str) -> set[str]:
         """The files of a package to which the imports of its `__init__.py` lead."""
         if folder not in self._packages:
-            first = f"{folder}__init__.py"
-            found = reached([first], lambda path: {p for p in self._project.files(path) if p.startswith(folder)})
-            self._packages[folder] = found if first in self._sources else set()
+            first = [path for path in (f"{folder}__init__.py",) if path in self._sources]
+            self._packages[folder] = reached(
+                first, lambda path: {p for p in self._project.files(path) if p.startswith(folder)}
+            )
         return self._packages[folder]
 
     def _looks_up(self, path: str) -> bool:

@@ -14,22 +14,7 @@ from porter.rulebook.table import any_of
 
 # keys of `Finding.values` with which porter/project/resting.py says that nothing runs the place, that another place does what it
 # asks for, or that it is in a copy of a library which nobody ports
-RESTS = frozenset(
-    {
-        "unused",
-        "never",
-        "off",
-        "apple",
-        "demo",
-        "unloaded",
-        "chosen",
-        "built",
-        "light",
-        "bundled",
-        "copied",
-        "torchless",
-    }
-)
+RESTS = frozenset("unused never off apple demo unloaded chosen built light bundled copied torchless".split())
 SPEAKS = frozenset({"bystanders", "other_files"})  # keys of `Finding.values`: the finding speaks for other files
 _OF_SERVICES = lazy(any_of("settings-of-a-pipeline"))  # files of CI services, which run on GPUs
 # scripts that set up a machine of Google Colab, which has no NPU

@@ -231,11 +231,7 @@ def _chooses(path: str, text: bytes, also_npu: Callable[[str], bool]) -> str:
     for match in _NPU.finditer(text):
         start = text.rfind(b"\n", 0, match.start()) + 1
         line = text[start:].partition(b"\n")[0]
-        if (
-            not (is_shim and _SHIM.match(line))
-            and not _FOR_OPERATORS.match(line)
-            and not line.lstrip().startswith(b"#")
-        ):
+        if not (is_shim and _SHIM.match(line) or _FOR_OPERATORS.match(line) or line.lstrip().startswith(b"#")):
             line_number = text.count(b"\n", 0, start) + 1
             return f"{path}:{line_number}"
     return ""

@@ -30,7 +30,7 @@ _FEW = 5  # if more files of a program have the same sentence, one speaks for al
 _DEMOS = lazy(r"(?:^|/)(?:demos?|examples?|docs?|tests?)/")  # a demo is no program, even with its own list of packages
 _OUTDATED = lazy(r"(?i)(?:^|/)(?:legacy|deprecated|archived?|backup|old)/|_(?:deprecated|backup|old)\.\w+$")
 _WHY, _SEVERITY = 2, 3  # where they stand in the key of findings that are alike
-_THOUGHT = "thought"  # ends the key of findings that have a thought in common, not a sentence
+_THOUGHT = "thought"  # of `across`; it ends the key of findings that have a thought in common, not a sentence
 _TESTED, _CALLED = "tested", "call"  # a message for a test, and that for the code that it tests
 _CARRIED = ("bystanders", "bystander_files")  # values that the speaker takes over from the others
 
@@ -51,7 +51,7 @@ def told_together(
     alike: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
         where = folder_of(f.path) if across(f.code) == "folder" else home.of(f.path)
-        word = thought(f.code, f.why) if across(f.code) == "thought" else ""
+        word = thought(f.code, f.why) if across(f.code) == _THOUGHT else ""
         at_rest = tuple(value for value in f.values if value[0] in RESTS)
         said = (f.code, word, f.severity, at_rest, _THOUGHT) if word else sentence(f)
         alike.setdefault((where, *said), []).append(f)

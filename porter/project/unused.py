@@ -52,6 +52,9 @@ class Uses:
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
         self._said = SaidWords(self._gists.of, self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
+        self._matching: dict[
+            re.Pattern[bytes], dict[str, bool]
+        ] = {}  # which files a pattern matches, as far as it was asked
 
     def will_ask(self, homes: Iterable[str]) -> None:
         """Announces the files about which, and about whose names, questions will come."""
@@ -117,8 +120,13 @@ class Uses:
 
     def comes_to(self, home: str, pattern: re.Pattern[bytes]) -> bool:
         """Whether a pattern matches a file, one that imports it, or one that these come to by imports."""
-        files = reached([home, *self._importers(home)], self._project.files)
-        return any(pattern.search(self.text(path)) for path in files)
+        known = self._matching.setdefault(pattern, {})
+        for path in reached([home, *self._importers(home)], self._project.files):
+            if path not in known:
+                known[path] = pattern.search(self.text(path)) is not None
+            if known[path]:
+                return True
+        return False
 
     def text(self, path: str) -> bytes:
         """The text of a file. Python and short texts are kept in memory; all others together may be gigabytes."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.evidence import call_name, constant, device_like, like, logged
+from porter.python.evidence import call_name, constant, device_like, like, logged, words_of
+from porter.python.guards import asked
 from porter.python.index import walk
 from porter.regex import lazy
 
 _OF_CUDA = lazy(r"(?i)[a-z\d]_cuda(?:_|$)|^cuda_")
+_EXTENSION = lazy(r"(?i)(?:_cuda|_ext|(?:^|\.)_C)$")
 
 
 def compared_setting(file: RuleFile, link: Link) -> str | None:
@@ -54,13 +56,18 @@ def _only_says(use: Link) -> bool:
 
 
 def kernel_of_key(file: RuleFile, link: Link) -> str | None:
-    """`{"cpu": dot_cpu, "cuda": dot_cuda}`: the kernel that stands under a device in a table, which the file imports."""
+    """`{"cpu": dot_cpu, "cuda": dot_cuda}`: the kernel that stands under a device in a table. The file imports it from an extension: in a
+    `try`, or from a module that is called like one."""
     table = link[1][0]
     if table.__class__ is not ast.Dict or link[0] not in table.keys:
         return None
     value = table.values[table.keys.index(link[0])]
-    name = getattr(value, "id", getattr(value, "attr", ""))
-    return name if _OF_CUDA.search(name) and file.names.imports.get(name) else None
+    words, root = words_of(value) if value.__class__ in (ast.Name, ast.Attribute) else ([""], value)
+    if not _OF_CUDA.search(words[0]) or root.__class__ is not ast.Name:
+        return None
+    imported = file.names.imports.get(root.id, ())
+    modules = [(full if root is not value else full.rpartition(".")[0], at) for full, at in imported]
+    return words[0] if any(_EXTENSION.search(module) or asked(at) for module, at in modules) else None
 
 
 def is_name_of_kernels(link: Link) -> bool:

@@ -28,7 +28,10 @@ _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\(
 _BUILDS = lazy(rb"\bcreate_extension\(|\bBuildExtension\b")
 _NVIDIAS = lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?(?:%s)\b" % any_of("never-on-an-npu-host").encode())
 _RESTARTS = lazy(rb"\b(?:do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")  # the kernel of a notebook
-_FIRST = lazy(rb"(?i)#.*\b(?:prevents?|avoids?|before|first|order)\b")
+# `# prevent loading error`, `# has to be imported first`; not `# avoids a circle`, `# in order to`
+_FIRST = lazy(
+    rb"(?i)#.*\b(?:(?:prevents?|avoids?)\b.*\b(?:error|crash|segfault|segmentation)|import(?:ed)?[ \t]+(?:\w+[ \t]+)?(?:first|before))\b"
+)
 _FOR_HUB = lazy(r"(?:os\.)?environ\[.(?:HF|HUGGINGFACE|TRANSFORMERS|DATASETS)_")
 _SAYS_CUDA = lazy(rb"(?m)^[^#\n]*cuda")
 

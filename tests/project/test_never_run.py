@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Porter, write
 
+from porter.engine.together import further_lines
+
 pytestmark = pytest.mark.slow  # each analyses a project by the command
 
 BRANCH = """import torch
@@ -66,11 +68,7 @@ def looked(
     write(tmp_path, {"porter.toml": "", **files})
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
     here = [f for f in found["findings"] if (f["code"], f["path"]) == (code, "lib.py")]
-    told = {
-        line
-        for f in here
-        for line in (f["line"], *map(int, f["values"].get("also", "").split(", ") if "also" in f["values"] else ()))
-    }
+    told = {line for f in here for line in (f["line"], *further_lines(f["values"]))}
     rows = [row for row in found["left_alone"] if row["code"] == code]
     aside = {place: row["values"] for row in rows for place in row["places"] if place.startswith("lib.py:")}
     names = ((place, values.get("never") or values.get("unused", "")) for place, values in aside.items())

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from command_line import Porter, write
 
+from porter.engine.together import elsewhere
+
 pytestmark = pytest.mark.slow  # each runs the command on a project
 
 KERNEL = """#include <torch/extension.h>
@@ -322,8 +324,10 @@ def test_a_list_is_told_where_no_file_that_imports_the_package_is(found) -> None
     assert [f["path"] for f in told if f["code"] == "PRT401" and not f["suppressed"]] == ["requirements.txt"]
 
 
-def test_names_with_commas_and_colons(found) -> None:
+def test_names_with_commas(found) -> None:
     wait = LOOP.format("print(loss.item())")
-    told = found({"1 - a, b and c.py": wait, "2: 3, d.py": wait, "e.py": wait})
+    told = found({"1 - a, b and c.py": wait, "2, d.py": wait, "e.py": wait})
     [one] = [f for f in told if f["code"] == "PRT630"]
-    assert (one["path"], one["values"]["places"]) == ("1 - a, b and c.py", "2: 3, d.py:10, e.py:10")
+    assert (one["path"], one["values"]["places"]) == ("1 - a, b and c.py", "2, d.py:10, e.py:10")
+    assert elsewhere(one["values"]) == [("2, d.py", 10), ("e.py", 10)]
+    assert elsewhere({"places": "a: b, c.py:3, d:4.py:5"}) == [("a: b, c.py", 3), ("d:4.py", 5)]

@@ -7,7 +7,7 @@ import ast
 from porter.engine.nodes import positional
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 
 # whose layers torch_npu stacks by itself
@@ -33,7 +33,7 @@ class RecurrentLayers(Rule):
     @staticmethod
     def _dropped(original: cst.Call, name: str, file: RuleFile) -> Hit | None:
         layers, dropout = (_given(original, place, file) for place in (_LAYERS, _DROPOUT))
-        if layers in ("", "1") or dropout in ("", "0", "0.", "0.0", "None"):
+        if layers in ("", "1") or dropout in ("", "0", "0.", "0.0"):
             return None
         return Hit(original.func, "dropout", values=named(name=name, dropout=dropout))
 
@@ -66,7 +66,7 @@ def _is_taken_out(above: Node, call: Node) -> bool:
 
 def _layers(call: Node) -> int:
     """How many layers a call gives an LSTM, as far as it says."""
-    if not ast.unparse(call.func).endswith("LSTM"):
+    if call_name(call.func) != "LSTM":
         return 0
     given = [k.value for k in call.keywords if k.arg == "num_layers"] or call.args[_LAYERS[0] : _LAYERS[0] + 1]
     count = constant(given[0]) if given else 1
