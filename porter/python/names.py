@@ -15,7 +15,12 @@ from porter.rulebook.table import hints
 
 _OTHER = "<other>"  # stands for a binding that is no import
 _IMPORTERS = hints("imports-by-name")
-_BY_STARS = {"torch": "torch", "np": "numpy"}  # what a file gets from a star import if it uses these names
+_BY_STARS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "np": "numpy",
+}  # what a file gets from a star import if it uses these names
+_OTHERS = hints("another-framework")  # their `nn` is their own
 _Answer = TypeVar("_Answer")
 
 
@@ -57,9 +62,10 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
-        for name, full in _BY_STARS.items() if "*" in self.imports else ():
+        stars = [star for star in self.imports.get("*", ()) if star[0].partition(".")[0] not in _OTHERS]
+        for name, full in _BY_STARS.items() if stars else ():
             if not self.bound(name) and any(link[0].id == name for link in uses):
-                self.imports[name].append((full, self.imports["*"][0][1]))  # it has no other binding
+                self.imports[name].append((full, stars[0][1]))  # it has no other binding
         self._classes = buckets[ast.ClassDef]
         self._homes: dict[str, dict[Node, list[Link]]] = {}
         self._readers: dict[str, dict[Node, list[Link]]] = {}

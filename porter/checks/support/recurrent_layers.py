@@ -16,6 +16,7 @@ _STACKED = {"torch.nn.LSTM": "LSTM", "torch.nn.GRU": "GRU"}
 _READ_BY_TORCH = ("torch.nn.GRU", "torch.nn.RNN")
 _PACKING = "torch.nn.utils.rnn.pack_padded_sequence"
 _LAYERS, _DROPOUT = (2, ("num_layers",)), (5, ("dropout",))  # where they stand
+_OLD = 2  # parts of a packed batch for an old torch
 _MOST = 2  # layers of a packed LSTM that torch_npu knows
 
 
@@ -41,8 +42,11 @@ class RecurrentLayers(Rule):
     def _packed(original: cst.Call, file: RuleFile) -> Hit | None:
         called = file.scene.link(original)
         call = called[1] if called is not None else None
-        if call is not None and call[1] is not None and _is_taken_out(call[1][0], call[0]):
-            return Hit(original.func, "data")
+        if call is not None and call[1] is not None:
+            if count := _parts(call[1][0]):
+                return Hit(original.func, "parted" if count == _OLD else "data")
+            if _is_taken_out(call[1][0], call[0]):
+                return Hit(original.func, "data")
         made = next((api.rpartition(".")[2] for api in _READ_BY_TORCH if api in file.apis), None)
         if made is not None:
             return Hit(original.func, "packed", values=(*named(name=made), (TOGETHER, made)))
@@ -62,6 +66,12 @@ def _is_taken_out(above: Node, call: Node) -> bool:
     if above.__class__ is ast.Subscript:
         return above.value is call and constant(above.slice) == 0
     return above.__class__ is ast.Attribute and above.attr == "data"
+
+
+def _parts(above: Node) -> int:
+    """In how many names a packed batch is taken apart: `rows, sizes = pack(x, lengths)`, before torch 1.1."""
+    target: Node = above.targets[0] if above.__class__ is ast.Assign else None
+    return len(target.elts) if target.__class__ in (ast.Tuple, ast.List) else 0
 
 
 def _layers(call: Node) -> int:
