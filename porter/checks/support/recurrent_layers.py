@@ -6,7 +6,7 @@ import ast
 
 from porter.engine.nodes import positional
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 
@@ -45,7 +45,8 @@ class RecurrentLayers(Rule):
         if call is not None and call[1] is not None:
             if count := _parts(call[1][0]):
                 return Hit(original.func, "parted" if count == _OLD else "data")
-            if _is_taken_out(call[1][0], call[0]):
+            uses = [call, *_readers(call, file)]
+            if any(use[1] is not None and _is_taken_out(use[1][0], use[0]) for use in uses):
                 return Hit(original.func, "data")
         made = next((api.rpartition(".")[2] for api in _READ_BY_TORCH if api in file.apis), None)
         if made is not None:
@@ -59,6 +60,13 @@ def _given(call: cst.Call, place: tuple[int, tuple[str, ...]], file: RuleFile) -
     argument = positional(call, *place)
     given = argument[1] if argument is not None else None
     return file.text(given.value) if given is not None else ""
+
+
+def _readers(call: Link, file: RuleFile) -> list[Link]:
+    """Of `packed = pack(x, lengths)`, where the name is read."""
+    above = call[1]
+    target: Node = above[0].targets[0] if above is not None and above[0].__class__ is ast.Assign else None
+    return file.names.readers(target.id, (target, above)) if target.__class__ is ast.Name else []
 
 
 def _is_taken_out(above: Node, call: Node) -> bool:
