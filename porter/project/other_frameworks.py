@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from posixpath import join, normpath
 
 from porter.project.imports import Import
@@ -22,10 +22,14 @@ def of_others(files: Iterable[str], read: Callable[[str], bytes | None]) -> Call
     """A function that names the other framework that all programs import which a script starts, all files of the project and none
     of torch; "" for another script."""
     known = frozenset(files)
+    called: dict[str, list[str]] = {}
 
     def others(script: str, data: bytes) -> str:
         names = {name.decode() for name in _STARTED.findall(data)}
-        paths = {_place(script, name, known) for name in names}
+        if names and not called:
+            for path in known:
+                called.setdefault(path.rpartition("/")[2], []).append(path)
+        paths = {_place(script, name, known) or _only(called.get(name, ())) for name in names}
         found = [path and _other_framework(read(path)) for path in sorted(paths)]
         return ", ".join(sorted({*found})) if all(found) else ""
 
@@ -40,6 +44,11 @@ def _place(script: str, name: str, known: frozenset[str]) -> str:
         if (path := normpath(join(folder, name))) in known:
             return path
     return ""
+
+
+def _only(paths: Collection[str]) -> str:
+    """The one file of a name, which a script may have been written beside; "" where there are several."""
+    return next(iter(paths)) if len(paths) == 1 else ""
 
 
 def _other_framework(text: bytes | None) -> str:
