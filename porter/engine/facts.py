@@ -238,6 +238,8 @@ class Roads:
     starred: tuple[str, ...] = ()  # the last words of modules of which a file imports all names
     switched: tuple[str, ...] = ()  # packages from elsewhere that files tell to use a GPU
     lost: tuple[str, ...] = ()  # files that only programs import which no NPU host can run
+    # files with nothing but settings, whose programs name CUDA themselves: these load torch_npu, and others may read the settings
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -259,13 +261,14 @@ class Facts:
 
     def digest(self) -> str:
         """A hash of all facts but those about single files, which `digest_of` has."""
-        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=(), lost=()))
+        whole = replace(self, served=(), roads=replace(self.roads, astray=(), host=(), lost=(), settings=()))
         return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
 
     def digest_of(self, path: str) -> str:
         """A hash of the facts about one file; "" where there are none."""
         roads = self.roads
-        facts = (self.served_by(path), path in roads.astray, path in roads.host, path in roads.lost)
+        of_roads = (roads.astray, roads.host, roads.lost, roads.settings)
+        facts = (self.served_by(path), *(path in paths for paths in of_roads))
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if any(facts) else ""
 
     def served_by(self, path: str) -> tuple[Served, ...]:

@@ -29,7 +29,7 @@ def of_others(files: Iterable[str], read: Callable[[str], bytes | None]) -> Call
         if names and not called:
             for path in known:
                 called.setdefault(path.rpartition("/")[2], []).append(path)
-        paths = {_place(script, name, known) or _only(called.get(name, ())) for name in names}
+        paths = {_place(script, name, known) or _near(script, called.get(name, ())) for name in names}
         found = [path and _other_framework(read(path)) for path in sorted(paths)]
         return ", ".join(sorted({*found})) if all(found) else ""
 
@@ -46,9 +46,11 @@ def _place(script: str, name: str, known: frozenset[str]) -> str:
     return ""
 
 
-def _only(paths: Collection[str]) -> str:
-    """The one file of a name, which a script may have been written beside; "" where there are several."""
-    return next(iter(paths)) if len(paths) == 1 else ""
+def _near(script: str, paths: Collection[str]) -> str:
+    """The one file of a name in the project, which stands below the script's folder or one beside it: it was copied from there."""
+    path, folder = next(iter(paths), ""), script.rpartition("/")[0]
+    around = (f"{folder}/" if folder else "", f"{folder.rpartition('/')[0]}/" if "/" in folder else "//")
+    return path if len(paths) == 1 and path.startswith(around) else ""
 
 
 def _other_framework(text: bytes | None) -> str:

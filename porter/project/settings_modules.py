@@ -8,14 +8,15 @@ another framework, the settings are for torch.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from porter.files.paths import is_test
+from porter.python.evidence import asks_for_main
 from porter.python.trees import parse
 from porter.regex import lazy
 
 # how a line of something else than settings begins
-_RUNS = lazy(rb"(?m)^(?:def|class|async|if|for|while|with|try|print|raise|assert|@)\b")
+_RUNS = lazy(rb"(?m)^(?:def|class|async|for|while|with|try|print|raise|assert|@)\b")
 _KINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom, ast.Delete)
 
 
@@ -36,8 +37,17 @@ def settings_for_torch(
 def _is_settings(text: bytes) -> bool:
     if _RUNS.search(text) or (tree := parse(text)) is None:
         return False
-    statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    statements = list(_chosen(tree.body))
     return any(isinstance(s, ast.Assign) for s in statements) and all(isinstance(s, _KINDS) for s in statements)
+
+
+def _chosen(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a block and of each way that an `if` may take, but no text: it is a comment."""
+    for statement in body:
+        if isinstance(statement, ast.If) and not asks_for_main(statement.test):
+            yield from (*_chosen(statement.body), *_chosen(statement.orelse))
+        elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+            yield statement
 
 
 def _above(path: str) -> list[str]:

@@ -16,7 +16,7 @@ from porter.python.stopping import after
 
 PLACE = "map_location"
 _QUESTION = "torch.cuda.is_available"
-_LOADERS = {  # functions that load a file, with the position of `map_location`
+PLACES = {  # functions that load a file, with the position of `map_location`
     "torch.load": 1,
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
@@ -53,7 +53,7 @@ def _is_idle(statement: Node) -> bool:
 def _loads_there(file: RuleFile, statement: Node, link: Link) -> bool:
     """Whether a statement loads a file to the CPU, or defines what does."""
     calls = (node for node in walk(statement) if node.__class__ is ast.Call)
-    return any(file.names.resolve(c.func, link) in _LOADERS and _is_host(_place(file, c, link)) for c in calls)
+    return any(file.names.resolve(c.func, link) in PLACES and _is_host(_place(file, c, link)) for c in calls)
 
 
 def loaded_where_saved(file: RuleFile, choice: Link, yes: bool) -> bool:
@@ -196,7 +196,7 @@ def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -
         return _asks_for_place(parent)
     if parent.__class__ is ast.Call and node in parent.args:
         at: int = parent.args.index(node)
-        return at == _LOADERS.get(file.names.resolve(parent.func, above) or "")
+        return at == PLACES.get(file.names.resolve(parent.func, above) or "")
     return parent.__class__ is ast.Assign and parent.value is node and _is_held_place(file, parent, above, seen)
 
 
@@ -247,7 +247,7 @@ def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> b
 def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, Node]:
     """The text of a statement with one load, without its `map_location`; and the value of that."""
     calls = (node for node in walk(statement) if node.__class__ is ast.Call)
-    loads = [call for call in calls if file.names.resolve(call.func, link) in _LOADERS]
+    loads = [call for call in calls if file.names.resolve(call.func, link) in PLACES]
     if len(loads) != 1:
         return "", None
     call = loads[0]
@@ -259,6 +259,6 @@ def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, No
 
 def _place(file: RuleFile, call: Node, link: Link) -> Node:
     """The `map_location` of a call that loads a file; None where it has none."""
-    index = _LOADERS.get(file.names.resolve(call.func, link) or "", len(call.args))
+    index = PLACES.get(file.names.resolve(call.func, link) or "", len(call.args))
     places = [*call.args[index : index + 1], *(k.value for k in call.keywords if k.arg == PLACE)]
     return places[0] if places else None

@@ -83,6 +83,8 @@ def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[li
     if file.target.shims and (not is_named or file.path in file.facts.accelerators.shimmed.programs):
         return [], []  # the program loads it
     imports = _imports(file, "torch")
+    if file.path in file.facts.roads.settings and not is_named:
+        return [], []  # a program that knows torch_npu reads it, and perhaps one without torch
     if not imports:  # other files import torch; whether they load torch_npu before is not known
         return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
     outside = [link for link in imports if _function(link) is None]

@@ -14,6 +14,8 @@ FILES = {
     "flow/scripts/infer.sh": b'CMD="python $MAIN_DIR/tests/infer.py --greedy"\neval "$CMD"\n',
     "flow/scripts/both.sh": b"python $MAIN_DIR/tests/both.py\n",
     "rl/unknown.sh": b"python eval.py\n",
+    "data/gen/advection/make.py": b"import jax\n",
+    "data/gen/fluid/make.sh": b"CUDA_VISIBLE_DEVICES='3' python3 make.py +args=beta1.yaml\n",  # copied from beside make.py
 }
 
 
@@ -23,5 +25,6 @@ def test_all_programs_of_a_script_are_of_another_framework() -> None:
     assert {path: found for path in scripts if (found := framework(path, FILES[path]))} == {
         "vision/scripts/eight/eval.sh": "tensorflow",
         "rl/run.sh": "jax",
+        "data/gen/fluid/make.sh": "jax",
         "flow/scripts/infer.sh": "oneflow",
     }

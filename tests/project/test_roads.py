@@ -268,12 +268,15 @@ SETTINGS = "work = './work'\ndist_params = dict(backend='nccl')\n"
             {"det/configs/a/b.py"},
         ),
         ({"configs/a.py": SETTINGS, "src/train.py": TORCH}, {"configs/a.py"}),
+        ({"det/a.py": SETTINGS + "if work:\n    seed = 1\nelse:\n    seed = 2\n", "det/train.py": TORCH}, {"det/a.py"}),
         # somebody else's
         ({"jax/configs/a.py": SETTINGS, "jax/run.py": "import jax\n", "det/train.py": TORCH}, set()),
         ({"flow/configs/a.py": SETTINGS, "flow/run.py": "import oneflow\n", "det/train.py": TORCH}, set()),
         ({"configs/a.py": SETTINGS, "both.py": "import torch, jax\n", "det/train.py": TORCH}, set()),
         # a program, or the data of a test
         ({"det/a.py": SETTINGS + "print(work)\n", "det/train.py": TORCH}, set()),
+        ({"det/a.py": SETTINGS + "if work:\n    print(work)\n", "det/train.py": TORCH}, set()),
+        ({"det/a.py": SETTINGS + "if __name__ == '__main__':\n    seed = 1\n", "det/train.py": TORCH}, set()),
         ({"det/a.py": SETTINGS + "def f():\n    return work\n", "det/train.py": TORCH}, set()),
         ({"tests/a.py": SETTINGS, "det/train.py": TORCH}, set()),
     ],

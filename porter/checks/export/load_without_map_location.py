@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from porter.checks.export import kept_loads, loaded_keys, loaded_optimizers, loaded_uses, prefilters, saved_here
+from porter.checks.export import (
+    kept_loads,
+    loaded_keys,
+    loaded_optimizers,
+    loaded_uses,
+    prefilters,
+    published_weights,
+    saved_here,
+)
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.project.never_run import branches
 from porter.python.evidence import constant
-from porter.python.host_loads import is_loaded_otherwise, is_never_reached, may_be_none
+from porter.python.host_loads import PLACES, is_loaded_otherwise, is_never_reached, may_be_none
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
@@ -25,10 +33,12 @@ MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 class LoadWithoutMapLocation(Rule):
     code = "PRT901"
-    calls = {"torch.load"}
+    calls = PLACES.keys()
     only = staticmethod(prefilters.is_anywhere)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        if file.name(original.func) != "torch.load":
+            return published_weights.answer(original, updated, file)
         argument = positional(original, 1, ("map_location",))
         if argument is None or not original.args:
             return None

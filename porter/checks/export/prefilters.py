@@ -24,6 +24,8 @@ _MODEL = lazy(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|c
 def is_anywhere(scene: Scene, link: Link) -> bool:
     """A load that does not say where to."""
     call, file = link[1][0], cast("RuleFile", scene.file)
+    if getattr(link[0], "attr", getattr(link[0], "id", "")) != "load":  # from an address: the place is the third one
+        return not file.tested and len(call.args) < 3 and {k.arg for k in call.keywords}.isdisjoint((PLACE, None))
     return (
         not file.tested
         and len(call.args) < 2
