@@ -11,6 +11,7 @@ from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _FUNCTION = lazy(rb"^def[ \t]+cuda[ \t]*\(", re.MULTILINE)
+_APPLIED = lazy(r"self\._apply\(lambda (\w+): \1\.(?:cuda|npu|to)\(.*\)\)")
 _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
@@ -26,13 +27,22 @@ def _owner_of(node: ast.ClassDef, member: str) -> bool:
     if member == "to":
         return takes_devices(node)
     if member == "cuda":
-        return _defines(node, member) and not takes_devices(node)
+        return _defines(node, member) and not takes_devices(node) and not moves_as_module(node)
     return _defines(node, member) or member == "is_cuda" and _sets(node, member)
 
 
 def takes_devices(node: ast.ClassDef) -> bool:
     """Whether a class has a `cuda()` and a `to(device)` of its own."""
     return _defines(node, "cuda") and any(isinstance(s, ast.FunctionDef) and _is_moving(s) for s in node.body)
+
+
+def moves_as_module(node: ast.ClassDef) -> bool:
+    """Whether a class of modules has a `cuda(device)` that does what that of all modules does: `self._apply(lambda t: t.cuda(device))`.
+    Whoever calls `npu()` in its place gets the same from the module."""
+    moves = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "cuda"]
+    applied = [s.body[-1] for s in moves if not s.decorator_list and len(s.body) == 1 + bool(ast.get_docstring(s))]
+    plain = [s for s in applied if isinstance(s, ast.Return) and s.value and _APPLIED.fullmatch(ast.unparse(s.value))]
+    return bool(node.bases) and len(plain) == len(moves) == 1 and not _defines(node, "_apply")
 
 
 def _is_moving(method: ast.FunctionDef) -> bool:

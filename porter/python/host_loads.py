@@ -20,6 +20,7 @@ PLACES = {  # functions that load a file, with the position of `map_location`
     "torch.load": 1,
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
+    "torchvision.models.utils.load_state_dict_from_url": 2,
 }
 
 

@@ -94,6 +94,21 @@ def one_device(file: File | RuleFile, link: Link | None) -> str | None:
     return None
 
 
+def logged_beside(file: File | RuleFile, link: Link | None) -> str | None:
+    """The DataParallel of a branch that one question about CUDA alone leads to, where this name is logged there: it stays as the
+    question does."""
+    if link is None or not file.source.says(b"arallel"):
+        return None
+    statement = next((up for up in (link, *ancestors(link)) if isinstance(up[0], ast.stmt)), None)
+    if statement is None or not isinstance(statement[0], ast.Expr) or not is_log_call(statement[0].value):
+        return None
+    asking = statement[1][0]
+    if not isinstance(asking, ast.If) or statement[0] not in asking.body:
+        return None
+    asked = (up for up in file.apis.get(_COUNT, ()) if any(above[0] is asking.test for above in (up, *ancestors(up))))
+    return next(filter(None, (one_device(file, up) for up in asked)), None)
+
+
 def unwraps(file: File | RuleFile, link: Link | None, asked: Link) -> str | None:
     """The DataParallel that a question of the same words leads to, where this one at `asked` leads to what is in it:
     `if distributed or torch.cuda.device_count() > 1: step = model.module.step`."""

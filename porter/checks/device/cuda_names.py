@@ -22,7 +22,7 @@ from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
 from porter.python.kernel_switches import reports
 from porter.python.library_indices import taker
-from porter.python.parallel_choices import one_device
+from porter.python.parallel_choices import logged_beside, one_device
 from porter.python.provider_choices import why_kept
 from porter.rulebook.table import Move, Tables
 
@@ -84,6 +84,8 @@ class CudaNames(Rule):
         if name in QUESTIONS and (asker := file.meaning.asked_for(original)):
             return Hit(original, why_kept(link, asker, file), values=named(name=name, library=asker), code=move.code)
         if move.code == TypedTensor.code and (parallel := one_device(file, link)):
+            return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
+        if name in QUESTIONS and (parallel := logged_beside(file, link)):
             return Hit(original, "one-device", values=(("name", name), ("what", parallel)), code="PRT101")
         decided = file.meaning.decides(original) if name in QUESTIONS or reports(file) else None
         decided = decided or counted_by(file, name, link)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.export import loaded_uses
-from porter.engine.nodes import with_keyword
+from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.project.never_run import branches
@@ -15,6 +15,9 @@ _ON_HOST = lazy(rb"//download\.pytorch\.org/")  # what is published there was sa
 
 def answer(original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
     """What PRT901 says of a download that has no place to load to."""
+    place = positional(original, 2, ("map_location",))
+    if place is None or place[1] is not None:
+        return None
     link, call = file.link(original.func), file.scene.link(original)
     if call is None or link is None or file.source.says(_ON_HOST):
         return None
