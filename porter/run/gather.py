@@ -43,6 +43,7 @@ from porter.project.passed_options import options_passed
 from porter.project.patched_names import patched
 from porter.project.program_options import by_module, launcher, takes
 from porter.project.remote_quantizers import remote_quantizers
+from porter.project.replaced_loads import replaced_loads
 from porter.project.restored import restored
 from porter.project.roads import Survey
 from porter.project.said_once import first_readers, is_deterministic, jit_compile, said_once, set_in_many
@@ -225,6 +226,7 @@ def _gather(
             keys_on_host(gathered.texts, parse, files),
             shipped_objects(root, gathered.texts, files),
             keeps_configured(gathered.sources, files, read),
+            replaced_loads(gathered.texts),
         ),
         roads=replace(
             roads,

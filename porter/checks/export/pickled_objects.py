@@ -53,6 +53,8 @@ class PickledObjects(Rule):
             return None
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
             return None
+        if file.path.startswith(file.facts.checkpoints.replaced):
+            return None
         new = with_keyword(updated, "weights_only", cst.Name("False"))
         if name := held_settings(file):
             return Hit(original.func, "settings", new=new, values=(("name", name),))
