@@ -1,7 +1,8 @@
 """Finds settings that are the device of a simulator, which runs only on CUDA or the CPU.
 
 The settings are expanded into a call, `make(**cfg.env)`, and `def __init__(self, task, **kwargs)` passes `kwargs.pop("device")`
-to the simulator, such as NVIDIA Warp. Or a parameter is named after the simulator, beside that of torch: `sim_device`.
+to the simulator, such as NVIDIA Warp. Or a parameter, or the keyword of a call, is named after the simulator, beside that of torch:
+`sim_device`.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
     made = [n for n in nodes if isinstance(n, FUNCTIONS[:2]) and (n is scope or n.name == "__init__")]
     keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
     holders = {name: name for n in made for name in parameters(n) if name != "self" and name not in keywords}
-    for name in sorted(_NAMED.intersection(holders)):
+    handed = {keyword.arg for node in nodes if isinstance(node, ast.Call) for keyword in node.keywords}
+    for name in sorted(_NAMED & (holders.keys() | handed)):
         yield _Wrapper(min(simulators.values()), name, (), scope.name, min(simulators))
     keys = {*holders}
     for node in nodes:
