@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import weakref
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ class AroundImports:
 def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
     """The import that speaks for all of them, and "optional" or "needed"."""
     guards = [(link, guard(link)) for link in imports]
+    if always := next((link for link, why in guards if why is None and link[1][0].__class__ is ast.Module), None):
+        return always, "needed"  # the file stops there, whatever others are guarded by
     optional = any(why in ("try", "if") for _, why in guards)
     runs = [(link, why in ("try", "if")) for link, why in guards if why != "type-checking"]
     return next((link for link, guarded in runs if guarded is optional), None), "optional" if optional else "needed"

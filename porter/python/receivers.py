@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 
 _TENSOR_METHODS = hints("method-of-torch")
+# functions that say themselves that they give an array, networkx's and others'
+_TO_ARRAYS = frozenset({"to_numpy", "to_numpy_array", "to_numpy_matrix", "floyd_warshall_numpy"})
 _LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # methods of arrays, too
 _OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
 # packages that give tensors and modules of torch
@@ -114,7 +116,7 @@ class Receivers:
         root = full.lstrip(".").partition(".")[0]
         if root in _TORCH_ROOTS:
             return TORCH
-        if root in OTHER_LIBRARIES:
+        if root in OTHER_LIBRARIES or full.rpartition(".")[2] in _TO_ARRAYS:
             return OTHER
         return OWN if full.rpartition(".")[2] in self._owners else UNKNOWN
 
