@@ -7,23 +7,29 @@ from typing import Any
 from porter.rulebook.errors import RuleError
 
 _NEAR = 400  # characters from the name of a call to a keyword
+ANSWER = "="
 Row = tuple[tuple[str, str], ...]
 
 
 def of_keyword(call: str, keyword: str) -> str:
-    """The pattern of a call with a keyword, by the last word of its name. It may match what is none, and is asked before parsing."""
+    """The pattern of a call with a keyword, by the last word of its name. It may match what is none, and is asked before parsing.
+    ANSWER for a keyword: the answer takes the place of the object, `data = data.append(rows)`."""
+    if keyword == ANSWER:
+        return rf"\w[ \t]*=[ \t]*[A-Za-z_][\w.]*\.{call}\("
     return rf"{call.rpartition('.')[2]}\([\s\S]{{0,{_NEAR}}}?\b{keyword}[ \t]*=(?!=)"
 
 
 def gone(where: str, stanza: dict[str, Any]) -> dict[str, Row]:
-    """`gone:` and a full name; `lost:` and a member, or `call(keyword)`."""
+    """`gone:` and a full name; `lost:` and a member, or `call(keyword)`, where `call(=)` is one whose answer takes the object's place."""
     who = (stanza["by"], stanza["since"]), ("package", stanza.get("package", ""))
     found: dict[str, Row] = {}
     for kind in ("same", "instead", "module", "moved"):
         found |= {f"gone:{name}": (*who, (kind, new)) for name, new in stanza.get(kind, {}).items()}
     members, keywords, calls = stanza.get("member", {}), stanza.get("keyword", {}), stanza.get("call", ())
-    if (members or keywords) and "import" not in stanza or bool(keywords) != bool(calls):
+    answers = stanza.get("answer", {})
+    if (members or keywords or answers) and "import" not in stanza or bool(keywords) != bool(calls):
         raise RuleError(f"{where}: a member has its 'import', and a keyword its 'call' as well")
     theirs = ("import", stanza.get("import", "")), ("unless", "|".join(stanza.get("unless", ())))
     asked = {**members, **{f"{call}({name})": new for call in calls for name, new in keywords.items()}}
+    asked |= {f"{call}({ANSWER})": new for call, new in answers.items()}
     return found | {f"lost:{name}": (*who, ("new", new), *theirs) for name, new in asked.items()}

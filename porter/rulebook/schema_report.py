@@ -102,6 +102,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "module": _names,
                 "moved": _names,
                 "member": _names,
+                "answer": _names,
                 "keyword": _names,
                 "call": list_of(name),
                 "import": name,

@@ -16,7 +16,7 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import imported_packages
 from porter.regex import rare
-from porter.rulebook.gone import of_keyword
+from porter.rulebook.gone import ANSWER, of_keyword
 from porter.rulebook.table import Tables
 
 _Row = tuple[tuple[str, str], ...]
@@ -78,6 +78,21 @@ class Members:
             told = f"{call}({instead}=...)" if is_name else instead
             return _hit(original, "keyword", new, f"{call}({keyword}=...)", told, row, file, at=arg)
         return None
+
+    def of_assignment(self, original: cst.Assign, file: RuleFile) -> Hit | None:
+        """`data = data.append(rows)`: a list's method of that name gives nothing back."""
+        call = original.value
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(original.targets) != 1:
+            return None
+        method = call.func.attr.value
+        row = self._keywords.get(method, {}).get(ANSWER)
+        if row is None or file.text(original.targets[0].target) != file.text(call.func.value):
+            return None
+        if not self._is_theirs(row, method, file) or is_chosen(file.scene.link_of(call, ast.Call)):
+            return None
+        if any(arg.keyword is not None and arg.keyword.value in self._keywords[method] for arg in call.args):
+            return None  # told of its keyword
+        return _hit(call.func, "member", None, method, row[2][1], row, file)
 
     def _is_theirs(self, row: _Row, name: str, file: RuleFile) -> bool:
         _, _, _, (_, root), (_, others) = row

@@ -22,7 +22,7 @@ _TAKEN = (3, 10)  # a Python that torch of every target takes: what a later one 
 
 class NamesGone(Rule):
     code = "PRT722"
-    nodes = ("Import", "ImportFrom", "Call")
+    nodes = ("Import", "ImportFrom", "Call", "Assign")
     calls = yaml_loaders.LOADS
 
     def __init__(self, tables: Tables) -> None:
@@ -47,6 +47,8 @@ class NamesGone(Rule):
             return None
         if is_call:
             return self._members.of_call(original, updated, file)
+        if isinstance(original, cst.Assign):
+            return self._members.of_assignment(original, file)
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             is_guarded = file.imported.import_guard() or file.imported.asked_first()
             return None if is_guarded else self._of_import(original, updated, file)
