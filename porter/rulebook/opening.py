@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from porter.regex import lazy
-from porter.rulebook.gone import ANSWER, of_keyword
+from porter.rulebook.gone import of_keyword
 from porter.rulebook.log_patterns import head
 from porter.rulebook.table import Stanza
 from porter.versions import canonical
@@ -156,7 +156,8 @@ def _of_gone(stanzas: Iterable[Stanza]) -> list[str]:
             by_module.setdefault(re.escape(module), []).append(last)
         members += map(re.escape, stanza.get("member", ()))
         members += (of_keyword(call, keyword) for call in stanza.get("call", ()) for keyword in stanza["keyword"])
-        members += (of_keyword(call, ANSWER) for call in stanza.get("answer", ()))
+        if "answer" in stanza:  # the library's name is enough: most files that import it are read anyhow
+            members.append(re.escape(stanza["import"]))
     named = [
         rf"{module}(?:\.|[ \t]+import\b[^\n]*\b)(?:{'|'.join(sorted(names))})\b"
         for module, names in sorted(by_module.items())
