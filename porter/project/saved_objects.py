@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from porter.engine.checkpoints import Saved
 from porter.files.paths import folder_of, is_test
+from porter.project.imports import imports_name
 from porter.project.kept_scalers import kept_scalers
 from porter.project.numpy_rates import has_any, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
@@ -57,6 +58,7 @@ _PARTS = lazy(
 _OPTIMIZER = lazy(r"(?i)optim|\bopt(?:_|\b)")
 # a call that saves a dictionary, or a name that may stand for one; most files only save a state_dict
 _SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+(?:\._asdict\(\))?\s{0,9}[,)=]|[^\n{]{0,400}(?:\{|\bdict\())")
+_SAVING = lazy(rb"(?m)^def[ \t]+(save\w*)[ \t]*\(")
 # code that sets one of the names in _PARSED to plain values
 _PLAIN = {
     name: lazy(rb"%s(?<=\b%s)[ \t]*=[ \t]*(?:(?:vars|dict|json|yaml)\b|\{)" % ((name.encode(),) * 2))
@@ -89,7 +91,8 @@ def saved_objects(
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
     known, handed = records(texts.values()), handed_optimizers(saving.values(), texts.values())
-    rated = {path for path, data in saving.items() if has_any(path, data, rates)}
+    rating = {path: data for path, data in texts.items() if has_any(path, data, rates)}
+    rated = {path for path, data in saving.items() if path in rating or _is_handed(path, data, rating)}
     scaled = {path for path, data in saving.items() if has_any(path, data, scalers)}
     homes, fields = Homes(files), sorted(known.items())
 
@@ -111,6 +114,12 @@ def saved_objects(
         return ()
     found |= {path: rows(path) for path in saving if path not in found}
     return tuple(dict.fromkeys(row for path in sorted(found) for row in found[path]))
+
+
+def _is_handed(path: str, data: bytes, programs: Mapping[str, bytes]) -> bool:
+    """Whether one of these programs calls a function of the file that saves: `from utils import save_checkpoint`."""
+    names = {name.decode() for name in _SAVING.findall(data)}
+    return any(imports_name(program, path, name) for name in names for program in programs.values())
 
 
 def _states(texts: Mapping[str, bytes]) -> frozenset[str]:
