@@ -25,6 +25,7 @@ from porter.text.notebooks.shell import CellShell
 from porter.text.notebooks.writer import Edit, View, written
 
 _SHOWS = "PRT145"  # a call of nvidia-smi, which only shows the cards
+_CHOOSES = "PRT801"  # a variable that chooses among them
 # the notebook gets its program from the net
 _FETCHED = lazy(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
 
@@ -78,14 +79,14 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
 
 def _is_ours(code: FileResult, shell: FileResult, text: bytes) -> bool:
     """Whether the shell of a notebook is edited. It is not if the notebook fetches its program from the net and porter would
-    edit nothing but its calls of nvidia-smi."""
+    edit nothing but its calls of nvidia-smi, and beside them the variable that chooses a card."""
     written = {finding.code for result in (code, shell) for finding in result.findings if finding.edit}
-    return written != {_SHOWS} or not _FETCHED.search(text)
+    return not (_SHOWS in written <= {_SHOWS, _CHOOSES} and _FETCHED.search(text))
 
 
 def _left_alone(shell: FileResult) -> FileResult:
     """The result for a shell that is not edited: without edits, and without findings that would only help a port of it."""
-    kept = (f for f in shell.findings if f.code != "PRT842" and not (f.code == _SHOWS and f.edit))
+    kept = (f for f in shell.findings if f.code != "PRT842" and not (f.code in (_SHOWS, _CHOOSES) and f.edit))
     return replace(shell, findings=tuple(kept), auto=(), review=())
 
 

@@ -753,6 +753,8 @@ def test_a_notebook_that_fetches_its_program_shows_the_cards_as_it_did():
     fetched = "!git clone https://github.com/a/b\n!pip install nvidia-pyindex"
     data = book("!nvidia-smi", fetched)
     assert findings(data) == [] and ported(data) == data
+    data = book("!nvidia-smi", fetched, "!CUDA_VISIBLE_DEVICES=1 python a.py")
+    assert findings(data) == [] and ported(data) == data
     for other in ("import torch\ntorch.cuda.init()", "!CUDA_LAUNCH_BLOCKING=1 python a.py"):
         assert sources(ported(book("!nvidia-smi", fetched, other)))[0] == "!npu-smi info"
     assert sources(ported(book("!nvidia-smi", "!pip install nvidia-pyindex")))[0] == "!npu-smi info"
