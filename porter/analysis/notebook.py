@@ -25,7 +25,7 @@ from porter.text.notebooks.shell import CellShell
 from porter.text.notebooks.writer import Edit, View, written
 
 _SHOWS = "PRT145"  # a call of nvidia-smi, which only shows the cards
-_CHOOSES = "PRT801"  # a variable that chooses among them
+_CHOOSES = "PRT801"  # a variable of CUDA, as the one that chooses among them
 # the notebook gets its program from the net
 _FETCHED = lazy(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
 
@@ -79,9 +79,10 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
 
 def _is_ours(code: FileResult, shell: FileResult, text: bytes) -> bool:
     """Whether the shell of a notebook is edited. It is not if the notebook fetches its program from the net and porter would
-    edit nothing but its calls of nvidia-smi, and beside them the variable that chooses a card."""
+    edit nothing but its calls of nvidia-smi; of one that is called for Colab, the variables beside them as well."""
     written = {finding.code for result in (code, shell) for finding in result.findings if finding.edit}
-    return not (_SHOWS in written <= {_SHOWS, _CHOOSES} and _FETCHED.search(text))
+    of_colab = "colab" in code.path.rpartition("/")[2].lower()  # a machine of Google, which has no NPU
+    return not (_SHOWS in written <= {_SHOWS, *[_CHOOSES] * of_colab} and _FETCHED.search(text))
 
 
 def _left_alone(shell: FileResult) -> FileResult:
