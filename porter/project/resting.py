@@ -50,7 +50,9 @@ from porter.rulebook.table import any_of
 _ADVICE = ("PRT3", "PRT6")  # families about precision and about speed
 _OF_CODE = tuple(f"PRT{family}" for family in "12345679")  # families about code that runs
 # a project without one of these has no loader with workers
-_LOADING = rare(rb"(?i)data_?loader|data_?module|trainer\b|num_workers|\bloader")
+_LOADING = rare(
+    rb"(?i)(?:data_?|\b)loader\w*[\"']?[ \t]*[(.=:,\])]|import[^\n]*(?<!file)loader|data_?module|trainer\b|num_workers"
+)  # and none of a sentence: "mapping dataloader"
 _IN_WORKERS = "PRT636"  # the code of what the workers of a loader cannot do
 _NO_DEVICE = "PRT204"  # the code of processes that choose no device
 _DROP_PATH = "PRT617"  # the code of DropPath, which does nothing if its rate is 0

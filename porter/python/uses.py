@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # attributes of objects of a package: a file with one uses the package even if it never names it
 _OBJECTS = {b"dgl": lazy(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
 
+_FOR_ITSELF = frozenset({b"isaacgym"})  # packages that have to be imported before torch, by whoever uses what needs them
+
 
 class Use(NamedTuple):
     """One mention of a name, as plain data."""
@@ -77,6 +79,8 @@ def _imported_in_vain(file: RuleFile, link: Link) -> bool:
 
 def is_idle(text: bytes, package: bytes) -> bool:
     """Whether a text names a package only once, in an `import` that is alone in its line and not indented."""
+    if package in _FOR_ITSELF:
+        return False
     line = re.search(rb"^import %s[ \t]*\r?$" % package, text, re.MULTILINE)
     if line is None or len(re.findall(rb"\b%s\b" % package, text)) != 1:
         return False

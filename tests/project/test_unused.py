@@ -589,6 +589,8 @@ def test_a_demonstration_below_a_module(tmp_path: Path, monkeypatch, train: str,
         ({"train.py": "from lib.sets import Longer\nimport lib.other\n\nx = lib.other.Loader(Longer())\n"}, True),
         ({"tests/test_sets.py": "from lib.sets import Kept\nfrom torch.utils.data import DataLoader\n\nDataLoader(Kept())\n"}, False),
         ({"lib/sets.py": "%s"}, False),
+        ({"lib/sets.py": "%s", "a.py": "from importlib.machinery import SourceFileLoader\n# our dataloader for mapping\n"}, False),
+        ({"lib/sets.py": "%s", "a.py": "for batch in dataloader:\n    print(batch)\n"}, True),
         ({"lib/sets.py": "%s", "lib/other.py": "from torch.utils.data import DataLoader\n"}, True),
     ],
 )  # fmt: skip
