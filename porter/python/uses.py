@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 # attributes of objects of a package: a file with one uses the package even if it never names it
 _OBJECTS = {b"dgl": lazy(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
 
-_FOR_ITSELF = frozenset({b"isaacgym"})  # packages that have to be imported before torch, by whoever uses what needs them
+_FOR_ITSELF = frozenset(
+    {b"isaacgym"}
+)  # packages that have to be imported before torch, by whoever uses what needs them
 
 
 class Use(NamedTuple):

@@ -13,7 +13,15 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_ARGUMENTS = frozenset({"transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"})
+# those of trl are derived from the former
+_OF_TRL = "BCO CPO DPO GKD GRPO KTO NashMD ORPO OnlineDPO PRM RLOO Reward SFT XPO".split()
+_ARGUMENTS = frozenset(
+    {
+        "transformers.TrainingArguments",
+        "transformers.Seq2SeqTrainingArguments",
+        *(f"trl.{name}Config" for name in _OF_TRL),
+    }
+)
 _OF_LOADING: dict[str, Renamed | str] = {"use_auth_token": Renamed("token", "4.31")}
 _WORDS = frozenset(word.encode() for word in (*ARGUMENTS, *_OF_LOADING))
 _LOADS = lazy(r"transformers\.(?:\w+\.)*\w+\.from_pretrained")
