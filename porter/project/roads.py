@@ -36,7 +36,6 @@ from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.files.paths import is_test
 from porter.files.read import beginning
 from porter.files.witness import is_file
-from porter.project.entry_scripts import is_guarded
 from porter.project.imports import Import, Projects, imports, lines_of_cells
 from porter.project.loaded_names import LoadedNames
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
@@ -45,7 +44,7 @@ from porter.project.named_files import NamedFiles, names_in
 from porter.project.other_frameworks import FRAMEWORKS, always_imports_another, calls_it_torch, computes_otherwise
 from porter.project.outside import outside
 from porter.project.said_devices import speaks_of_devices
-from porter.project.settings_modules import settings_for_torch
+from porter.project.settings_modules import read_by_cuda, settings_for_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
 from porter.regex import lazy, rare
@@ -60,7 +59,6 @@ _SPEAKS = lazy(
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))  # libraries with devices of their own
 # only a file with one of these words can have findings; _NAMES_CUDA: words that may belong to another library
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
-_NAMED_BY_PROGRAMS = (b".cuda", b'"cuda', b"'cuda", b'"nccl', b"'nccl")
 _NAMES_CUDA = rare(rb"[\"']cuda|\.cuda\b|is_cuda")
 # a package with one of these words may load its modules without an import that names them
 _HANDS_OUT = (b"walk_packages", b"iter_modules", b"\ndef __getattr__(", b"_LazyModule(", b"lazy_loader", b"lazy.attach")
@@ -105,7 +103,7 @@ class Survey:
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """The roads. `constants`: (path, user) of each constant that the file `user` has from the file `path`."""
         lost, others = {*self.asked} - self.loading, set[str]()  # `lost`: files without a road of their own
-        settings = set[str]()
+        settings: tuple[str, ...] = ()
         if self.torch:
             others = {p for p in lost if computes_otherwise(self.texts[p]) and always_imports_another(self.read(p))}
             lost = others | {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
@@ -114,26 +112,12 @@ class Survey:
                 foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
                 others = {p for p in others if p not in by_import or calls_it_torch(self.texts[p])}
                 lost -= on_the_way - foreign - others
-                settings = settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
-                lost -= settings
-        own, read = self.root.name, self._bytes
-        beside = () if self.loose else tuple(sorted(outside(self.files, self.texts, self.project, own, read)))
-        torch = self.torch or self._speaks()
-        device = self._uses_device()
-        return Roads(
-            tuple(sorted(lost)),
-            torch,
-            loads=bool(self.bearers),
-            device=device,
-            outside=beside,
-            host=tuple(sorted(others)),
-            lost=self._used_by_lost(),
-            settings=tuple(sorted(settings)) if any(map(self._starts_on_cuda, sorted(self.bearers))) else (),
-        )
-
-    def _starts_on_cuda(self, path: str) -> bool:
-        text = self.texts[path]
-        return any(word in text for word in _NAMED_BY_PROGRAMS) and is_guarded(text)
+                of_torch = settings_for_torch(lost - foreign - others, self.texts, self.bearers, self._is_other)
+                lost, settings = lost - of_torch, read_by_cuda(of_torch, self.texts, self.bearers)
+        found = () if self.loose else outside(self.files, self.texts, self.project, self.root.name, self._bytes)
+        torch, device, loads = self.torch or self._speaks(), self._uses_device(), bool(self.bearers)
+        astray, host, beside = tuple(sorted(lost)), tuple(sorted(others)), tuple(sorted(found))
+        return Roads(astray, torch, loads, device, beside, host=host, lost=self._used_by_lost(), settings=settings)
 
     def _used_by_lost(self) -> tuple[str, ...]:
         """The files that only programs use which no NPU host runs, and neither a notebook nor a script."""

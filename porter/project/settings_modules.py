@@ -11,12 +11,14 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from porter.files.paths import is_test
+from porter.project.entry_scripts import is_guarded
 from porter.python.evidence import asks_for_main
 from porter.python.trees import parse
 from porter.regex import lazy
 
 # how a line of something else than settings begins
 _RUNS = lazy(rb"(?m)^(?:def|class|async|for|while|with|try|print|raise|assert|@)\b")
+_NAMED = (b".cuda", b'"cuda', b"'cuda", b'"nccl', b"'nccl")
 _KINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom, ast.Delete)
 
 
@@ -32,6 +34,13 @@ def settings_for_torch(
     with_others = {folder for path in texts if is_other(path) for folder in _above(path)}
     homes = {path: next((f for f in _above(path) if f in with_torch or f in with_others), None) for path in settings}
     return {path for path, home in homes.items() if home is not None and home not in with_others}
+
+
+def read_by_cuda(settings: Collection[str], texts: Mapping[str, bytes], bearers: Collection[str]) -> tuple[str, ...]:
+    """The settings, where a program that loads torch names CUDA itself: its port loads torch_npu before it reads them."""
+    programs = (texts[path] for path in sorted(bearers) if settings)
+    ported = any(any(word in text for word in _NAMED) and is_guarded(text) for text in programs)
+    return tuple(sorted(settings)) if ported else ()
 
 
 def _is_settings(text: bytes) -> bool:

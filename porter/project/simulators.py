@@ -103,8 +103,8 @@ def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
     made = [n for n in nodes if isinstance(n, FUNCTIONS[:2]) and (n is scope or n.name == "__init__")]
     keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
     holders = {name: name for n in made for name in parameters(n) if name != "self" and name not in keywords}
-    handed = {keyword.arg for node in nodes if isinstance(node, ast.Call) for keyword in node.keywords}
-    for name in sorted(_NAMED & (holders.keys() | handed)):
+    handed = {keyword.arg or "" for node in nodes if isinstance(node, ast.Call) for keyword in node.keywords}
+    for name in sorted(_NAMED & {*holders, *handed}):
         yield _Wrapper(min(simulators.values()), name, (), scope.name, min(simulators))
     keys = {*holders}
     for node in nodes:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 # of torch | of another library | of a class of the project with such a method of its own | not known
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 
-_TENSOR_METHODS = hints("method-of-torch")
-# functions that say themselves that they give an array, networkx's and others'
-_TO_ARRAYS = frozenset({"to_numpy", "to_numpy_array", "to_numpy_matrix", "floyd_warshall_numpy"})
+_TENSOR_METHODS, _TO_ARRAYS = hints("method-of-torch"), hints("gives-arrays")
 _LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # methods of arrays, too
 _OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
 # packages that give tensors and modules of torch

@@ -292,8 +292,7 @@ class _Gathered:
             if b"torch.cuda." in data:
                 self.cuda_names.update(name.decode() for name in _SET.findall(data))
             for name, value in _CONSTANT.findall(b"\n" + data) if any([word in data for word in _VALUES]) else ():
-                kind = "backend" if value == b"nccl" else "device"
-                self.defined.setdefault(name.decode(), []).append((path, kind))
+                self.defined.setdefault(name.decode(), []).append((path, "backend" if value == b"nccl" else "device"))
 
 
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:

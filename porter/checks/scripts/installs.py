@@ -17,6 +17,7 @@ from porter.text import first_versions, packages
 from porter.text.built_here import built_here
 from porter.text.document import Document
 from porter.text.nobodys import listed, nobodys
+from porter.text.old_pythons import old_pythons
 from porter.text.shells import old_images, stages
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
@@ -30,6 +31,7 @@ _FOR_CUDA = lazy(r"^(?!nvidia-)([\w-]+)-cu\d{2,3}(?:-\w+)?$")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
 _CONDAS = frozenset({"conda", "mamba", "micromamba"})
+_OLD = frozenset({"old-image", "old-python"})
 _BESIDE = frozenset({"missing", "loose", "through", "conda"})  # what is said of torch-npu beside torch
 _SERVED = lazy(r"(?i)torch[-_]npu|ascend|[ \t]-r[ \t]*\S")  # torch-npu, or a list that may have it
 _WITHOUT = frozenset({"replace", "none"})  # status of packages that do not run on NPUs
@@ -56,7 +58,20 @@ class Installs(TextRule):
                     hits = [hit for hit in hits if hit.code == "PRT401"]
                 found += (hit for hit in hits if alone or hit.code != "PRT840" or hit.why not in _BESIDE)
                 alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
-        yield from _waiting(document, list(_together(found)))
+        told = list(_waiting(document, list(_together(found))))
+        yield from told
+        if document.session.facts.roads.torch and not any(hit.why in _OLD for hit in told):
+            yield from _pythons(document)
+
+
+def _pythons(document: Document) -> Iterator[Hit]:
+    """The environment that a script makes with too old a Python, where nothing that it installs says so."""
+    torch, is_image = document.session.target.torch, kind_of(document.path) == DOCKERFILE
+    first = first_python(torch)
+    if old_images.old_python(document.text, first, is_image=is_image):
+        for span, old in old_pythons(document.text, torch):
+            values = named(name="python", old=f"={old}", python=old, new=_dotted(first), torch=_dotted(torch))
+            yield Hit(span, "python", code="PRT840", values=values)
 
 
 def _brings_torch_alone(document: Document) -> bool:

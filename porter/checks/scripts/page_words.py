@@ -1,15 +1,19 @@
-"""What a README tells people to run: cards chosen by CUDA's variable, builds and packages for CUDA, tools and Python for GPUs."""
+"""What a README tells people to run: cards chosen by CUDA's variable, builds and packages for CUDA, tools and Python for GPUs, environments
+with an old Python."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from porter.engine.rule import TOGETHER, Hit, TextRule
+from porter.engine.rule import TOGETHER, Hit, TextRule, named
 from porter.project.roads import leads
 from porter.regex import lazy
 from porter.rulebook.table import Tables, any_of
+from porter.target import first_python
 from porter.text.document import Document
+from porter.text.old_pythons import old_pythons
+from porter.text.shells.old_images import old_python
 
 _WORDS = {
     "cards": "page-cards", "install": "page-install", "package": "page-package", "container": "page-container",
@@ -46,6 +50,11 @@ class PageWords(TextRule):
             return
         if not leads(document.path, data, session.facts.roads):
             return
+        torch = session.target.torch
+        of_old = old_python(text, first_python(torch), is_image=False)
+        for span, old in old_pythons(text, torch) if of_old else ():
+            new, now = (".".join(map(str, numbers)) for numbers in (first_python(torch), torch))
+            yield Hit(span, "environment", values=(*named(old=old, new=new, torch=now), (TOGETHER, "environment")))
         lines = list(_lines(text))
         for why, words in self._words.items():
             if why == "python" and session.target.shims:
@@ -58,9 +67,9 @@ class PageWords(TextRule):
                 if why == "install" and not _installs_torch(text, match):
                     continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
-                named = (("name", name),) if why == "package" else ()
-                told = "optional" if named and _OPTIONAL.search(_heading(text, match.start())) else why
-                yield Hit(match.span(), told, values=(*named, (TOGETHER, told + name if named else told)))
+                about = (("name", name),) if why == "package" else ()
+                told = "optional" if about and _OPTIONAL.search(_heading(text, match.start())) else why
+                yield Hit(match.span(), told, values=(*about, (TOGETHER, told + name if about else told)))
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
