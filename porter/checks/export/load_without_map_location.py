@@ -6,6 +6,7 @@ from porter.checks.export import (
     kept_loads,
     loaded_keys,
     loaded_optimizers,
+    loaded_parts,
     loaded_uses,
     prefilters,
     published_weights,
@@ -13,17 +14,14 @@ from porter.checks.export import (
 )
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Link, RuleFile
+from porter.engine.rule_file import RuleFile
 from porter.project.never_run import branches
-from porter.python.evidence import constant
 from porter.python.host_loads import PLACES, is_loaded_otherwise, is_never_reached, may_be_none
 from porter.regex import lazy
 from porter.rulebook.table import hint
 
 CHECKPOINT = hint("name-of-a-checkpoint")
-PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 STATE = lazy(r"(?i)state_?dict")
-SCHEDULER = lazy(r"(?i)(?:^|[\s_.\"'/])(?:lr_?)?sched(?:uler)?s?\b")
 # the program may also run on the CPU: it names that, or has an option to use no GPU
 ON_HOST = lazy(rb"[\"']cpu[\"']|\b(?:no|use|with)_?(?:cuda|gpu)\b|--(?:no|use|with)-(?:cuda|gpu)\b|\bargs\.cuda\b")
 # a device that is asked for, or one among several: "npu" alone is the first
@@ -53,14 +51,16 @@ class LoadWithoutMapLocation(Rule):
         value, key = loaded_uses.part(loaded[1])
         target = file.tensors.target(original)
         source = file.text(original.args[0].value)
-        about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
+        about = " ".join(
+            [source, target, file.tensors.receiver_of_result(original), key, *loaded_parts.keys(value, file)]
+        )
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         saved = saved_here.is_saved_on_host(loaded[1], file) or saved_here.is_written_before(loaded[1], file)
         if saved or loaded_keys.is_on_host(loaded[1], file) or link and is_never_reached(file, link):
             return None
         is_copied = loaded_uses.is_copied(value, file)
-        if is_copied and (SCHEDULER.search(about) or _is_of_schedulers(value, file)):
+        if is_copied and loaded_parts.is_of_schedulers(about, value, file):
             return None  # numbers alone
         if loaded_uses.is_of_generators(value, file):
             return None
@@ -104,15 +104,3 @@ def with_place(call: cst.Call, place: tuple[int | None, cst.Arg | None], device:
     args = list(call.args)
     args[index] = args[index].with_changes(value=device)
     return call.with_changes(args=args)
-
-
-def _is_of_schedulers(value: Link, file: RuleFile) -> bool:
-    """`scheduler.load_state_dict(loaded["state"])`, and nobody else gets any of it."""
-    takers = loaded_uses.takers(value, file)
-    return bool(takers) and all(SCHEDULER.search(taker) for taker in takers)
-
-
-def _keys(value: Link, file: RuleFile) -> list[str]:
-    """Of `loaded = torch.load(path)`, what is asked of it: `loaded["model"]`."""
-    uses = [use for found in loaded_uses.named(value, file) for use in found]
-    return [*filter(PART.search, (str(constant(getattr(use[1][0], "slice", None))) for use in uses))]
