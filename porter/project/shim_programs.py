@@ -51,8 +51,8 @@ _GROUPS = lazy(rb"\binit_process_group\b|\btorch\.distributed\b|\bdeepspeed\b|\b
 _COLLECTED = lazy(
     rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test_|^class[ \t]+Test|\bTestCase\b|\b(?:pytest|unittest|doctest)\b"
 )
-# a library that compiles for devices of its own, and what a file asks of torch that keeps a tensor on a device
-_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+tvm\b")
+# a library that computes on devices of its own, and what a file asks of torch that keeps a tensor on a device
+_COMPILES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:tvm|onnxruntime)\b")
 _ON_DEVICE = lazy(
     rb"\.cuda\b|\bis_cuda\b|nccl|[Gg]radScaler|\bautocast\b|\.to\(|\bdevice[ \t]*=|torch\.device\(|map_location"
 )
@@ -186,8 +186,11 @@ def _notebooks(survey: Survey, speaking: set[str], choosing: Collection[str]) ->
 
 
 def _speaks(text: bytes) -> bool:
-    """Whether a file speaks of CUDA, and not only to a library that compiles for devices, while torch stays on the CPU."""
-    return _CUDA.search(text) is not None and (_COMPILES.search(text) is None or _ON_DEVICE.search(text) is not None)
+    """Whether a file speaks of CUDA, and not only to or for a library that computes on devices itself, while torch stays on the CPU."""
+    if _COMPILES.search(text) is None:
+        return _CUDA.search(text) is not None
+    rest = text.replace(b"torch.cuda.is_available()", b"")
+    return _CUDA.search(rest) is not None and _ON_DEVICE.search(rest) is not None
 
 
 def _is_of_others(text: bytes) -> bool:

@@ -466,6 +466,8 @@ def test_a_program_in_which_another_library_has_the_device_needs_none(tmp_path: 
     assert set(done.changed) == {"train.py"} and ("demo.py", "PRT901", "missing") in done.told
     moved = code.replace("Linear(2, 2)", "Linear(2, 2).cuda()")
     assert set(port(tmp_path, {"demo.py": moved, "train.py": other}).changed) == {"demo.py", "train.py"}
+    session = 'import onnxruntime as ort\nimport torch\n\n\ndef main():\n    install("onnxruntime-gpu" if torch.cuda.is_available() else "onnxruntime")\n    ort.InferenceSession("a.onnx")\n\n\nmain()\n'
+    assert set(port(tmp_path, {"demo.py": session, "train.py": other}).changed) == {"train.py"}
 
 
 @pytest.mark.parametrize(
