@@ -48,7 +48,7 @@ class AroundImports:
         """A file may import a package several times; one of the imports speaks for all. If it is the one that is walked:
         "needed", or "optional" where the program goes on without the package. Else None. Parts in `apart` do not count."""
         imports = imports_of(self.file, package, apart)
-        first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
+        first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports, package))
         return role if first is not None and first[0] is self.file.statement else None
 
     def optional(self, node: Node) -> bool:
@@ -60,11 +60,19 @@ class AroundImports:
         )
 
 
-def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
+def _spokesman(imports: list[Link], package: str) -> tuple[Link | None, str]:
     """The import that speaks for all of them, and "optional" or "needed"."""
     guards = [(link, guard(link)) for link in imports]
-    if always := next((link for link, why in guards if why is None and link[1][0].__class__ is ast.Module), None):
-        return always, "needed"  # the file stops there, whatever others are guarded by
+    always = (link for link, why in guards if why is None and link[1][0].__class__ is ast.Module)
+    if first := next((link for link in always if _is_whole(link[0], package)), None):
+        return first, "needed"  # the file stops there, whatever others are guarded by
     optional = any(why in ("try", "if") for _, why in guards)
     runs = [(link, why in ("try", "if")) for link, why in guards if why != "type-checking"]
     return next((link for link, guarded in runs if guarded is optional), None), "optional" if optional else "needed"
+
+
+def _is_whole(statement: Node, package: str) -> bool:
+    """Whether an import is of the package itself: a part of it may do without a device."""
+    if statement.__class__ is ast.ImportFrom:
+        return bool(statement.module == package and not statement.level)
+    return any(alias.name == package for alias in statement.names)
