@@ -17,6 +17,7 @@ _OTHER = "<other>"  # stands for a binding that is no import
 _IMPORTERS = hints("imports-by-name")
 _BY_STARS = {
     "torch": "torch",
+    "th": "torch",
     "nn": "torch.nn",
     "np": "numpy",
 }  # what a file gets from a star import if it uses these names
