@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from porter.python import blocks
 from porter.python.assigned import values_of
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.names import Names
 
+_DIGITS = lazy(r"\d+(?:\.\d+)?")
 COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -50,42 +52,54 @@ def other_branch_says(link: Link, keyword: str) -> bool:
 
 
 def _truth(test: Node, names: Names, link: Link, torch: tuple[int, ...]) -> bool | None:
-    if isinstance(test, ast.BoolOp):
-        values, settles = [_truth(v, names, link, torch) for v in test.values], isinstance(test.op, ast.Or)
-        return settles if settles in values else None if None in values else not settles
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _truth(test.operand, names, link, torch)
+    value = _value(test, names, link, torch)
+    return None if value is None else bool(value)
+
+
+def _value(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> float | None:
+    """What an expression gives for a version, as Python computes it: `(major == 1 and minor) < 9` is true for 2.7."""
+    if isinstance(node, ast.BoolOp):
+        values, settles = [_value(v, names, link, torch) for v in node.values], isinstance(node.op, ast.Or)
+        settled = [value for value in values if value is not None and bool(value) is settles]
+        return settled[0] if settled else None if None in values else values[-1]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = _value(node.operand, names, link, torch)
         return None if inner is None else not inner
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ not in COMPARED:
-        return None
-    left, right = (_number(side, names, link, torch) for side in (test.left, test.comparators[0]))
-    return None if left is None or right is None else COMPARED[test.ops[0].__class__](left, right)
+    if isinstance(node, ast.Compare):
+        if len(node.ops) != 1 or node.ops[0].__class__ not in COMPARED:
+            return None
+        left, right = (_value(side, names, link, torch) for side in (node.left, node.comparators[0]))
+        return None if left is None or right is None else COMPARED[node.ops[0].__class__](left, right)
+    return _number(node, names, link, torch)
 
 
-def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> int | None:
+def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> float | None:
     if isinstance(node, ast.Name):
         values = values_of(names, node, (node, link))
         node = values[0] if len(values) == 1 else node
     if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    index = _part(node, names, link)
-    return torch[index] if index is not None and 0 <= index < len(torch[:2]) else None
+        return node.value if isinstance(node.value, (int, float)) and not isinstance(node.value, bool) else None
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return None
+    if not isinstance(node.func, ast.Name) or node.func.id not in ("int", "float"):
+        return None
+    text = _text(node.args[0], names, link, torch)
+    return float(text) if text and _DIGITS.fullmatch(text) else None
 
 
-def _part(node: ast.expr, names: Names, link: Link) -> int | None:
-    """The n of `int(torch.__version__.split(".")[n])`."""
+def _text(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> str:
+    """Of `torch.__version__.split(".")[1]` and `torch.__version__[:3]`; "" where it is another text."""
+    written = ".".join(map(str, torch))
     match node:
-        case ast.Call(
-            func=ast.Name(id="int"),
-            args=[
-                ast.Subscript(
-                    value=ast.Call(
-                        func=ast.Attribute(value=version, attr="split"), args=[ast.Constant(value="."), *_], keywords=[]
-                    ),
-                    slice=ast.Constant(value=int(index)),
-                )
-            ],
-            keywords=[],
-        ) if names.resolve(version, (version, link)) == "torch.__version__":
-            return index
-    return None
+        case ast.Subscript(
+            value=ast.Call(
+                func=ast.Attribute(value=version, attr="split"), args=[ast.Constant(value="."), *_], keywords=[]
+            ),
+            slice=ast.Constant(value=int(index)),
+        ):
+            text = written.split(".")[index] if 0 <= index < len(torch[:2]) else ""
+        case ast.Subscript(value=version, slice=ast.Slice(lower=None, upper=ast.Constant(value=int(last)), step=None)):
+            text = written[:last]
+        case _:
+            return ""
+    return text if names.resolve(version, (version, link)) == "torch.__version__" else ""

@@ -50,7 +50,7 @@ class RemovedNames(Rule):
         module = ".".join(chain(original.module))
         names = [f"{module}.{alias.name.value}" for alias in original.names]
         lost = {index: name for index, name in enumerate(names) if self._is_gone(name, file)}
-        if not lost or self._goes_on(file):
+        if not lost or self._goes_on(file) and not file.imported.chosen_by_version():
             return None
         values = (("name", "`, `".join(lost.values())), ("new", "`, `".join(map(self._instead, lost.values()))))
         moves = {index: self._instead(name) for index, name in lost.items() if self._gone[name][-1][0] == "moved"}
