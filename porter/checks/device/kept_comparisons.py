@@ -9,6 +9,7 @@ from porter.python.array_switches import decides_for
 from porter.python.cuda_versions import asked_beside
 from porter.python.evidence import call_name
 from porter.python.index import ancestors
+from porter.python.library_builds import built_for_cuda
 from porter.python.lightning_choices import of_comparison
 from porter.python.other_systems import other_system
 from porter.python.parallel_choices import one_device
@@ -36,6 +37,7 @@ def _type_for_others(file: RuleFile, link: Link) -> str:
 # what to say, the name of a value for it, and what finds the value
 _KEPT = (
     ("for-arrays", "library", decides_for),
+    ("for-arrays", "library", built_for_cuda),
     ("for-a-provider", "library", provider),
     ("one-device", "what", one_device),
     ("together", "what", of_comparison),
