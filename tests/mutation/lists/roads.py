@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         "the cache forgets the road",
         "engine/facts.py",
-        "facts = (self.served_by(path), path in roads.astray, path in roads.host, path in roads.lost)",
-        "facts = (self.served_by(path), False, path in roads.host, path in roads.lost)",
+        "of_roads = (roads.astray, roads.host, roads.lost, roads.settings)",
+        "of_roads = ((), roads.host, roads.lost, roads.settings)",
         TESTS,
         "not_believed",
     ),
