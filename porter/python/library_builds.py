@@ -11,7 +11,9 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.engine.rule_file import Link, RuleFile
 
-_SAYS = lazy(r"(?i)(?:is_)?(?:has|have|with|built_with|built_for|supports)_?(?:cuda|gpu)(?:_support|_enabled|_available)?")
+_SAYS = lazy(
+    r"(?i)(?:is_)?(?:has|have|with|built_with|built_for|supports)_?(?:cuda|gpu)(?:_support|_enabled|_available)?"
+)
 _OF_TORCH = frozenset({"torch", "torch_npu", "torchvision", "torchaudio"})
 
 
