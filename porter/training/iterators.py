@@ -73,7 +73,7 @@ def _makes(scene: AnyScene, node: Node, link: Link) -> bool:
         return False
     if node.func.__class__ is not ast.Name or node.func.id not in _BUILTINS:
         return (scene.names.resolve(node.func, link) or "").startswith("itertools.") or _yields(scene, node.func, link)
-    if scene.names.bound(node.func.id) or not node.args:
+    if not node.args or scene.names.bindings(node.func.id, (node.func, (node, link))):
         return False
     # where there are iterators that do have a `next`, what is iterated must be known
     return node.func.id != "iter" or not _may_have_next(scene) or _is_loader(scene, node.args[0], link)
