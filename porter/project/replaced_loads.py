@@ -11,7 +11,8 @@ _REPLACED = lazy(rb"(?m)^torch\.load[ \t]*=[ \t]*(?:(?:\w+\.)*(\w+)[ \t]*(?:#|\r
 
 
 def replaced_loads(texts: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The folders, "" for all, of the packages in which `torch.load` is such a loader: `torch.load = torch_load`."""
+    """The folders of the packages in which `torch.load` is such a loader, `torch.load = torch_load`, and programs that set it for
+    themselves: how the paths of their files begin."""
     found = set[str]()
     for path, data in texts.items():
         match = _REPLACED.search(data) if b"\ntorch.load" in data and not is_test(path) else None
@@ -25,8 +26,8 @@ def _says_it(name: bytes, texts: Collection[bytes]) -> bool:
 
 
 def _package(path: str, files: Collection[str]) -> str:
-    """The outermost package that a file is in: "ultralytics/" of `ultralytics/utils/__init__.py`."""
+    """The outermost package that a file is in: "ultralytics/" of `ultralytics/utils/__init__.py`; the file where it is in none."""
     folder = path.rpartition("/")[0]
     while "/" in folder and f"{folder.rpartition('/')[0]}/__init__.py" in files:
         folder = folder.rpartition("/")[0]
-    return f"{folder}/" if folder and f"{folder}/__init__.py" in files else ""
+    return f"{folder}/" if folder and f"{folder}/__init__.py" in files else path
