@@ -82,7 +82,8 @@ def _is_ours(code: FileResult, shell: FileResult, text: bytes) -> bool:
     edit nothing but its calls of nvidia-smi; of one that is called for Colab, the variables beside them as well."""
     written = {finding.code for result in (code, shell) for finding in result.findings if finding.edit}
     of_colab = "colab" in code.path.rpartition("/")[2].lower()  # a machine of Google, which has no NPU
-    return not (_SHOWS in written <= {_SHOWS, *[_CHOOSES] * of_colab} and _FETCHED.search(text))
+    nobodys = {_SHOWS, _CHOOSES} if of_colab else {_SHOWS}
+    return not (_SHOWS in written <= nobodys and _FETCHED.search(text))
 
 
 def _left_alone(shell: FileResult) -> FileResult:

@@ -32,6 +32,5 @@ class Checkpoints(NamedTuple):
     shipped: tuple[tuple[str, str], ...] = ()
     # modules of Lightning keep what hydra hands them, optimizers and lists among it, as hyperparameters
     configured: bool = False
-    replaced: tuple[
-        str, ...
-    ] = ()  # folders in which a loader of the project stands for `torch.load`, and says what it unpickles
+    # how paths of files begin in which a loader of the project stands for `torch.load`, and says what it unpickles
+    replaced: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from posixpath import join, normpath
 
+from porter.files.paths import folder_of
 from porter.project.imports import Import
 from porter.regex import lazy
 from porter.rulebook.table import hints
@@ -48,9 +49,9 @@ def _place(script: str, name: str, known: frozenset[str]) -> str:
 
 def _near(script: str, paths: Collection[str]) -> str:
     """The one file of a name in the project, which stands below the script's folder or one beside it: it was copied from there."""
-    path, folder = next(iter(paths), ""), script.rpartition("/")[0]
-    around = (f"{folder}/" if folder else "", f"{folder.rpartition('/')[0]}/" if "/" in folder else "//")
-    return path if len(paths) == 1 and path.startswith(around) else ""
+    path, folder = next(iter(paths), ""), folder_of(script)
+    around = [folder, *[folder_of(folder[:-1])] * ("/" in folder[:-1])]
+    return path if len(paths) == 1 and path.startswith(tuple(around)) else ""
 
 
 def _other_framework(text: bytes | None) -> str:

@@ -11,7 +11,7 @@ from porter.python.walks import statements, walk
 from porter.regex import lazy
 
 _FUNCTION = lazy(rb"^def[ \t]+cuda[ \t]*\(", re.MULTILINE)
-_APPLIED = lazy(r"self\._apply\(lambda (\w+): \1\.(?:cuda|npu|to)\(.*\)\)")
+_APPLIED = lazy(r"self\._apply\(lambda (\w+): \1\.(?:cuda|npu)\([^()]*\)\)")
 _NEXT = lazy(rb"def[ \t]+next[ \t]*\(|\bnext[ \t]*=")
 
 
@@ -19,24 +19,25 @@ def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     """The names of classes that define a method of this name, or, for `is_cuda`, set an attribute of this name. Those with `cuda()` and
     a `to(device)` count for "to" alone: all that moves them may say that, as of a tensor."""
     for node in statements(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and _owner_of(node, member):
+        if isinstance(node, ast.ClassDef) and owns(node, member):
             yield node.name
 
 
-def _owner_of(node: ast.ClassDef, member: str) -> bool:
+def owns(node: ast.ClassDef, member: str) -> bool:
+    """Whether a class defines a member of this name, and it is not what every module or whatever has a `to(device)` has."""
     if member == "to":
-        return takes_devices(node)
+        return _takes_devices(node)
     if member == "cuda":
-        return _defines(node, member) and not takes_devices(node) and not moves_as_module(node)
+        return _defines(node, member) and not _takes_devices(node) and not _moves_as_module(node)
     return _defines(node, member) or member == "is_cuda" and _sets(node, member)
 
 
-def takes_devices(node: ast.ClassDef) -> bool:
+def _takes_devices(node: ast.ClassDef) -> bool:
     """Whether a class has a `cuda()` and a `to(device)` of its own."""
     return _defines(node, "cuda") and any(isinstance(s, ast.FunctionDef) and _is_moving(s) for s in node.body)
 
 
-def moves_as_module(node: ast.ClassDef) -> bool:
+def _moves_as_module(node: ast.ClassDef) -> bool:
     """Whether a class of modules has a `cuda(device)` that does what that of all modules does: `self._apply(lambda t: t.cuda(device))`.
     Whoever calls `npu()` in its place gets the same from the module."""
     moves = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "cuda"]

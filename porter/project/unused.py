@@ -52,9 +52,8 @@ class Uses:
         self._projects, self._read_imports = projects or Projects(), dict[str, list[Import]]()
         self._said = SaidWords(self._gists.of, self.text)
         self._tree: tuple[str, ast.Module | None] = ("", None)  # of the file that was asked last
-        self._matching: dict[
-            re.Pattern[bytes], dict[str, bool]
-        ] = {}  # which files a pattern matches, as far as it was asked
+        # which files a pattern matches, as far as it was asked
+        self._matching: dict[re.Pattern[bytes], dict[str, bool]] = {}
 
     def will_ask(self, homes: Iterable[str]) -> None:
         """Announces the files about which, and about whose names, questions will come."""

@@ -15,12 +15,8 @@ from porter.rulebook.table import hints
 
 _OTHER = "<other>"  # stands for a binding that is no import
 _IMPORTERS = hints("imports-by-name")
-_BY_STARS = {
-    "torch": "torch",
-    "th": "torch",
-    "nn": "torch.nn",
-    "np": "numpy",
-}  # what a file gets from a star import if it uses these names
+# what a file gets from a star import if it uses these names
+_BY_STARS = {"torch": "torch", "th": "torch", "nn": "torch.nn", "np": "numpy"}
 _OTHERS = hints("another-framework")  # their `nn` is their own
 _Answer = TypeVar("_Answer")
 

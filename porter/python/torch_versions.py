@@ -52,6 +52,9 @@ def other_branch_says(link: Link, keyword: str) -> bool:
 
 
 def _truth(test: Node, names: Names, link: Link, torch: tuple[int, ...]) -> bool | None:
+    if isinstance(test, ast.BoolOp):
+        answers, settles = [_truth(v, names, link, torch) for v in test.values], isinstance(test.op, ast.Or)
+        return settles if settles in answers else None if None in answers else not settles
     value = _value(test, names, link, torch)
     return None if value is None else bool(value)
 
@@ -60,8 +63,8 @@ def _value(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> 
     """What an expression gives for a version, as Python computes it: `(major == 1 and minor) < 9` is true for 2.7."""
     if isinstance(node, ast.BoolOp):
         values, settles = [_value(v, names, link, torch) for v in node.values], isinstance(node.op, ast.Or)
-        settled = [value for value in values if value is not None and bool(value) is settles]
-        return settled[0] if settled else None if None in values else values[-1]
+        # the first that settles it, or that is not known; else the last
+        return next((value for value in values if value is None or bool(value) is settles), values[-1])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = _value(node.operand, names, link, torch)
         return None if inner is None else not inner

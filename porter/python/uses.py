@@ -10,6 +10,7 @@ from porter.python import blocks
 from porter.python.evidence import constant
 from porter.python.index import Link, Node
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 # attributes of objects of a package: a file with one uses the package even if it never names it
 _OBJECTS = {b"dgl": lazy(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
 
-_FOR_ITSELF = frozenset(
-    {b"isaacgym"}
-)  # packages that have to be imported before torch, by whoever uses what needs them
+_FOR_ITSELF = hints("imported-for-itself")
 
 
 class Use(NamedTuple):
@@ -81,7 +80,7 @@ def _imported_in_vain(file: RuleFile, link: Link) -> bool:
 
 def is_idle(text: bytes, package: bytes) -> bool:
     """Whether a text names a package only once, in an `import` that is alone in its line and not indented."""
-    if package in _FOR_ITSELF:
+    if package.decode() in _FOR_ITSELF:
         return False
     line = re.search(rb"^import %s[ \t]*\r?$" % package, text, re.MULTILINE)
     if line is None or len(re.findall(rb"\b%s\b" % package, text)) != 1:

@@ -7,20 +7,22 @@ from typing import Any
 from porter.rulebook.errors import RuleError
 
 _NEAR = 400  # characters from the name of a call to a keyword
-ANSWER = "="
+ANSWER = "="  # `call(=)`: the call's answer takes the place of its object, `data = data.append(rows)`
 Row = tuple[tuple[str, str], ...]
 
 
 def of_keyword(call: str, keyword: str) -> str:
-    """The pattern of a call with a keyword, by the last word of its name. It may match what is none, and is asked before parsing.
-    ANSWER for a keyword: the answer takes the place of the object, `data = data.append(rows)`."""
-    if keyword == ANSWER:
-        return rf"\w[ \t]*=[ \t]*[A-Za-z_][\w.]*\.{call}\("
+    """The pattern of a call with a keyword, by the last word of its name. It may match what is none, and is asked before parsing."""
     return rf"{call.rpartition('.')[2]}\([\s\S]{{0,{_NEAR}}}?\b{keyword}[ \t]*=(?!=)"
 
 
+def of_answer(call: str) -> str:
+    """The pattern of a method whose answer is kept. It may match what is none, as the former."""
+    return rf"\w[ \t]*=[ \t]*[A-Za-z_][\w.]*\.{call}\("
+
+
 def gone(where: str, stanza: dict[str, Any]) -> dict[str, Row]:
-    """`gone:` and a full name; `lost:` and a member, or `call(keyword)`, where `call(=)` is one whose answer takes the object's place."""
+    """`gone:` and a full name; `lost:` and a member, or `call(keyword)`, or `call(=)`: see ANSWER."""
     who = (stanza["by"], stanza["since"]), ("package", stanza.get("package", ""))
     found: dict[str, Row] = {}
     for kind in ("same", "instead", "module", "moved"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.project.own_methods import moves_as_module, takes_devices
+from porter.project.own_methods import owns
 from porter.python.index import owner_of
 
 PLAIN = ("staticmethod", "classmethod", "wraps", "no_grad", "inference_mode", "override")
@@ -24,12 +24,8 @@ class OwnCudaMethod(Rule):
         if method is None or new in method[0]:
             return None
         link = file.scene.link_to(file.statement)
-        if (
-            old == "cuda"
-            and link is not None
-            and (owner := owner_of(link)) is not None
-            and (takes_devices(owner) or moves_as_module(owner))
-        ):
+        owner = owner_of(link) if link is not None else None
+        if old == "cuda" and owner is not None and not owns(owner, old):
             return None  # callers say `to`, or get from every module what this does
         values, marks = (("old", old), ("new", new)), method[1]
         if old == "is_cuda":

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _NAMED = lazy(r"(?:^|_)cuda\d*(?:$|_)")
-
-
 _BY_STRING = "importlib.import_module"
 
 
 def _names_one(scene: Scene, link: Link) -> bool:
+    """Of an import, or of a call that imports by a string."""
     call = link[1][0] if link[1] is not None else None
     if isinstance(call, ast.Call) and call.func is link[0]:
         return _NAMED.search(str(constant(call.args[0]) if call.args else "").partition(".")[0]) is not None

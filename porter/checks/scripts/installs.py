@@ -17,7 +17,6 @@ from porter.text import first_versions, packages
 from porter.text.built_here import built_here
 from porter.text.document import Document
 from porter.text.nobodys import listed, nobodys
-from porter.text.old_pythons import old_pythons
 from porter.text.shells import old_images, stages
 from porter.text.shells.script import Command, Script, Word
 from porter.versions import canonical
@@ -67,11 +66,9 @@ class Installs(TextRule):
 def _pythons(document: Document) -> Iterator[Hit]:
     """The environment that a script makes with too old a Python, where nothing that it installs says so."""
     torch, is_image = document.session.target.torch, kind_of(document.path) == DOCKERFILE
-    first = first_python(torch)
-    if old_images.old_python(document.text, first, is_image=is_image):
-        for span, old in old_pythons(document.text, torch):
-            values = named(name="python", old=f"={old}", python=old, new=_dotted(first), torch=_dotted(torch))
-            yield Hit(span, "python", code="PRT840", values=values)
+    for span, said in old_images.old_environments(document.text, torch, is_image=is_image):
+        values = named(**{**said, "old": f"={said['old']}"}, name="python", python=said["old"])
+        yield Hit(span, "python", code="PRT840", values=values)
 
 
 def _brings_torch_alone(document: Document) -> bool:

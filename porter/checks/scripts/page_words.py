@@ -10,10 +10,8 @@ from porter.engine.rule import TOGETHER, Hit, TextRule, named
 from porter.project.roads import leads
 from porter.regex import lazy
 from porter.rulebook.table import Tables, any_of
-from porter.target import first_python
 from porter.text.document import Document
-from porter.text.old_pythons import old_pythons
-from porter.text.shells.old_images import old_python
+from porter.text.shells.old_images import old_environments
 
 _WORDS = {
     "cards": "page-cards", "install": "page-install", "package": "page-package", "container": "page-container",
@@ -50,11 +48,8 @@ class PageWords(TextRule):
             return
         if not leads(document.path, data, session.facts.roads):
             return
-        torch = session.target.torch
-        of_old = old_python(text, first_python(torch), is_image=False)
-        for span, old in old_pythons(text, torch) if of_old else ():
-            new, now = (".".join(map(str, numbers)) for numbers in (first_python(torch), torch))
-            yield Hit(span, "environment", values=(*named(old=old, new=new, torch=now), (TOGETHER, "environment")))
+        for span, said in old_environments(text, session.target.torch, is_image=False):
+            yield Hit(span, "environment", values=(*named(**said), (TOGETHER, "environment")))
         lines = list(_lines(text))
         for why, words in self._words.items():
             if why == "python" and session.target.shims:

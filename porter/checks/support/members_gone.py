@@ -16,7 +16,7 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import imported_packages
 from porter.regex import rare
-from porter.rulebook.gone import ANSWER, of_keyword
+from porter.rulebook.gone import ANSWER, of_answer, of_keyword
 from porter.rulebook.table import Tables
 
 _Row = tuple[tuple[str, str], ...]
@@ -30,12 +30,16 @@ class Members:
         rows = {name.partition(":")[2]: row for name, row in tables.pins.items() if name.startswith("lost:")}
         self.members = {name: row for name, row in rows.items() if "(" not in name}
         self._keywords: dict[str, dict[str, _Row]] = {}
+        self._answers: dict[str, _Row] = {}  # of methods whose answer takes the place of their object
         for name, row in rows.items():
-            call, _, keyword = name.partition("(")
-            if keyword:
-                self._keywords.setdefault(call, {})[keyword.rstrip(")")] = row
+            call, _, keyword = name.rstrip(")").partition("(")
+            if keyword == ANSWER:
+                self._answers[call] = row
+            elif keyword:
+                self._keywords.setdefault(call, {})[keyword] = row
         methods = [call for call in self._keywords if "." not in call]
-        self.texts = tuple(sorted({of_keyword(call, word) for call, known in self._keywords.items() for word in known}))
+        of_keywords = {of_keyword(call, word) for call, known in self._keywords.items() for word in known}
+        self.texts = tuple(sorted(of_keywords.union(map(of_answer, self._answers))))
         self._lasts = frozenset(call.rpartition(".")[2] for call in self._keywords)
         self._others = {row[4][1]: rare(row[4][1].encode()) for row in rows.values() if row[4][1]}
         self._defined = {name: rare(rb"\bdef %s\b" % re.escape(name).encode()) for name in (*self.members, *methods)}
@@ -85,12 +89,13 @@ class Members:
         if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(original.targets) != 1:
             return None
         method = call.func.attr.value
-        row = self._keywords.get(method, {}).get(ANSWER)
+        row = self._answers.get(method)
         if row is None or file.text(original.targets[0].target) != file.text(call.func.value):
             return None
         if not self._is_theirs(row, method, file) or is_chosen(file.scene.link_of(call, ast.Call)):
             return None
-        if any(arg.keyword is not None and arg.keyword.value in self._keywords[method] for arg in call.args):
+        given = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        if not given.isdisjoint(self._keywords.get(method, ())):
             return None  # told of its keyword
         return _hit(call.func, "member", None, method, row[2][1], row, file)
 
