@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.index import ancestors
+from porter.python.receivers import TORCH_ROOTS
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 _SAYS = lazy(
     r"(?i)(?:is_)?(?:has|have|with|built_with|built_for|supports)_?(?:cuda|gpu)(?:_support|_enabled|_available)?"
 )
-_OF_TORCH = frozenset({"torch", "torch_npu", "torchvision", "torchaudio"})
 
 
 def built_for_cuda(file: RuleFile, link: Link) -> str:
@@ -28,7 +28,7 @@ def built_for_cuda(file: RuleFile, link: Link) -> str:
                 asked = value.func if isinstance(value, ast.Call) else value
                 if value is not child and isinstance(asked, ast.Attribute) and _SAYS.fullmatch(asked.attr):
                     root = (file.names.resolve(asked, (asked, above)) or ".").partition(".")[0]
-                    if root and root not in _OF_TORCH and not file.facts.own.has_package(root, file.path):
+                    if root and root not in TORCH_ROOTS and not file.facts.own.has_package(root, file.path):
                         return root
         child = above[0]
     return ""

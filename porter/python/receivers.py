@@ -23,7 +23,7 @@ _TENSOR_METHODS, _TO_ARRAYS = hints("method-of-torch"), hints("gives-arrays")
 _LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # methods of arrays, too
 _OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
 # packages that give tensors and modules of torch
-_TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
+TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
 def _strongest(kinds: set[str]) -> str:
@@ -112,7 +112,7 @@ class Receivers:
 
     def _resolved(self, full: str) -> str:
         root = full.lstrip(".").partition(".")[0]
-        if root in _TORCH_ROOTS:
+        if root in TORCH_ROOTS:
             return TORCH
         if root in OTHER_LIBRARIES or full.rpartition(".")[2] in _TO_ARRAYS:
             return OTHER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import hints
 
-_OF_TRL = ("SFT", "DPO", "GRPO", "KTO", "ORPO", "CPO", "Reward")
 _FUSED, _PLAIN = "adamw_torch_fused", "adamw_torch"
 _DEFAULT_SINCE = (2, 8)  # of torch: from there on the fused one is what `optim` is, unless it is said
 # `fp16` is then on wherever it trains on a device
@@ -16,11 +16,7 @@ _OTHERS = ("deepspeed", "fsdp", "fsdp_config")  # scale in their own way
 
 class TrainerLossScaled(Rule):
     code = "PRT318"
-    calls = {
-        "transformers.TrainingArguments",
-        "transformers.Seq2SeqTrainingArguments",
-        *(f"trl.{name}Config" for name in _OF_TRL),
-    }
+    calls = hints("training-arguments")
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         half = positional(original, None, ("fp16",))

@@ -9,19 +9,12 @@ from porter.checks.support.trainer_arguments import ARGUMENTS, Renamed, brings_t
 from porter.engine.rule import Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.regex import lazy
+from porter.rulebook.table import hints
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-# those of trl are derived from the former
-_OF_TRL = "BCO CPO DPO GKD GRPO KTO NashMD ORPO OnlineDPO PRM RLOO Reward SFT XPO".split()
-_ARGUMENTS = frozenset(
-    {
-        "transformers.TrainingArguments",
-        "transformers.Seq2SeqTrainingArguments",
-        *(f"trl.{name}Config" for name in _OF_TRL),
-    }
-)
+_ARGUMENTS = hints("training-arguments")
 _OF_LOADING: dict[str, Renamed | str] = {"use_auth_token": Renamed("token", "4.31")}
 _WORDS = frozenset(word.encode() for word in (*ARGUMENTS, *_OF_LOADING))
 _LOADS = lazy(r"transformers\.(?:\w+\.)*\w+\.from_pretrained")
