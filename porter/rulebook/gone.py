@@ -17,8 +17,8 @@ def of_keyword(call: str, keyword: str) -> str:
 
 
 def of_answer(call: str) -> str:
-    """The pattern of a method whose answer is kept. It may match what is none, as the former."""
-    return rf"\w[ \t]*=[ \t]*[A-Za-z_][\w.]*\.{call}\("
+    """The pattern of a method whose answer is kept. It may match what is none, as the former; a plain sign at its head makes the search fast."""
+    return rf"=[ \t]*[A-Za-z_][\w.]*\.{call}\("
 
 
 def gone(where: str, stanza: dict[str, Any]) -> dict[str, Row]:

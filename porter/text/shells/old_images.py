@@ -33,7 +33,7 @@ def old_python(text: str, first: tuple[int, int], *, is_image: bool) -> str:
 def old_environments(text: str, torch: Sequence[int], *, is_image: bool) -> Iterator[tuple[Span, dict[str, str]]]:
     """Where conda gets such a Python, `python=3.7`, and what a message names: `old`, the `new` one that this torch needs, and `torch`."""
     first = first_python(torch)
-    for match in _too_old(text, first, is_image=is_image):
+    for match in _too_old(text, first, is_image=is_image) if "python=" in text else ():
         if match["env"]:
             start, (new, needing) = (
                 text.rindex("python", 0, match.start("env")),
