@@ -13,7 +13,7 @@ from pathlib import Path
 
 from porter import versions
 from porter.files.read import beginning
-from porter.project import windows_freeze
+from porter.project import conda_freeze
 from porter.regex import lazy
 
 LIMIT = 1_000_000  # bytes of a file that are read
@@ -68,7 +68,7 @@ def pins(root: Path) -> list[Pin]:
     pins, lists = [], []
     for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
-        if path.endswith((".yml", ".yaml")) and windows_freeze.found(text):
+        if path.endswith((".yml", ".yaml")) and conda_freeze.on_windows(text):
             continue
         lists.append(path)
         # with single blanks, and without comments

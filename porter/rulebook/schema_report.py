@@ -9,7 +9,7 @@ from collections.abc import Callable
 from porter.rulebook.effort import NAMES, wrong_amount
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
-from porter.rulebook.schema_versions import pythons, version, versions
+from porter.rulebook.schema_versions import firsts, pythons, released, version, versions
 from porter.target import SOCS
 
 _GRADES = ("V", "E")  # the vendor says so | seen in public work: what is only inferred is no ground for a page
@@ -115,8 +115,8 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
             {"name": text, "kind": _asked, "first": versions, "evidence": text},
         ),
         "wheels": (
-            ("name", "first", "evidence"),
-            {"name": list_of(text), "first": pythons, "last": pythons, "evidence": text},
+            ("name", "evidence"),
+            {"name": list_of(text), "first": firsts, "last": pythons, "aarch64": released, "evidence": text},
         ),
         "release": (
             ("name", "torch", "cann", "evidence"),

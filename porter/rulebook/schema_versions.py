@@ -21,3 +21,20 @@ def pythons(value: object) -> str | None:
     if wrong or not isinstance(value, dict):
         return wrong
     return next((f"has {name!r}, which is no Python" for name in value if not re.fullmatch(r"3\.\d+", str(name))), None)
+
+
+def firsts(value: object) -> str | None:
+    """Of Pythons, the first version of each line of a package: "3.4.8.29 4.1.2.30"."""
+    if not isinstance(value, dict) or not value:
+        return "is not a table of Pythons and versions"
+    for python, lines in value.items():
+        if not re.fullmatch(r"3\.\d+", str(python)):
+            return f"has {python!r}, which is no Python"
+        if wrong := next((w for line in str(lines).split(" ") if (w := released(line))), None):
+            return f"has {python!r}, whose version {wrong}"
+    return None
+
+
+def released(value: object) -> str | None:
+    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+(\.post\d+)?|none", value)
+    return None if fits else "is not a version, as in 0.21.0"

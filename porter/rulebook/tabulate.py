@@ -216,11 +216,12 @@ class _Joined:
         self.tables["hints"][s["kind"]] = tuple(s["words"])
 
     def _wheels(self, where: str, s: Stanza) -> None:
-        firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
-        for name in s["name"]:
-            self._put("wheels", where, canonical(name), firsts)
-            if "last" in s:
-                self._put("pins", where, f"last:{canonical(name)}", tuple(s["last"].items()))
+        firsts = tuple(sorted(s.get("first", {}).items(), key=lambda pair: release(pair[0])))
+        for name in map(canonical, s["name"]):
+            self._put("wheels", where, name, firsts)
+            for key in sorted(s.keys() & {"aarch64", "last"}):
+                rows = tuple(s[key].items()) if key == "last" else (("", s[key]),)
+                self._put("pins", where, f"{key}:{name}", rows)
 
     def _gone(self, where: str, s: Stanza) -> None:
         for name, row in gone(where, s).items():

@@ -16,6 +16,7 @@ from porter.rulebook.table import Wheels, load
 from porter.target import Target, first_python
 from porter.text.asked import Asked
 from porter.text.torch_needs import dropped, held_torch, numpys, unmet
+from porter.text.wheels import last_python, without_aarch64
 from porter.versions import allows, reaches, release
 
 _PLATFORM = lazy(r"platform|os_name")
@@ -32,6 +33,7 @@ _OF_ONE_TORCH = {
     "torchtext": ((0, 8), (0, 18)),
     "torchdata": ((0, 3), (0, 7)),
 }
+_PACKAGE = ("setup.py", "setup.cfg", "pyproject.toml")  # what a package asks for, whose project may import torch
 _NEWEST = 15  # Python 3.x
 
 
@@ -106,7 +108,7 @@ def obstacles(
             if right and want.spec and want.version is None and not allows(want.spec, _dotted(right)):
                 values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
                 yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
-        elif whole and (last := _last_python(want, text, wheels)) and last < first_python(torch):
+        elif (whole or want.forced) and (last := _last_python(want, text, wheels)) and last < first_python(torch):
             outgrown.setdefault((want.name == "python", last), []).append(want)
     for (is_python, end), wants in outgrown.items():
         values = named(
@@ -125,7 +127,7 @@ def _lists_torch(requirements: Sequence[Asked]) -> bool:
 
 
 def _holds_torch(path: str, loads: bool) -> bool:
-    return loads and "/" not in path and kind_of(path) == REQUIREMENTS
+    return loads and "/" not in path and (kind_of(path) == REQUIREMENTS or path in _PACKAGE)
 
 
 def around(path: str, requirements: Sequence[Asked], target: Target, lists: Lists, loads: bool) -> Iterator[Hit]:
@@ -133,6 +135,7 @@ def around(path: str, requirements: Sequence[Asked], target: Target, lists: List
     if _lists_torch(requirements) or _holds_torch(path, loads):
         yield from _backports(path, requirements, target.torch)
         yield from numpys(requirements, target, lists)
+        yield from without_aarch64(requirements, target.torch)
         if target.style == "portable":
             yield from held_torch(requirements, min(shared(target), PORTABLE_SINCE))
 
@@ -193,16 +196,7 @@ def _last_python(want: Asked, text: str, wheels: Mapping[str, Wheels]) -> tuple[
         return written or (_last_of(want.spec) if want.spec else None)
     if want.kind == "conda" or not want.spec or "python" in want.marker:
         return None
-    return _last_with_wheels(want.spec, wheels.get(want.name, ()))
-
-
-def _last_with_wheels(spec: str, firsts: Wheels) -> tuple[int, ...] | None:
-    """The last Python before the first that no version which a requirement takes has wheels for."""
-    missing = next((python for python, first in firsts if not reaches(spec, first)), None)
-    if missing is None:
-        return None
-    major, minor = release(missing, 2)
-    return major, minor - 1
+    return last_python(want.spec, wheels.get(want.name, ()))
 
 
 def _last_of(spec: str) -> tuple[int, int] | None:

@@ -117,12 +117,19 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     needs = list(around(document.path, requirements, session.target, session.facts.lists, loads))
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     found = list(_hits(document, requirements))
-    # what is to be dropped needs no other version first
-    dropped = {hit.at for hit in found if hit.code == "PRT401" and hit.why in ("listed", "unimported")}
-    needs += (hit for hit in held_back if hit.why != "bound" or hit.at not in dropped)
+    needs += (hit for hit in held_back if not _is_needless(hit, found))
     # what holds the lines of torch back (PRT840) holds no other line back
     needs += (replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit for hit in found)
     yield from for_pages.set_aside(document, needs)
+
+
+def _is_needless(hit: Hit, found: list[Hit]) -> bool:
+    """What is to be dropped needs no other version first, nor has to be raised for its wheels what is raised further."""
+    beside = {(other.code, other.why) for other in found if other.at == hit.at}
+    if hit.why == "bound":
+        return not beside.isdisjoint((("PRT401", "listed"), ("PRT401", "unimported")))
+    alone = hit.why in ("last-python", "first-python") and ", " not in dict(hit.values)["name"]
+    return alone and any(why == "since" for _, why in beside)
 
 
 def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from porter.engine.rule import Hit, TextRule, named
-from porter.project import windows_freeze
+from porter.project import conda_freeze
 from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
@@ -38,10 +38,12 @@ class RequirementLists(TextRule):
         kind = _kind(document.path) or _by_keys(document.path, settings)
         if not kind:
             return
-        if kind == "conda" and (frozen := windows_freeze.found(document.text)):
+        if kind == "conda" and (frozen := conda_freeze.on_windows(document.text)):
             values = named(name=frozen[1], npu=document.session.target.torch_npu)
             yield Hit(frozen.span(1), "windows", code="PRT840", values=values)
             return
+        if kind == "conda" and (frozen := conda_freeze.on_x86(document.text)) and document.session.facts.roads.loads:
+            yield Hit(frozen.span(1), "frozen", code="PRT840", values=named(name=frozen[1]))
         numbered = [
             pair for number, entry in enumerate(settings.entries) if (pair := _wanted(document, kind, number, entry))
         ]
