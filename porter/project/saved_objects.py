@@ -29,15 +29,22 @@ from porter.regex import lazy, rare
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # objects, if the project parses a command line
 _CONFIGURED = frozenset("cfg config hparams".split())  # objects, if the file names a library of settings
-# objects, if the file sets an attribute of them, which no dictionary has
-_SET = rare(rb"(?m)^[ \t]*(cfgs?|configs?|conf|hparams|hps|options|settings)\.\w+(?:\.\w+)*[ \t]*=(?!=)")
+_SETTINGS = rb"(?:\w+_)?(?:args|opts?|flags|FLAGS|cfgs?|configs?|conf|hparams|hps|options|settings)"
+# objects, if the file reads or sets an attribute of them, which no dictionary has, nor a list, and no tensor
+_ASKED = lazy(rb"(?<!\w)(%s)\.(?!__)\w+\b(?![ \t]*\()" % _SETTINGS)
+# unless it makes a dictionary of them, which goes by the same name
+_DICTIONARY = lazy(
+    rb"(?<!\w)(%s)[ \t]*(?::[^\n=]*)?=[ \t]*(?:(?:vars|dict|json|yaml|asdict)\b|\{|\S[^\n]*(?:__dict__|to_dict|asdict)\b)"
+    % _SETTINGS
+)
 _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show that a copy is a module
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:np|numpy)\."
-    rb"|(?:self\.)?(?:args|opts?|flags|FLAGS|cfgs?|configs?|conf|hparams|hps|options|settings)\b"
+    rb"|(?:self\.)?%s\b"
     rb"|(?:self\.)?(?:\w*optim\w*|model|net|module|encoder|decoder|generator|discriminator)\s{0,9}[,})\n])"
-    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\(" % b"|".join(_OF_MODULES)
+    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\("
+    % (_SETTINGS, b"|".join(_OF_MODULES))
 )
 _MAKES = lazy(rb"(?<!\w)dict\(")  # and no `state_dict()`
 # the file uses a library whose settings are objects
@@ -155,7 +162,10 @@ def _saved(data: bytes, parse: Parse, known: _Known) -> tuple[tuple[tuple[str, .
     if tree is None:
         return ()
     names = {name for name in _PARSED if known.is_parsed and not _PLAIN[name].search(data)}
-    names |= {name.decode() for name in _SET.findall(data)} | (_CONFIGURED if _CONFIGURES.search(data) else frozenset())
+    made = {*_DICTIONARY.findall(data)}
+    names |= {name.decode() for name in {*_ASKED.findall(data)} - made} | (
+        _CONFIGURED if _CONFIGURES.search(data) else frozenset()
+    )
     found: list[tuple[tuple[str, ...], str, bool]] = []
     for entries in dictionaries(tree, data, known.records, known.handed):
         held = _held(entries, names, known.states) or _held_score(entries, known.scores)

@@ -50,6 +50,12 @@ def configured(original: cst.Call | cst.Assign, file: RuleFile) -> Hit | None:
     return Hit(original.func, "configured", values=((TOGETHER, "configured"),))
 
 
+def reads_configured(call: Link, file: RuleFile) -> bool:
+    """`torch.load(path)["state_dict"]` in a file that trains with Lightning, where the modules keep what hydra hands them."""
+    read = keys(call, file) if file.facts.checkpoints.configured else frozenset[str]()
+    return "state_dict" in read and read <= {"state_dict", *_MARKS} and _imports(file)
+
+
 def _passes_false(file: RuleFile) -> bool:
     """Whether the project asks for a Lightning 2.4 or 2.5: they load what they are given, and 2.6 does what torch does."""
     lists = file.facts.lists

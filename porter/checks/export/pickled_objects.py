@@ -74,6 +74,8 @@ class PickledObjects(Rule):
         link = file.scene.link(original)
         if link and (lightning := lightning_loads.of_old_lightning(link[1], file)):
             return Hit(original.func, "lightning", new=new, values=(("old", lightning),))
+        if link and lightning_loads.reads_configured(link[1], file):
+            return Hit(original.func, "kept", new=new)
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
         saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None
