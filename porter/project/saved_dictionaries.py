@@ -118,9 +118,9 @@ class _Function:
 
     def _written(self, name: str) -> dict[str, Node]:
         """Of a name with several values, as `state = torch.load(path)` for a start and `state = {...}` to be saved, the only one
-        that is written here."""
+        that is written here, or the first of those with the same keys."""
         written = [one for one in self.bound.get(name, ()) if _entries(one) or _is_empty(one)]
-        return _entries(written[0]) if len(written) == 1 else {}
+        return _entries(written[0]) if len({tuple(_entries(one)) for one in written}) == 1 else {}
 
     def _is_object(self, value: Node) -> bool:
         """`optimizer`, whose `step()` is called, or which a class of torch.optim makes."""

@@ -41,14 +41,14 @@ _OF_MODULES = (b"half", b"float", b"eval", b"cpu", b"to")  # methods that show t
 # a text that may put an object into a dictionary; names of libraries of settings
 _MAY_HOLD = lazy(
     rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:np|numpy)\."
-    rb"|(?:self\.)?%s\b"
+    rb"|(?:\w+\.)?%s\b"
     rb"|(?:self\.)?(?:\w*optim\w*|model|net|module|encoder|decoder|generator|discriminator)\s{0,9}[,})\n])"
     rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)|\bdeepcopy\([^\n]*\)\.(?:%s)\("
     % (_SETTINGS, b"|".join(_OF_MODULES))
 )
 _MAKES = lazy(rb"(?<!\w)dict\(")  # and no `state_dict()`
 # the file uses a library whose settings are objects
-_CONFIGURES = rare(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole")
+_CONFIGURES = rare(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra|recbole|[eE]asy[dD]ict|ml_collections")
 # a function that asks numpy for the state of its generator in its first lines
 _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
@@ -210,7 +210,7 @@ def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
         func = value.func
         is_array = root(func) in NUMPY or func.__class__ is ast.Attribute and func.attr == "numpy"
         return is_array or call_name(func) in states or _is_copied_module(value)
-    if value.__class__ is ast.Attribute and getattr(value.value, "id", "") == "self":
+    if value.__class__ is ast.Attribute and value.value.__class__ is ast.Name:
         return value.attr in names
     return value.__class__ is ast.Name and value.id in names
 
@@ -242,6 +242,15 @@ def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved
     if of_rates and (keys <= _COMMON and len(keys) < 2 or not all(row.held for row in fitting)):
         fitting = [row for row in fitting if row.held and not row.of_rates]
     held = [row for row in fitting if row.held]
+    return min(held, key=lambda row: (-_shared(row.path, path), not row.held.isidentifier()), default=None)
+
+
+def possibly_saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:
+    """The nearest dictionary with an object that has these keys, whatever else the program saves with them. Folders beside each other
+    in one of the project are programs of their own."""
+    known = (row for row in saved if row.held and not row.of_rates and path.startswith(row.program))
+    fitting = (row for row in known if keys and keys <= {*row.keys})
+    held = [row for row in fitting if not 0 < _shared(row.path, path) < min(row.path.count("/"), path.count("/"))]
     return min(held, key=lambda row: (-_shared(row.path, path), not row.held.isidentifier()), default=None)
 
 

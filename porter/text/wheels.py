@@ -31,19 +31,25 @@ def _reaches(spec: str, lines: str) -> bool:
 
 
 def without_aarch64(requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
-    """Packages without a wheel for the processor of most NPU hosts, and without sources. What has to be raised first is raised to one
-    that may have it."""
-    lacking = [want for want in requirements if want.kind != "conda" and _lacks_aarch64(want, first_python(torch))]
-    if lacking:
-        shown = ", ".join(f"{want.name}{want.spec}" for want in lacking)
-        yield Hit((lacking[0].start, lacking[0].end), "aarch64", code="PRT840", values=named(name=shown))
+    """Packages without a wheel for the processor of most NPU hosts, and without sources; last those of which a later version has one."""
+    lacking = [(want, first) for want in requirements if (first := _first_on_aarch64(want, first_python(torch)))]
+    for why, rows in (
+        ("aarch64", [r for r in lacking if r[1] == _NONE]),
+        ("aarch64-later", [r for r in lacking if r[1] != _NONE]),
+    ):
+        if rows:
+            shown = ", ".join(f"{want.name}{want.spec}" for want, _ in rows)
+            new = ", ".join(dict.fromkeys(f"{want.name}>={first}" for want, first in rows))
+            yield Hit((rows[0][0].start, rows[0][0].end), why, code="PRT840", values=named(name=shown, new=new))
 
 
-def _lacks_aarch64(want: Asked, python: tuple[int, int]) -> bool:
+def _first_on_aarch64(want: Asked, python: tuple[int, int]) -> str:
+    """The version from which on there is one, or `none`, where a requirement takes none that has one; else "". What has to be raised
+    for its Python first is raised to one that may have it."""
     rows = load().pins.get(f"aarch64:{want.name}")
-    if not rows or "machine" in want.marker:
-        return False
+    if not rows or "machine" in want.marker or want.kind == "conda":
+        return ""
     [(_, first)] = rows
     if want.spec and (last := last_python(want.spec, load().wheels.get(want.name, ()))) and last < python:
-        return False
-    return first == _NONE or bool(want.spec) and not reaches(want.spec, first)
+        return ""
+    return first if first == _NONE or want.spec and not reaches(want.spec, first) else ""

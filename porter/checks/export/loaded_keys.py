@@ -11,7 +11,7 @@ from porter.checks.export.names_set_again import until_set_again
 from porter.engine.checkpoints import Saved
 from porter.engine.rule_file import RuleFile
 from porter.project.saved_dictionaries import records
-from porter.project.saved_objects import restored_with, saved_with
+from porter.project.saved_objects import possibly_saved_with, restored_with, saved_with
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant, given_flags
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
@@ -224,6 +224,13 @@ def is_on_host(call: Link, file: RuleFile) -> bool:
     known = {key for program, key in file.facts.checkpoints.on_host if file.path.startswith(program)}
     read = keys(call, file) if known else frozenset[str]()
     return not known.isdisjoint(read) and read <= known if read else "" in known
+
+
+def possibly_saved(call: Link, file: RuleFile) -> Saved | None:
+    """A dictionary with an object that this call may read: it has all the keys, as others without an object have."""
+    if _is_from_outside(call):
+        return None
+    return possibly_saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)
 
 
 def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:

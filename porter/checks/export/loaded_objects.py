@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import place as position
+from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.regex import lazy
 
@@ -16,6 +17,8 @@ _WRITTEN = lazy(r"\.\w+['\"]\)*$")
 _LOAD = frozenset({"torch.load"})
 _OF_NUMPY = "numpy"  # what it answers has methods of its own, and is no part of what was loaded
 _COPIES = frozenset({"float", "half", "double", "to", "cpu", "cuda", "npu"})  # of tensors and of modules
+_CLASS = lazy(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
+_PLAIN_CLASSES = frozenset({"OrderedDict", "Mapping", "MutableMapping", "Sequence", "Iterable", "Tensor", "Parameter"})
 _PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
 
 
@@ -62,6 +65,19 @@ def promised(call: cst.Call, file: RuleFile) -> str:
     owner = _function(link)
     kind = getattr(owner, "returns", None)
     return str(getattr(owner, "name", "")) if kind is not None and ast.unparse(kind).split(".")[-1] == "Module" else ""
+
+
+def asserted(call: cst.Call, file: RuleFile) -> str:
+    """The class of which what is loaded here has to be: `policy = torch.load(path)`, `assert isinstance(policy, Policy)`."""
+    link = file.scene.link(call)
+    for reader in _readers(link[1], file) if link is not None else ():
+        asked: Node = reader[1][0] if reader[1] is not None else None
+        is_first = asked.__class__ is ast.Call and asked.args[:1] == [reader[0]] and len(asked.args) == 2
+        if is_first and call_name(asked.func) == "isinstance" and reader[1][1][0].__class__ is ast.Assert:
+            kind = ast.unparse(asked.args[1])
+            if _CLASS.fullmatch(kind) and kind.rpartition(".")[2] not in _PLAIN_CLASSES:
+                return kind
+    return ""
 
 
 def shipped(original: cst.Call, file: RuleFile) -> str:

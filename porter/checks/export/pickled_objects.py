@@ -9,8 +9,8 @@ from porter.checks.export import lightning_loads, loaded_keys, loaded_objects
 from porter.checks.export.held_settings import held_settings
 from porter.checks.export.saved_here import object_saved
 from porter.engine.nodes import positional, with_keyword
-from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
+from porter.engine.rule_file import Link, RuleFile
 from porter.regex import lazy, rare
 
 _SINCE = (2, 6)
@@ -35,6 +35,13 @@ def _is_received(original: cst.Call, file: RuleFile) -> bool:
     if isinstance(buffer, cst.Name):
         return file.source.says(re.compile(_MADE % (re.escape(made), re.escape(made))))
     return made.startswith((b"io.BytesIO(", b"BytesIO("))
+
+
+def _possibly(func: cst.BaseExpression, call: Link, file: RuleFile) -> Hit | None:
+    """Not edited: nobody knows which of several files it is."""
+    saved = loaded_keys.possibly_saved(call, file)
+    values = (("name", saved.held), ("writer", saved.path)) if saved else ()
+    return Hit(func, "may", values=(*values, (TOGETHER, "may"))) if saved else None
 
 
 class PickledObjects(Rule):
@@ -69,6 +76,8 @@ class PickledObjects(Rule):
             return Hit(original.func, "received", new=new)
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
+        if asserted := loaded_objects.asserted(original, file):
+            return Hit(original.func, "asserted", new=new, values=(("name", asserted),))
         if promised := loaded_objects.promised(original, file):
             return Hit(original.func, "promised", new=new, values=(("name", promised),))
         link = file.scene.link(original)
@@ -80,6 +89,6 @@ class PickledObjects(Rule):
             return Hit(original.func, "written", new=new, values=(("name", written),))
         saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None
         if saved is None:
-            return None
+            return _possibly(original.func, link[1], file) if link and file.facts.checkpoints.saved else None
         about = "rates" if saved.of_rates else "saved"
         return Hit(original.func, about, new=new, values=(("name", saved.held), ("writer", saved.path)))
