@@ -162,6 +162,14 @@ def test_both_move_where_nothing_stands_in_the_way(project):
 
 
 @pytest.mark.slow
+def test_a_log_with_the_program_in_it_holds_nothing_back(project):
+    porter = project({"config.py": CONSTANT, "use.py": USER, "runs/one.txt": USER, "runs/two.log": USER})
+    assert statuses(porter, "use.py", "config.py")["use.py", 7, "PRT122"] == "auto"
+    write(porter.folder, {"tools/three": "#!/usr/bin/env python3\n" + USER})
+    assert statuses(porter, "config.py")["config.py", 1, "PRT120"] == "manual", "a program without a suffix is one"
+
+
+@pytest.mark.slow
 def test_what_is_ported_already_holds_nothing_back(project):
     porter = project({"config.py": 'DEVICE = "npu"\n', "use.py": USER})
     assert statuses(porter, "use.py")["use.py", 7, "PRT122"] == "auto"
