@@ -28,7 +28,8 @@ from porter.cli import help, outcome
 
 settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("quick", settings.get_profile("porter"), max_examples=10)  # for `make quick`
-settings.load_profile("porter")
+settings.register_profile("desk", settings.get_profile("porter"), max_examples=50)  # for `make test`
+settings.load_profile("porter" if os.environ.get("PORTER_REQUIRE") == "all" else "desk")
 gc.disable()  # until all tests are there: they are many, and stay
 # a shell starts what it runs in the background with this ignored, and tests send it to processes that inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)

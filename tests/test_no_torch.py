@@ -7,6 +7,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from drawn import WHOLE
 
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 ABOUT = re.compile(
     r"/(?:torch|torchgen|torchvision|torchaudio|functorch|triton|torch_npu|nvidia|transformers|accelerate|porter)(?:/|-)"
 )
-MOST = 3_000
+MOST = 3_000 if WHOLE else 1_600
 
 
 def python_files() -> list[Path]:
@@ -48,7 +49,7 @@ def test_files_without_torch_are_left_alone(files: list[Path], monkeypatch: pyte
         about_edits = [f for f in result.findings if f.status != "manual" or f.code == "PRT003"]
         if result.auto or result.review or about_edits:
             wrong.append(f"{path}: {[(f.line, f.code, f.status) for f in about_edits] or result.review}")
-    assert read > 1_000, "too few files to say anything"
+    assert read > 700, "too few files to say anything"
     assert not wrong, "\n".join(wrong)
 
 
@@ -64,7 +65,7 @@ def test_what_the_parser_reads_is_left_alone_too(files: list[Path]) -> None:
         parsed += result.parsed
         if result.auto or result.review or any(f.code != "PRT002" for f in result.findings):
             wrong.append(f"{path}: {[(f.line, f.code, f.why) for f in result.findings]}")
-    assert parsed > 150
+    assert parsed > 80
     assert not wrong, "\n".join(wrong)
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from cases import CASES, beside, called, session
+from drawn import share
 
 from porter.analysis.analyse import analyse
 
 PARTS = 8
+FORMS = {"behind": "  # c{}\n    ", "above": "\n    # c{}\n    "}
 
 
 def edited(case: Path) -> bool:
@@ -45,18 +47,19 @@ def places(text: str) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["  # c{}\n    ", "\n    # c{}\n    "], ids=["behind", "above"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_is_refused(part: int, form: str) -> None:
     refused, read = dict[str, object](), 0
-    for case in CODE[part::PARTS]:
+    cases = share(CODE[part::PARTS], 2, [*FORMS].index(form))
+    for case in cases:
         text = beside(case, "before").read_text(encoding="utf-8", errors="surrogateescape")
         try:
-            with_comments = commented(text, form)
+            with_comments = commented(text, FORMS[form])
             compile(with_comments, "x", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, tokenize.TokenError):
             continue  # a fixture about such a text, or a string with lines of its own
         result = analyse(called(case), with_comments.encode("utf-8", "surrogateescape"), session(case))
         refused |= {case.name: f for f in result.findings if f.code == "PRT003"}
         read += 1
-    assert not refused and read > len(CODE) // PARTS // 2
+    assert not refused and read > len(cases) // 2

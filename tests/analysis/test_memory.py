@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 import pytest
 from cases import CASES, beside, called, session
+from drawn import share
 
 from porter.analysis import python_promises as promises
 from porter.analysis.analyse import analyse
@@ -39,7 +40,7 @@ def left() -> Iterator[Callable[[], set[str]]]:
         gc.unfreeze()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", share(CASES, 3), ids=lambda case: case.name)
 def test_trees_are_freed_without_the_collector(case, left):
     analyse(called(case), beside(case, "before").read_bytes(), session(case))
     assert not left()
