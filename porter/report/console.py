@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 def render(report: Report) -> str:
-    """For a file: whoever keeps one wants to see every place."""
-    from porter.report.model import View
-
+    """For a file: whoever keeps one wants to see every place, and all notes."""
     view = report.view
-    return plain(lines(replace(report, view=View("grouped", width=view.width)) if view.kind == "text" else report))
+    kind = "grouped" if view.kind == "text" else view.kind
+    return plain(lines(replace(report, view=view._replace(kind=kind, notes=True))))
 
 
 def lines(report: Report) -> list[Line]:
@@ -143,7 +142,7 @@ def _support(report: Report) -> list[Line]:
 
 
 def _shown(report: Report, findings: list[Finding]) -> list[Finding]:
-    return findings if report.view.verbose else [f for f in findings if f.severity != "note"]
+    return findings if report.view.verbose or report.view.notes else [f for f in findings if f.severity != "note"]
 
 
 def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:

@@ -32,6 +32,7 @@ class View(NamedTuple):
     asked: str = "."  # what was analysed, as it is typed after a command
     width: int = 100  # columns
     verbose: bool = False  # with symptoms, efforts and notes
+    notes: bool = False  # with notes
 
 
 class Project(NamedTuple):

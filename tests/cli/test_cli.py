@@ -351,7 +351,11 @@ def test_json_and_outputs(porter):
     got = porter("analyze", ".", "--format", "json", "--output", "a.json", "--output", "b.txt")
     document = json.loads(got.out)
     assert (porter.folder / "a.json").read_bytes() == got.out
-    assert (porter.folder / "b.txt").read_bytes() == porter("analyze", ".", "--all").out
+    written, shown = (
+        (porter.folder / "b.txt").read_text().splitlines(),
+        porter("analyze", ".", "--all").text.splitlines(),
+    )
+    assert [line for line in shown if line not in written] == [line for line in shown if "-v" in line], "but for notes"
     assert document["summary"]["readiness"] == {"auto": 2, "places": 3}
     assert porter("analyze", ".", "--output", "no/a.json").code == 2
 

@@ -9,13 +9,16 @@ import ast
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.index import ancestors
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
 ASKED = (f"{CUDNN}.is_available", f"{CUDA}.is_built")
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ALGORITHMS = frozenset({"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode"})
 FLAGS = f"{CUDNN}.flags"
-WHY = {**dict.fromkeys(ASKED, "asked"), FLAGS: "flags"}
+BUILT = f"{CUDA}.is_built"
+HAS = "torch.has_cuda"  # the same, as an attribute
+WHY = {**dict.fromkeys((*ASKED, HAS), "asked"), FLAGS: "flags"}
 HARMLESS = frozenset({"enabled", "benchmark", "benchmark_limit"})  # which choose among cuDNN's own
 
 
@@ -30,9 +33,13 @@ class CudaBackendSetting(Rule):
             return self._deterministic(original, values, file)
         if file.around.is_set(original) or name == FLAGS and _is_harmless(file.link(original)):
             return None
-        if name == ASKED[0] and _is_condition(file.link(original)) and (spelled := _of_the_npu(original, file)):
-            new = cst.parse_expression(spelled)
-            return Hit(original, "condition", new=new, values=(*values, ("new", spelled)), loads=True)
+        choice = _choice(file.link(original), name != HAS) if name != FLAGS else None
+        chooses = choice is not None and name in (BUILT, HAS) and _names_cuda(choice)
+        guards = isinstance(choice, ast.If) and name == ASKED[0] and file.style.one_world
+        if (chooses or guards) and (spelled := _of_the_npu(original, file)):
+            new = cst.parse_expression(spelled + "()" * (name == HAS))
+            given = (*values, ("new", spelled))
+            return Hit(original, "condition", new=new, safe=chooses, values=given, loads=True)
         return Hit(original, WHY[name], values=values)
 
     @staticmethod
@@ -55,20 +62,29 @@ class CudaBackendSetting(Rule):
 def _of_the_npu(original: cst.Attribute | cst.Name, file: RuleFile) -> str | None:
     """`torch.npu.is_available`, as the file calls torch."""
     torch = file.meaning.module_name(original, "torch")
-    full = file.style.name("is_available", "is_available", file) if file.style.one_world else None
+    full = None if file.target.shims else file.style.name("is_available", "is_available", file)
     return None if full is None or torch is None else torch + full.removeprefix("torch")
 
 
-def _is_condition(link: Link | None) -> bool:
-    """Whether an `if` asks by itself, or together with others: what it guards is meant to run beside an accelerator."""
-    while link is not None and link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    if link is None or link[1][0].__class__ is not ast.Call or link[1][0].func is not link[0]:
-        return False
-    link = link[1]
-    while link[1][0].__class__ in (ast.BoolOp, ast.UnaryOp):
-        link = link[1]
-    return link[1][0].__class__ is ast.If and link[1][0].test is link[0]
+def _choice(link: Link | None, is_called: bool) -> Node | None:
+    """The `if`, or the conditional expression, that asks by itself, or together with others: what it guards is meant to run beside an
+    accelerator."""
+    chain = [node for node, _ in ancestors(link)] if link is not None else []
+    asked: Node = link[0] if link is not None else None
+    for node in chain:
+        if node.__class__ is ast.Call and is_called:
+            is_called = node.func is not asked
+        elif node.__class__ not in (ast.Attribute, ast.BoolOp, ast.UnaryOp):
+            is_test = node.__class__ in (ast.If, ast.IfExp) and node.test is asked and not is_called
+            return node if is_test else None
+        asked = node
+    return None
+
+
+def _names_cuda(choice: Node) -> bool:
+    """`"cuda" if torch.has_cuda else "cpu"`: a device, which moves."""
+    texts = (node.value for node in ast.walk(choice) if isinstance(node, ast.Constant))
+    return any(isinstance(text, str) and text.partition(":")[0] == "cuda" for text in texts)
 
 
 def _is_harmless(link: Link | None) -> bool:
