@@ -17,6 +17,7 @@ from porter.project.said_devices import speaks_of_devices
 from porter.python.evidence import target_name
 from porter.python.trees import parse
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 # neither the device of another tensor nor a type says CUDA
 _ON_DEVICE = lazy(
@@ -29,7 +30,14 @@ _LOOKED_UP = lazy(
 )
 _WORD, _RENAMED = lazy(rb"[A-Za-z_]\w*"), lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _COMMENT = lazy(rb"(?m)(?:^[ \t]*#.*|[ \t]#[^\n\"']*)$")
+_CHOOSES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:%s)\b" % any_of("chooses-cuda").encode())
+_BY_ITSELF = b" .cuda"  # behind what a file defines that imports such a library
 _IMPORTS, _DEFINITIONS = (ast.Import, ast.ImportFrom), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def chooses_cuda(text: bytes) -> bool:
+    """Whether a file imports what asks torch for CUDA by itself: agents of stable-baselines3."""
+    return _CHOOSES.search(text) is not None
 
 
 class _Parts(NamedTuple):
@@ -56,8 +64,9 @@ class DeviceUsers:
             if (parts := self._of(path)) is None:
                 return True
             todo.append(parts.loose)
+            chosen = _BY_ITSELF if chooses_cuda(self._texts[path]) else b""
             for name, text in parts.defined:
-                defined.setdefault(name, []).append(text)
+                defined.setdefault(name, []).append(text + chosen)
             for old, new in _RENAMED.findall(self._texts[path]):
                 renamed.setdefault(new, set()).add(old)
         for old, new in _RENAMED.findall(self._texts[program]):

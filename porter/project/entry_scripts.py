@@ -11,7 +11,7 @@ from porter.regex import lazy, rare
 
 # `if __name__ == "__main__":`; a statement in the first column that does something
 _GUARD = rare(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
-_ACTS = lazy(rb"\n(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()")
+_ACTS = lazy(rb"\n(?:(?:for|while|with)\b[^\n]*:|if\b[^\n]*\bsys\.argv\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()")
 _ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
 
 

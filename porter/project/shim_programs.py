@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from porter.engine.shimmed import Shimmed
 from porter.files.paths import folder_of, is_test
 from porter.files.read import beginning
-from porter.project.device_users import DeviceUsers
+from porter.project.device_users import DeviceUsers, chooses_cuda
 from porter.project.entry_scripts import acts, is_guarded
 from porter.project.imports import Import, Project
 from porter.project.loaded_names import LoadedNames
@@ -28,7 +28,6 @@ from porter.project.settings_targets import makes_targets, targets
 from porter.python.graphs import reached
 from porter.python.shims import is_for_nvidia
 from porter.regex import lazy
-from porter.rulebook.table import any_of
 
 _CUDA = lazy(rb"\.cuda\b|[\"']cuda|[\"']nccl|\bis_cuda\b|[Gg]radScaler|\bautocast\b")
 # an operator of torch_npu runs under the shim as it is, with its import in a function or a branch, and the question before it
@@ -66,7 +65,6 @@ _MOVES = lazy(
 )
 # a question for CUDA that is answered as the file is imported
 _ASKS_AT_ONCE = lazy(rb"(?m)^[A-Za-z_]\w*[ \t]*(?::[^=\n]*)?=[^\n#]*\bcuda\.is_available\(\)")
-_CHOOSES = lazy(rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:%s)\b" % any_of("chooses-cuda").encode())
 _READ = 1_000_000  # bytes of a page or of settings
 _NONE = ("setup.py", "conftest.py", "noxfile.py")
 
@@ -190,7 +188,7 @@ def _notebooks(survey: Survey, speaking: set[str], choosing: Collection[str]) ->
 def _speaks(text: bytes) -> bool:
     """Whether a file speaks of CUDA, or imports what chooses it by itself, and not only to or for a library that computes on devices
     itself, while torch stays on the CPU."""
-    if _CHOOSES.search(text):
+    if chooses_cuda(text):
         return True
     if _COMPILES.search(text) is None:
         return _CUDA.search(text) is not None

@@ -219,9 +219,16 @@ def test_a_cell_of_magics_gets_no_import(tmp_path: Path) -> None:
     assert [cell["source"] for cell in after] == [*cells[:2], IMPORTS + cells[2]]
 
 
-def test_a_notebook_that_restarts_its_kernel_gets_the_import_behind(tmp_path: Path) -> None:
-    cells = [
+@pytest.mark.parametrize(
+    "restart",
+    [
         "import IPython\n\nIPython.get_ipython().kernel.do_shutdown(restart=True)",
+        "import condacolab\ncondacolab.install_miniconda()",
+    ],
+)
+def test_a_notebook_that_restarts_its_kernel_gets_the_import_behind(tmp_path: Path, restart: str) -> None:
+    cells = [
+        restart,
         "import torch\nx = torch.ones(1).cuda()",
     ]
     made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": c} for c in cells]
@@ -364,6 +371,22 @@ def test_what_is_started_by_itself(tmp_path: Path) -> None:
         "bert/__main__.py": "from net import net\n\n\ndef train():\n    net()\n",
     }
     assert set(port(tmp_path, files).changed) == {"main.py", "other.py", "third.py", "__main__.py", "bert/__main__.py"}
+
+
+def test_a_file_that_asks_for_its_arguments_as_it_is_read_is_a_program(tmp_path: Path) -> None:
+    asks = "import sys\nfrom net import net\n\nif len(sys.argv) > 1:\n    net()\nelse:\n    print('a file, please')\n"
+    assert set(port(tmp_path, {"net.py": NET, "gen_voice.py": asks}).changed) == {"gen_voice.py"}
+
+
+def test_an_agent_that_chooses_cuda_by_itself_is_used_under_the_shim(tmp_path: Path) -> None:
+    files = {
+        "agents/__init__.py": "",
+        "agents/models.py": "from stable_baselines3 import PPO\n\n\ndef model(env):\n    return PPO('MlpPolicy', env)\n",
+        "agents/envs.py": "from stable_baselines3.common.vec_env import DummyVecEnv\n",
+        "train.py": f"from agents.models import model\n{MAIN.replace('net()', 'model(1)')}",
+        "look.py": f"from agents.envs import DummyVecEnv\n{MAIN.replace('net()', 'DummyVecEnv()')}",
+    }
+    assert set(port(tmp_path, files).changed) == {"train.py"}
 
 
 def test_a_program_loads_torch_itself_or_through_the_project(tmp_path: Path) -> None:
