@@ -1,15 +1,16 @@
-"""What Triton kernels have a way around: tensor maps, and CUDA's libdevice behind an import of the other one."""
+"""What Triton kernels have a way around: tensor maps, descriptors, TF32, and CUDA's libdevice behind an import of the other one."""
 
 from __future__ import annotations
 
 import ast
 
-from porter.engine.rule import Hit, cst
+from porter.engine.rule import TOGETHER, Hit, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.index import ancestors, walk
 from porter.regex import lazy
 
 BOTH = "triton.language.extra.libdevice"
+DESCRIPTOR = "triton.tools.tensor_descriptor"
 TENSOR_MAP = lazy(r"\.experimental_(?:device_)?tensormap_")
 
 
@@ -27,6 +28,18 @@ def tensor_map(original: cst.CSTNode, name: str, file: RuleFile) -> Hit | None:
     above = ((up[0], child[0]) for up, child in zip(ancestors(link), [link, *ancestors(link)]))
     chosen = any(up.__class__ is ast.If and up.test.__class__ is ast.Name and child in up.body for up, child in above)
     return Hit(original, "tensor-map", values=(("name", name),), severity="note" if chosen else None)
+
+
+def descriptor(original: cst.CSTNode, file: RuleFile) -> Hit | None:
+    about = (("name", DESCRIPTOR), (TOGETHER, "descriptor"))
+    return None if file.imported.optional(original) else Hit(original, "descriptor", values=about)
+
+
+def in_tf32(dot: cst.Call, file: RuleFile) -> Hit | None:
+    """`tl.dot(a, b, input_precision="tf32")`."""
+    given = [arg.value for arg in dot.args if arg.keyword is not None and arg.keyword.value == "input_precision"]
+    tf32 = [g for g in given if isinstance(g, cst.SimpleString) and str(g.evaluated_value).startswith("tf32")]
+    return Hit(tf32[0], "precision", values=(("name", file.text(tf32[0])),)) if tf32 else None
 
 
 def has_tried_both(link: Link | None) -> bool:

@@ -1,4 +1,4 @@
-"""What Triton kernels may say for GPUs and not for NPUs: inline PTX, CUDA's libdevice, grids and blocks that do not fit."""
+"""What Triton kernels may say for GPUs and not for NPUs: inline PTX, CUDA's libdevice, TF32, grids and blocks that do not fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.native import prefilters
-from porter.checks.native.triton_detours import TENSOR_MAP, has_tried_both, tensor_map
+from porter.checks.native.triton_detours import DESCRIPTOR, TENSOR_MAP, descriptor, has_tried_both, in_tf32, tensor_map
 from porter.checks.native.triton_rows import is_capped
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -19,6 +19,7 @@ from porter.regex import lazy
 CUDA = "triton.language.extra.cuda"
 PTX = "triton.language.inline_asm_elementwise"
 ACTIVE = "triton.runtime.driver.active.get_active_torch_device"
+DOT = "triton.language.dot"
 PROGRAMS = 65535  # coreDim
 BUFFER = 192 * 1024  # bytes, of which a block of half precision needs two for an element
 _BLOCK = lazy(r"(?i)block|tile|^[bx]s?$|^[bx]_?(?:size|[mnk])$")
@@ -29,8 +30,8 @@ class TritonLimits(Rule):
     code = "PRT412"
     edits = False
     references = frozenset({PTX, ACTIVE})
-    prefixes = frozenset({CUDA})
-    calls = frozenset({"triton.Config", "triton.next_power_of_2"})
+    prefixes = frozenset({CUDA, DESCRIPTOR})
+    calls = frozenset({"triton.Config", "triton.next_power_of_2", DOT})
     imports = frozenset({"triton"})
     nodes = ("Call",)
     text = r"\]\("
@@ -46,6 +47,8 @@ class TritonLimits(Rule):
             return Hit(original, "libdevice", values=(("name", names[0]),))
         if not isinstance(original, cst.Call):
             name = file.name(original) or ""
+            if name.startswith(DESCRIPTOR):
+                return descriptor(original, file)
             if TENSOR_MAP.search(name):
                 return tensor_map(original, name, file)
             why = "device" if name == ACTIVE else "ptx" if name == PTX else "libdevice"
@@ -53,6 +56,8 @@ class TritonLimits(Rule):
         if isinstance(original.func, cst.Subscript):
             link = file.scene.link_of(original, ast.Call)  # other rules may have singled the statement out
             return list(self._launch(original, file)) if link is not None and file.glance(self.only, link) else None
+        if file.name(original.func) == DOT:
+            return in_tf32(original, file)
         if file.name(original.func) == "triton.next_power_of_2":
             capped = file.tested or is_capped(file.scene.link_of(original, ast.Call))
             return None if capped else Hit(original, "row")

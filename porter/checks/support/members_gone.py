@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from porter.checks.support.fresh_environment import is_chosen
@@ -74,10 +75,10 @@ class Members:
                 or is_chosen(file.scene.link_of(original, ast.Call))
             ):
                 continue
-            instead, args, call = row[2][1], [*updated.args], full.rpartition(".")[2] or method
+            instead, call = row[2][1], full.rpartition(".")[2] or method
             is_name = instead.isidentifier()
-            if is_name:
-                args[index] = args[index].with_changes(keyword=cst.Name(instead))
+            # with those of later arguments: each call is edited once
+            args = [*updated.args[:index], *(_renamed(arg, known) for arg in updated.args[index:])]
             new = updated.with_changes(args=args) if is_name else None
             told = f"{call}({instead}=...)" if is_name else instead
             return _hit(original, "keyword", new, f"{call}({keyword}=...)", told, row, file, at=arg)
@@ -105,6 +106,11 @@ class Members:
         if root not in roots or name in self._defined and file.source.says(self._defined[name]):
             return False
         return not others or not file.source.says(self._others[others])
+
+
+def _renamed(arg: cst.Arg, known: Mapping[str, _Row]) -> cst.Arg:
+    row = known.get(arg.keyword.value) if arg.keyword is not None else None
+    return arg.with_changes(keyword=cst.Name(row[2][1])) if row is not None and row[2][1].isidentifier() else arg
 
 
 def _hit(
