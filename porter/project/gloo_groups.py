@@ -18,7 +18,7 @@ from porter.python.walks import statements, walk
 from porter.regex import rare
 
 _MAKER = b"new_group("
-_GLOO = rare(rb"\binit_process_group\([^()]*[\"']gloo[\"']")
+_GLOO = rare(rb"\binit_process_group\([^()]*[\"']gloo[\"']|\bdefault[ \t]*=[ \t]*[\"']gloo[\"']")
 _WRAPS = rare(rb"\bDistributedDataParallel\((?:[^()]|\([^()]*\)){1,200}\bdevice_ids[ \t]*=[ \t]*\[")
 _PLACE = 2  # the position of `backend` in new_group
 

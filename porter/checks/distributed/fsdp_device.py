@@ -24,10 +24,11 @@ class FsdpDevice(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         argument = positional(original, _DEVICE_ID, ("device_id",))
-        if argument is None or argument[1] is None and _is_moved(file.scene.link_of(original, ast.Call)):
+        if argument is None:
             return None
         if argument[1] is None:
-            return Hit(original.func, "missing")
+            is_left = not file.tested and not _is_moved(file.scene.link_of(original, ast.Call))
+            return Hit(original.func, "missing") if is_left else None
         value = argument[1].value
         kind = "" if file.target.int_is_npu else file.meaning.int_kind(value)
         if not kind:
@@ -45,7 +46,8 @@ class FsdpDevice(Rule):
 
 
 def _is_moved(link: Link | None) -> bool:
-    """`FullyShardedDataParallel(model.to(device))`, `model.to(device)` above it: it takes the device of the parameters."""
+    """`FullyShardedDataParallel(model.to(device))`, `model.to(device)` above it: it takes the device of the parameters. What comes
+    from elsewhere, as a parameter, may have been moved there."""
     if link is None:
         return False
     call, *around = (link[0], *parents(link))
@@ -55,6 +57,9 @@ def _is_moved(link: Link | None) -> bool:
         return _moves(wrapped)
     name, end = ast.unparse(wrapped) if wrapped is not None else "", (call.lineno, call.col_offset)
     function = next(node for node in around if isinstance(node, (*FUNCTIONS, ast.Module)))
+    made = (target for node in walk(function) if isinstance(node, ast.Assign) for target in node.targets)
+    if name not in {ast.unparse(target) for target in made}:
+        return True
     return any(
         _moves(node) and (node.lineno, node.col_offset) < end and ast.unparse(node.func.value) == name
         for node in walk(function)
