@@ -30,10 +30,6 @@ FOLDER = lazy(
 )
 _PARTS = lazy(any_of("part-of-cuda"))
 _BUILD = lazy(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
-_ADDRESS = lazy(r"https?://[^\s\"']*")
-_INDEX = lazy(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
-_TOOLKIT = lazy(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
-_FOREIGN = lazy(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = lazy(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
 _APPLES = lazy(r"(?i)(?:^|[/_.-])(?:mlx|(?:osx|mac|macos|darwin)(?![a-z]))[^/]*$")  # a list for a machine of Apple's
 # what only an environment for another accelerator holds, whatever else it asks for
@@ -112,8 +108,7 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     if for_npus(document.path) or _APPLES.search(document.path) or document.path in session.facts.accelerators.for_cpus:
         return
     requirements = [want for want in requirements if not off_linux(want.marker)]
-    wheels = session.rules.tables.wheels
-    loads = session.facts.roads.loads
+    wheels, loads = session.rules.tables.wheels, session.facts.roads.loads
     needs = list(around(document.path, requirements, session.target, session.facts.lists, loads))
     held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels, loads))
     found = list(_hits(document, requirements))
@@ -174,24 +169,6 @@ def _frozen(document: Document, requirements: list[Wanted], parts: list[Wanted])
         return ""
     written = document.text[slice(*torch.version)]
     return written if parts[_NAMED - 1 :] and release(written, _NUMBERS) != document.session.target.torch else ""
-
-
-def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
-    """Addresses of CUDA builds between two places."""
-    text, foreign = document.text, []
-    for address in _ADDRESS.finditer(text, start, end):
-        offset, address_end, index_start = address.start(), address.end(), None
-        while (index := _INDEX.search(text, offset, address_end)) and (
-            toolkit := _TOOLKIT.search(text, index.end(), min(address_end + 1, end))
-        ):
-            index_start, offset = index_start if index_start is not None else index.start(), toolkit.end()
-            values = named(old=toolkit[0], new="cpu")
-            yield Hit((index.start(), offset), "index", code="PRT841", values=values, edits=((*toolkit.span(), "cpu"),))
-        if index_start != address.start() and _FOREIGN.search(address[0]):
-            foreign.append(address)
-    for address in foreign:
-        values = named(old=address[0][:100])
-        yield Hit((address.start(), address.end()), "foreign", code="PRT841", values=values)
 
 
 def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hit]:

@@ -54,10 +54,10 @@ class DataDependentShape(BatchRule):
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
         scene: Any = file.scene
         link = scene.link_of(original, ast.Subscript)
-        if link is not None and fixed_masks.is_fixed(link[0].slice, scene, link):
-            return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         if link is not None and host_masks.selects_on_host(link[0].slice, scene, link):
             return None
+        if link is not None and fixed_masks.is_fixed(link[0].slice, scene, link):
+            return Hit(original, "fixed", values=(("name", short(file.text(original))), (TOGETHER, "fixed")))
         if link is not None and (kept := what_is_kept(scene, link)):
             told = Hit(original, kept, values=(("name", short(file.text(original))), (TOGETHER, kept)))
             return None if kept == "updated" else told

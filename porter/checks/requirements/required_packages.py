@@ -10,6 +10,7 @@ from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
+from porter.text.indexes import indexes
 
 _PINNED = lazy(r"(?<!\S)[A-Za-z][\w.-]*={2,3}\d[\w.+!-]*(?!\S)")
 _SPEC = lazy(r"(?:[=!~]=|[<>]=?)[ \t]*\d[^\"']*$")
@@ -31,7 +32,7 @@ class RequiredPackages(TextRule):
             return
         found = []
         for line in lines:
-            yield from packages.indexes(document, line.start, line.end)
+            yield from indexes(document, line.start, line.end)
             wheel = packages.WHEEL.match(line.text)
             if match := packages.CLONED.match(line.text) or wheel:
                 yield from packages.built(document, wheel, line.start) if wheel else ()

@@ -16,6 +16,7 @@ from porter.target import first_python
 from porter.text import first_versions, packages
 from porter.text.built_here import built_here
 from porter.text.document import Document
+from porter.text.indexes import of_builds
 from porter.text.nobodys import listed, nobodys
 from porter.text.shells import old_images, stages
 from porter.text.shells.script import Command, Script, Word
@@ -175,12 +176,11 @@ def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hi
             values = named(old=match[1] or match[0], torch=torch, npu=target.torch_npu)
             yield Hit((word.start, word.end), "wheel", code="PRT841", values=values)
         elif match and not _are_for_gpus_alone(words, rows):  # else there is nothing at the index for the CPU either
-            start, end = word.start + match.start(1), word.start + match.end(1)
-            edits = ((start, end, "cpu"),) if match[1] else ()
-            values = named(old=match[1], new="cpu") if edits else named(old=match[0])
-            yield Hit(
-                (word.start, word.end), "index" if edits else "foreign", code="PRT841", values=values, edits=edits
-            )
+            if match[1]:
+                toolkit = word.start + match.start(1), word.start + match.end(1)
+                yield of_builds(document, (word.start, word.end), toolkit, match[0])
+            else:
+                yield Hit((word.start, word.end), "foreign", code="PRT841", values=named(old=match[0]))
         elif value:
             continue
         elif text.startswith("-"):

@@ -11,6 +11,7 @@ from porter.project import conda_freeze
 from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
+from porter.text.indexes import indexes
 from porter.text.installable import python_left_out
 from porter.text.packages import EXACT, Wanted, wanted
 from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
@@ -69,7 +70,7 @@ class RequirementLists(TextRule):
 def _command(document: Document, entry: Entry) -> Iterator[Hit]:
     """`"pip install torch==2.0.1+cu118 --index-url .../cu118"`: with the index, its builds are asked for by another name."""
     builds = [match.span() for match in _BUILD.finditer(document.text, entry.start, entry.end)]
-    for hit in packages.indexes(document, entry.start, entry.end):
+    for hit in indexes(document, entry.start, entry.end):
         if hit.edits and builds:
             hit = replace(hit, edits=(*((*span, "") for span in builds), *hit.edits))
             builds = []
