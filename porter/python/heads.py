@@ -157,7 +157,7 @@ def is_below(file: File, statement: ast.stmt) -> bool:
 def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> list[Change]:
     """The edit that writes the head: lines for all names that the edits use, then `lines`, the statements of rules that must
     stand below them."""
-    wanted = list(dict.fromkeys(lines))
+    wanted, made = list(dict.fromkeys(lines)), [*made]
     written = b"\n".join((*(change.new for change in made), *map(str.encode, wanted)))
     used = {match.decode() for match in _WRITTEN.findall(written)}
     found = head(file) if used or wanted else None
@@ -171,7 +171,22 @@ def place_heads(file: File, made: Iterable[Change], lines: Iterable[str]) -> lis
         return []
     if not found.is_imported:
         texts = [f"import {found.torch}", "", *texts]
+    found = found if wanted or found.bound else found._replace(after=_nearest(file, found, made))
     return [_insert(file, _last_import(file, found), texts)]
+
+
+def _nearest(file: File, found: Head, made: Iterable[Change]) -> ast.stmt:
+    """Of a notebook, the import of torch in the cell that uses the names first, if that has one: such a part is run without those
+    above it."""
+    if not file.path.endswith(".ipynb"):
+        return found.after
+    first = min((change.start for change in made if _WRITTEN.search(change.new)), default=0)
+    links = (link for link in _own_imports(file) if _is_of_torch(link, file.names.torch))
+    return max(
+        (link[0] for link in links if file.source.span(link[0])[1] < first),
+        key=lambda node: (node.lineno, node.col_offset),
+        default=found.after,
+    )
 
 
 def _last_import(file: File, found: Head) -> ast.stmt:
