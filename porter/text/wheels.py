@@ -47,7 +47,7 @@ def _first_on_aarch64(want: Asked, python: tuple[int, int]) -> str:
     """The version from which on there is one, or `none`, where a requirement takes none that has one; else "". What has to be raised
     for its Python first is raised to one that may have it."""
     rows = load().pins.get(f"aarch64:{want.name}")
-    if not rows or "machine" in want.marker or want.kind == "conda":
+    if not rows or "machine" in want.marker or want.kind == "conda" or want.optional:
         return ""
     [(_, first)] = rows
     if want.spec and (last := last_python(want.spec, load().wheels.get(want.name, ()))) and last < python:
