@@ -40,8 +40,8 @@ def spelled(
     return node
 
 
-def module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:
+def module(original: Mention, updated: Any, waits: bool, file: RuleFile) -> Hit | None:
     """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
     if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
         return None
-    return Hit(original, "module", new=file.style.module(updated, file), safe=True, code="PRT109", loads=True)
+    return Hit(original, "module", new=file.style.module(updated, file), safe=not waits, code="PRT109", loads=True)

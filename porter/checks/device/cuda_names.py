@@ -42,7 +42,9 @@ class CudaNames(Rule):
         if name == "torch.cuda":
             if file.around.looked_up(original, LOOKUPS):
                 return None  # PRT108 answers the call as a whole
-            return left(original, self.moves, file) or module(original, updated, file)
+            return left(original, self.moves, file) or module(
+                original, updated, waiting.given(original, self.moves, file), file
+            )
         if isinstance(original, cst.Name):  # the import says it once for all uses
             return None
         if file.around.is_set(original) or file.facts.own.sets(name):  # the project's own, whoever reads it

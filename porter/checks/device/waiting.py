@@ -34,12 +34,24 @@ def _stays(call: Link, moves: Moves, file: RuleFile) -> bool:
 
 
 def imported(name: str, moves: Moves, file: RuleFile) -> bool:
-    """Whether a file imports torch.cuda under this name, and reads of it what is written after review alone: `cuda.CUDAGraph()`.
-    Below the module of torch_npu that is missing until then: the import waits, and with it all that is read of it."""
-    if {full for full, _ in file.names.imports.get(name, ())} != {"torch.cuda"}:
+    """Whether a file has torch.cuda under this name, by an import or by `cuda = torch.cuda`, and reads of it what is written after
+    review alone: `cuda.CUDAGraph()`. Below the module of torch_npu that is missing until then: the import waits, and with it all that is
+    read of it."""
+    uses, known = file.names.spelled(name), {full for full, _ in file.names.imports.get(name, ())}
+    if known != {"torch.cuda"} and (known or not any(file.names.resolve(use[0], use) == "torch.cuda" for use in uses)):
         return False
-    uses = file.names.spelled(name)
     return file.names.once("waits for review", uses, lambda: any(_is_for_review(use, moves, file) for use in uses))
+
+
+def given(original: Mention, moves: Moves, file: RuleFile) -> bool:
+    """The same of `torch.cuda` in `cuda = torch.cuda`."""
+    link = file.link(original)
+    while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    if link is None or link[1] is None or link[1][0].__class__ is not ast.Assign:
+        return False
+    targets = link[1][0].targets if link[1][0].value is link[0] else ()
+    return any(target.__class__ is ast.Name and imported(target.id, moves, file) for target in targets)
 
 
 def _is_for_review(use: Link, moves: Moves, file: RuleFile) -> bool:
