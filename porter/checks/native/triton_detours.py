@@ -39,7 +39,8 @@ def in_tf32(dot: cst.Call, file: RuleFile) -> Hit | None:
     """`tl.dot(a, b, input_precision="tf32")`."""
     given = [arg.value for arg in dot.args if arg.keyword is not None and arg.keyword.value == "input_precision"]
     tf32 = [g for g in given if isinstance(g, cst.SimpleString) and str(g.evaluated_value).startswith("tf32")]
-    return Hit(tf32[0], "precision", values=(("name", file.text(tf32[0])),)) if tf32 else None
+    about = (("name", file.text(tf32[0])), (TOGETHER, "precision")) if tf32 else ()
+    return Hit(tf32[0], "precision", values=about) if tf32 else None
 
 
 def has_tried_both(link: Link | None) -> bool:
