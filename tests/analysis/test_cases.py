@@ -6,6 +6,7 @@ import sys
 
 import libcst as cst
 import pytest
+from drawn import WHOLE, share
 from engine_world import CORE_SESSION, OURS, codes, look, port
 
 from porter.finding import apply
@@ -582,7 +583,7 @@ SHAPES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", share([*SHAPES], 2))
 def test_work_grows_with_the_lines(shape: str) -> None:
     # trees of statements of less than 2,000 characters are kept (python/spare_trees.py): both are longer
     small, large = (calls(SHAPES[shape](n)) for n in (160, 1_280))
@@ -590,7 +591,7 @@ def test_work_grows_with_the_lines(shape: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["one dict", "latin-1", "suppressed", "one name"])
+@pytest.mark.parametrize("shape", share(["one dict", "latin-1", "suppressed", "one name"], 2))
 def test_one_long_statement_ends(shape: str) -> None:
     """What is quadratic in C shows in no count of calls: here it would take minutes."""
     result = look(SHAPES[shape](5_000))
@@ -598,20 +599,21 @@ def test_one_long_statement_ends(shape: str) -> None:
 
 
 @pytest.mark.slow
-def test_50_000_lines() -> None:
-    rest = "".join(f"def plain_{i}(a):\n    return a + {i}\n" for i in range(20_000))
-    text = generated(10_000) + rest
+def test_many_lines() -> None:
+    blocks = 1_000 if WHOLE else 200
+    rest = "".join(f"def plain_{i}(a):\n    return a + {i}\n" for i in range(20 * blocks))
+    text = generated(10 * blocks) + rest
     result = look(text)
     found = [f for f in result.findings if f.code != "PRT007"]  # what is left to rules that this session does not have
     assert {(f.code, f.status) for f in found} == {("PRT130", "auto"), ("PRT101", "auto"), ("PRT120", "auto")}
-    assert len(found) == 1_000 * 4
-    assert result.lines >= 50_000
+    assert len(found) == blocks * 4
+    assert result.lines >= 50 * blocks
     after = N + "".join(
         BLOCK.format(i=i)
         .replace("batch.cuda(", "batch.npu(")
         .replace("torch.cuda", "torch.npu")
         .replace('"cuda:', '"npu:')
-        for i in range(1_000)
+        for i in range(blocks)
     )
     assert apply(text.encode(), result.auto) == (after + rest).encode()
 

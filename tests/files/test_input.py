@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from drawn import share
 from files_world import CHECKOUT, POSIX, TESTED, forked, make
 
 from porter.analysis.session import open_session
@@ -353,8 +354,8 @@ def test_nesting_without_a_bottom_is_a_finding_and_no_failure(repo):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
-    ['x.cuda() if y else ' * 700 + "z", "[" * 150 + '"cuda"' + "]" * 150, "x" + ".a" * 900 + ".cuda()", "1" + " + 'cuda'" * 900],
-    ids=["choices", "lists", "attributes", "sum"],
+    share(['x.cuda() if y else ' * 700 + "z", "[" * 150 + '"cuda"' + "]" * 150, "x" + ".a" * 900 + ".cuda()", "1" + " + 'cuda'" * 900], 2),
+    ids=share(["choices", "lists", "attributes", "sum"], 2),
 )  # fmt: skip
 @pytest.mark.parametrize(
     "place",

@@ -6,6 +6,7 @@ import json
 import sys
 
 import pytest
+from drawn import share
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
@@ -106,7 +107,7 @@ _CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _CASES)
+@pytest.mark.parametrize("name", share([*_CASES], 2))
 def test_work_grows_as_the_text_does(name):
     path, make = _CASES[name]
     Work().of(path, make(2))  # what is asked once
