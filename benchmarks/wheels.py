@@ -43,14 +43,15 @@ def main() -> int:
         return 0
     wrong = 0
     for row in tomli.loads(RULES.read_text(encoding="utf-8"))["wheels"]:
-        files = asked(row["name"][0])
-        for python, said in row.get("first", {}).items():
-            if (there := first(files, int(python.partition(".")[2]))) != said:
+        for name in row["name"]:
+            files = asked(name)
+            for python, said in row.get("first", {}).items():
+                if (there := first(files, int(python.partition(".")[2]))) != said:
+                    wrong += 1
+                    print(f"{name}: Python {python} has wheels since {there}, not {said}")
+            if "aarch64" in row and (there := since(files, "aarch64")) != row["aarch64"]:
                 wrong += 1
-                print(f"{row['name'][0]}: Python {python} has wheels since {there}, not {said}")
-        if "aarch64" in row and (there := since(files, "aarch64")) != row["aarch64"]:
-            wrong += 1
-            print(f"{row['name'][0]}: aarch64 has wheels since {there}, not {row['aarch64']}")
+                print(f"{name}: aarch64 has wheels since {there}, not {row['aarch64']}")
     print(f"{wrong} wrong")
     return wrong > 0
 

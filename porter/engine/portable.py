@@ -94,7 +94,10 @@ class Portable(Rename):
     def fits(self, code: str, old: str, texts: Iterable[str]) -> bool:
         """The new texts may not name the NPU more often than the old one, nor change what a GPU does."""
         texts = [*texts]
-        if code in _OF_ONE_KIND and not all("accelerator" in text for text in texts):
+        asks_any = bool(texts) and all(
+            "accelerator" in text for text in texts
+        )  # whatever there is: a GPU answers as before
+        if code in _OF_ONE_KIND and not asks_any:
             return False
         return code in _BOTH or len(_OF_NPU.findall(" ".join(texts))) <= len(_OF_NPU.findall(old))
 

@@ -191,9 +191,5 @@ def beginning(file: str | os.PathLike[str], size: int, *, links: bool = True) ->
 
 def has_python_shebang(file: str | os.PathLike[str]) -> bool:
     """`#!/usr/bin/env python3` and its kin in a file without a suffix."""
-    return runs_python(beginning(file, SHEBANG_BYTES) or b"")
-
-
-def runs_python(head: bytes) -> bool:
-    """Whether a text that begins like this is a program for Python by its first line."""
+    head = beginning(file, SHEBANG_BYTES) or b""
     return head.startswith(b"#!") and b"python" in head.partition(b"\n")[0].replace(b"\\", b"/").rpartition(b"/")[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 from porter.engine.launch import Options
 from porter.files.errors import FilesError
 from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
-from porter.files.read import read, runs_python
+from porter.files.read import has_python_shebang, read
 from porter.files.witness import ask, real
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
@@ -172,9 +172,10 @@ class Partners:
         """No log and no text: what has no kind by its name is read where its first line says Python."""
         texts = {}
         for path in self.files:
-            if path not in self.named and (data := self.data(path)) and (kind_of(path) or runs_python(data)):
-                if _value(data):
-                    texts[path] = data
+            if path in self.named or not (kind_of(path) or has_python_shebang(self.root / path)):
+                continue
+            if (data := self.data(path)) and _value(data):
+                texts[path] = data
         return texts
 
     @property

@@ -27,9 +27,8 @@ _ON_CPU = lazy(rb"(?m)^(?:[\w.]+|[^#\n]*\bdevice)[ \t]*=[ \t]*(?:torch\.device\(
 # NVIDIA GPU imports
 _BUILDS = lazy(rb"\bcreate_extension\(|\bBuildExtension\b")
 _NVIDIAS = lazy(rb"(?m)^(?:import|from)[ \t]+(?:mmcv\.)?(?:%s)\b" % any_of("never-on-an-npu-host").encode())
-_RESTARTS = lazy(
-    rb"\b(?:condacolab\.install\w*\(|do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()"
-)  # the kernel of a notebook
+# starts the kernel of a notebook again
+_RESTARTS = lazy(rb"\b(?:condacolab\.install\w*\(|do_shutdown\(|os\._exit\(|os\.kill\(os\.getpid\()")
 # `# prevent loading error`, `# has to be imported first`; not `# avoids a circle`, `# in order to`
 _FIRST = lazy(
     rb"(?i)#.*\b(?:(?:prevents?|avoids?)\b.*\b(?:error|crash|segfault|segmentation)|import(?:ed)?[ \t]+(?:\w+[ \t]+)?(?:first|before))\b"

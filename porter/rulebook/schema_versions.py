@@ -6,7 +6,7 @@ import re
 
 
 def version(value: object) -> str | None:
-    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+", value)
+    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+(\.post\d+)?", value)
     return None if fits else "is not a version, as in 0.21.0"
 
 
@@ -26,15 +26,11 @@ def pythons(value: object) -> str | None:
 def firsts(value: object) -> str | None:
     """Of Pythons, the first version of each line of a package: "3.4.8.29 4.1.2.30"."""
     if not isinstance(value, dict) or not value:
-        return "is not a table of Pythons and versions"
-    for python, lines in value.items():
-        if not re.fullmatch(r"3\.\d+", str(python)):
-            return f"has {python!r}, which is no Python"
-        if wrong := next((w for line in str(lines).split(" ") if (w := released(line))), None):
-            return f"has {python!r}, whose version {wrong}"
-    return None
+        return pythons(value)
+    lines = ({python: line} for python, several in value.items() for line in str(several).split(" "))
+    return next((wrong for line in lines if (wrong := pythons(line))), None)
 
 
 def released(value: object) -> str | None:
-    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+(\.post\d+)?|none", value)
-    return None if fits else "is not a version, as in 0.21.0"
+    """A version, or `none`."""
+    return None if value == "none" else version(value)

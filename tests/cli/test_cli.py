@@ -360,6 +360,14 @@ def test_json_and_outputs(porter):
     assert porter("analyze", ".", "--output", "no/a.json").code == 2
 
 
+@pytest.mark.parametrize("words", [(), ("-q",), ("-v",)])
+def test_a_text_that_is_kept_has_the_notes(porter, words):
+    write(porter.folder, {"README.md": "    conda create -n x python=3.6\n"})
+    shown = porter("analyze", ".", *words, "--output", "b.txt").text
+    assert ("PRT860" in shown) == ("-v" in words)
+    assert "PRT860" in (porter.folder / "b.txt").read_text()
+
+
 @pytest.mark.parametrize(("severity", "code"), [("blocker", 1), ("wrong", 1), ("slow", 1), ("note", 1)])
 def test_fail_on_blocker_fails_always(porter, severity, code):
     assert porter("analyze", ".", "--fail-on", severity).code == code

@@ -87,8 +87,10 @@ class PickledObjects(Rule):
             return Hit(original.func, "kept", new=new)
         if link and (written := object_saved(link[1], file)):
             return Hit(original.func, "written", new=new, values=(("name", written),))
-        saved = loaded_keys.saved_elsewhere(link[1], file) if link and file.facts.checkpoints.saved else None
+        if link is None or not file.facts.checkpoints.saved:
+            return None
+        saved = loaded_keys.saved_elsewhere(link[1], file)
         if saved is None:
-            return _possibly(original.func, link[1], file) if link and file.facts.checkpoints.saved else None
+            return _possibly(original.func, link[1], file)
         about = "rates" if saved.of_rates else "saved"
         return Hit(original.func, about, new=new, values=(("name", saved.held), ("writer", saved.path)))

@@ -12,13 +12,12 @@ from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.index import ancestors
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
-ASKED = (f"{CUDNN}.is_available", f"{CUDA}.is_built")
+AVAILABLE, BUILT = f"{CUDNN}.is_available", f"{CUDA}.is_built"
+HAS = "torch.has_cuda"  # the latter, as an attribute
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ALGORITHMS = frozenset({"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode"})
 FLAGS = f"{CUDNN}.flags"
-BUILT = f"{CUDA}.is_built"
-HAS = "torch.has_cuda"  # the same, as an attribute
-WHY = {**dict.fromkeys((*ASKED, HAS), "asked"), FLAGS: "flags"}
+WHY = {**dict.fromkeys((AVAILABLE, BUILT, HAS), "asked"), FLAGS: "flags"}
 HARMLESS = frozenset({"enabled", "benchmark", "benchmark_limit"})  # which choose among cuDNN's own
 
 
@@ -35,7 +34,7 @@ class CudaBackendSetting(Rule):
             return None
         choice = _choice(file.link(original), name != HAS) if name != FLAGS else None
         chooses = choice is not None and name in (BUILT, HAS) and _names_cuda(choice)
-        guards = isinstance(choice, ast.If) and name == ASKED[0] and file.style.one_world
+        guards = isinstance(choice, ast.If) and name == AVAILABLE and file.style.one_world
         if (chooses or guards) and (spelled := _of_the_npu(original, file)):
             new = cst.parse_expression(spelled + "()" * (name == HAS))
             given = (*values, ("new", spelled))
