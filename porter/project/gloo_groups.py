@@ -52,7 +52,7 @@ def gloo_groups(
 
 def wraps_on_devices(texts: Mapping[str, bytes]) -> bool:
     """Whether a project whose default group may be of gloo wraps modules, one process a device: `device_ids=[rank]`."""
-    if not any(_GLOO.search(text) for text in texts.values()):
+    if not any(b"gloo" in text and _GLOO.search(text) for text in texts.values()):
         return False
     return any(_WRAPS.search(text) for path, text in texts.items() if not is_test(path))
 
