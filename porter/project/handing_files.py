@@ -63,10 +63,10 @@ def handing(
         left.add(partners, path, result, _is_left)
     if not edited.homes or not (left.homes or partners.unseen):
         return found
-    mentions = _pattern(edited.words)
+    mentions, leads = _pattern(edited.words), _pattern(left.words)
     for path in partners.files:
         data = partners.data(path) if kind_of(path) == PYTHON else None
-        if data is None or not mentions.search(data):
+        if data is None or not mentions.search(data) or not (partners.unseen or leads.search(data)):
             continue
         imported = partners.imported(path, data)
         given = edited.fields.union(*(edited.homes[home] for home in imported & edited.homes.keys()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -21,6 +22,18 @@ _OWN_OBJECT = lazy(rb"self(\.\w+)\.(?:%s)\(" % "|".join(sorted({*_OF_OBJECTS, "e
 _OPTIMIZERS = lazy(r"(?:torch\.)?optim\.[A-Z]")
 Records = Mapping[str, tuple[str, ...]]  # the fields of each namedtuple
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
+_CALL = lazy(rb"save\w*\s*\(")
+_LETTERS = f"{string.ascii_letters}{string.digits}_".encode()
+_NO_BEGINNING = {bytes([sign]) for sign in b"." + _LETTERS}  # of a name
+_LONGEST = 60  # characters of a name that are looked at
+_MANY = 200  # names that a file passes; of more, it is not asked what they are
+# brackets, and what has none that count: strings and comments
+_PARTS = lazy(
+    rb"\"\"\"(?s:\\.|.)*?\"\"\"|'''(?s:\\.|.)*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*|[()\[\]{}]"
+)
+_WRITTEN, _NAMES = lazy(rb"\{|\bdict\s*\(|_asdict\b"), lazy(rb"(?<![\w.])[^\W\d]\w*")
+# what makes a name a dictionary, or puts something into one
+_MADE = lazy(rb"\s*(?:=(?:[\s(\\]|#[^\n]*\n)*(?:\{|dict\b)|\[[\s(]*[bBrRuU]{0,2}[\"']|\.\s*update\b)")
 _RECORD = lazy(rb"\bnamedtuple\(\s*[\"'](\w+)[\"'],\s*[\[(]([^\])]{0,999})[\])]")
 _TAKES = rare(rb"(?m)^def[ \t]+(\w*save\w*)\([^()]*?\b(\w*optimizer)\b[^()]*\)[ \t]*:")
 _HANDS = lazy(rb"(?:^|[\s,.=])\w*optimizer[ \t]*(?:,|$)")
@@ -144,6 +157,46 @@ class _Function:
     def _once(self, value: Node) -> Node:
         bound = self.bound.get(value.id, ()) if value.__class__ is ast.Name else ()
         return bound[0] if len(bound) == 1 else value
+
+
+def may_be_given(data: bytes) -> bool:
+    """Whether a file may pass a dictionary to a function that saves, by its text: a tree of it takes much longer."""
+    seen, behind = set[bytes](), 0
+    for call in _CALL.finditer(data):
+        before = data[max(0, call.start() - _LONGEST) : call.start()]
+        own = before.rstrip(_LETTERS)
+        is_other = own.endswith(b"def ") or own == before and _NAME_SAVES_ELSE.match(call[0].decode())
+        if is_other or call.start() < behind:  # what stands in the brackets of a call was looked at with it
+            continue
+        given, behind = _arguments(data, call.end())
+        names = {*_NAMES.findall(given)} - seen
+        seen |= names
+        if _WRITTEN.search(given) or len(seen) > _MANY or any(_is_made(name, data) for name in names):
+            return True
+    return False
+
+
+def _arguments(data: bytes, start: int) -> tuple[bytes, int]:
+    """What stands in a bracket that opened in front of `start`, without strings and comments; and where it ends."""
+    depth, code, behind = 1, list[bytes](), start
+    for part in _PARTS.finditer(data, start):
+        code.append(data[behind : part.start()])
+        behind = part.end()
+        if len(part[0]) == 1:
+            depth += 1 if part[0] in b"([{" else -1
+            if depth < 1:
+                return b" ".join(code), behind
+            code.append(part[0])
+    return b" ".join(code), len(data)
+
+
+def _is_made(name: bytes, data: bytes) -> bool:
+    at = data.find(name)
+    while at >= 0:
+        if _MADE.match(data, at + len(name)) and data[at - 1 : at] not in _NO_BEGINNING:
+            return True
+        at = data.find(name, at + 1)
+    return False
 
 
 def dictionaries(

@@ -20,7 +20,16 @@ from porter.project.kept_scalers import kept_scalers
 from porter.project.numpy_rates import has_any, numpy_rates
 from porter.project.numpy_scores import Spot, numpy_scores
 from porter.project.numpy_values import NumpyValues, Place
-from porter.project.saved_dictionaries import NUMPY, Entries, Records, dictionaries, handed_optimizers, records, root
+from porter.project.saved_dictionaries import (
+    NUMPY,
+    Entries,
+    Records,
+    dictionaries,
+    handed_optimizers,
+    may_be_given,
+    records,
+    root,
+)
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name
 from porter.python.index import Node
@@ -63,8 +72,6 @@ _PARTS = lazy(
     re.MULTILINE,
 )
 _OPTIMIZER = lazy(r"(?i)optim|\bopt(?:_|\b)")
-# a call that saves a dictionary, or a name that may stand for one; most files only save a state_dict
-_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+(?:\._asdict\(\))?\s{0,9}[,)=]|[^\n{]{0,400}(?:\{|\bdict\())")
 _SAVING = lazy(rb"(?m)^def[ \t]+(save\w*)[ \t]*\(")
 # code that sets one of the names in _PARSED to plain values
 _PLAIN = {
@@ -84,7 +91,7 @@ def saved_objects(
 ) -> tuple[Saved, ...]:
     """What the project saves as dictionaries, if any of them holds an object; `files`: all of it; `kept`: of single ones."""
     naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
-    saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
+    saving = {path: data for path, data in naming if may_be_given(data) and not is_test(path)}
     if not saving:
         return ()
     of_optimizers = any(b"ptim" in data and b"state_dict()" in data for data in saving.values())

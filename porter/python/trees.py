@@ -19,7 +19,6 @@ MOST = 450_000  # of one file
 MOST_FOR_LIBCST = 60_000  # of the text that LibCST parses at once: its trees are eight times as large
 _LONGEST = 1_000_000  # characters of that text: LibCST takes 150 bytes for each
 _KEPT = 512_000  # bytes of the texts whose trees are kept: these take a hundred times as many
-_LONG = 100_000  # bytes: the tree of a longer text is not kept, because several others fit into its place
 _DEEPEST = (
     100  # levels of a tree. Nobody writes half as many, and a recursive function may take several calls for a level
 )
@@ -81,9 +80,9 @@ _latest = _Latest()
 def parse(data: str | bytes) -> ast.Module | None:
     """The tree of a text; None where it is not Python, or too long."""
     try:
-        if len(data) <= _LONG:
-            return _latest.of(data)
-        return tree_of(data) if fits(data) else None
+        if not fits(data):
+            return None
+        return _latest.of(data) if len(data) <= _KEPT else tree_of(data)
     except FAULTS:
         return None
 

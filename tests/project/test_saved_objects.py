@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
+from porter.project.saved_dictionaries import dictionaries, may_be_given
 from porter.project.saved_objects import saved_objects, saved_with
 from porter.python.trees import parse
 
@@ -50,6 +53,32 @@ SETTINGS = HEAD + b'torch.save({"model": m.state_dict(), "args": args, "g": g}, 
 def test_what_is_an_object(text, held):
     saved = saved_objects({"a.py": text}, parse, ["a.py"])
     assert [row.held for row in saved if row.held] == [held] * bool(held)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_given"),
+    [
+        ("save({'a': 1}, path)", True),
+        ("save(path, dict(a=1))", True),
+        ("save(path,\n  # the state\n  {'a': 1})", True),
+        ("save_on_master(state._asdict())", True),
+        ("x = {'a': 1}\nsave(f(')', path), x)", True),
+        ("x = (  # all of it\n    {'a': 1})\nsave(obj=x)", True),
+        ("x = \\\n  dict(a=1)\ntorch . save (x)", True),
+        ("x = y()\nx['a'] = 1\nsave(x)", True),
+        ("x = y()\nx.update({'a': 1})\nsave(x)", True),
+        ("save(save_path(), x)\nx = {}", True),
+        ("save(m.state_dict(), f'{path}.pt')", False),
+        ("x = f({'a': 1})\nsave(x)", False),
+        ("x[0] = {'a': 1}\nself.x = {'a': 1}\nsave(x)", False),
+        ("x = {'a': 1}\ndef save(x): ...\nctx.save_for_backward(y)\nsave_image(x)", False),
+        ("x = {'a': 1}\nnp.savez(x)\nsave(m)  # save(x)", True),  # the comment may be code
+        ("x = {'a': 1}\nsave(m, 'x')  # x", False),
+    ],
+)
+def test_what_the_text_leaves_open(text, is_given):
+    assert may_be_given(text.encode()) == is_given
+    assert is_given or not list(dictionaries(ast.parse(text), text.encode(), {}))
 
 
 def test_which_dictionary_is_meant():
