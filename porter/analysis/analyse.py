@@ -95,6 +95,6 @@ def ties(path: str, data: bytes, session: Session, words: Sequence[str]) -> File
         from porter.python.strings.ties import Ties
 
         file = File(path, Source(data), session)
-        return replace(result, ties=Ties(file, Holders(file.names)).beside(words))
+        return replace(result, ties=Ties(file, Holders(file.names, file.facts.accelerators.functions)).beside(words))
 
     return guarded(path, data, session, look)

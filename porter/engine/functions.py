@@ -28,6 +28,8 @@ class Functions(NamedTuple):
     patched: tuple[str, ...] = ()  # those of torch.cuda that tests put something in the place of: "synchronize"
     # as `given`, of those that are given "cuda" or "nccl" by position
     worded: tuple[tuple[str, str, str, int], ...] = ()
+    # (method, parameter, position) of methods that are given one of these by position, whatever class the object has
+    methods: tuple[tuple[str, str, int], ...] = ()
 
     def answers(self, name: str, path: str) -> bool:
         """Whether a name, as the file at `path` knows it, means one of `answering`."""
@@ -44,6 +46,10 @@ class Functions(NamedTuple):
     def takes(self, name: str, path: str, where: str | int) -> bool:
         """Whether it takes what it is given by a keyword or at a position for a device."""
         return any(where in row[2:] and _is_at(row[:2], name, path) for row in self.given)
+
+    def of_method(self, name: str, where: str | int) -> str:
+        """The parameter with this name, or at this position, of one of `methods`; "" where that is no device and no backend."""
+        return next((row[1] for row in self.methods if row[0] == name and where in row[1:]), "")
 
     def parameter(self, name: str | None, path: str, position: int) -> str:
         """The parameter at a position of one of `worded`, where all functions that the name may mean agree; else ""."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -13,6 +14,7 @@ from porter.python.evidence import call_name, like
 from porter.python.handed_index import is_device_name
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
+from porter.python.parameters import is_static
 from porter.python.trees import Parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -23,18 +25,20 @@ _HELD = lazy(rb"[ \t]*(?:self\.)?(\w+)[ \t]*(?::[^=]*)?=")  # the line in front 
 _CALLED = lazy(rb"(?:\w+\.)*\b([A-Za-z_]\w*)\Z")
 _LONGEST_NAME, _LONGEST_CALL = 80, 2_000  # bytes
 _DEFINED = lazy(rb"^(?:async )?(?:def|class) (\w+)", re.M)  # in the first column
+_METHOD = lazy(rb"^[ \t]+(?:async )?def (\w+)", re.M)
 _TORCHS = frozenset({"to", "cuda", "device"})
 _WORD = lazy(rb"[\"'](?:cuda(?::\d+)?|nccl)[\"'][ \t\n]*[,)]")
 _RENAMED = lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")  # `from run import start as begin`
 _BEFORE = b"(,"  # a sign in front of what is given by position
 Row = tuple[str, str, str, int]
+Method = tuple[str, str, int]
 Takes = Callable[[ast.arg, Node], bool]
 
 
 def given_indexes(texts: Mapping[str, bytes], parse: Parse, kept: Remember = anew) -> tuple[Row, ...]:
     """(path, function or class, parameter, position), -1 where it is given by name alone. A function without such a parameter
     has one row, with ""."""
-    wanted = {name for data in texts.values() if _ASKED in data for name in _given(data)}
+    wanted = {name for data in texts.values() if _ASKED in data for name in _given(data)} - _TORCHS
     return _defined(texts, wanted, "taken indexes", _takes_device, parse, kept)
 
 
@@ -44,19 +48,42 @@ def given_words(
     read: Callable[[str], bytes | None],
     parse: Parse,
     kept: Remember = anew,
-) -> tuple[Row, ...]:
+) -> tuple[tuple[Row, ...], tuple[Method, ...]]:
     """The same for functions that are given "cuda" or "nccl" by position, also in notebooks, with their parameters that are called a
-    device or a backend."""
+    device or a backend; and (method, parameter, position) of methods, where all classes of the project that have one of this name
+    call the parameter so."""
     notebooks = (data for path in files if path.endswith(".ipynb") and (data := read(path)) and _names(data))
     naming = (*filter(_names, texts.values()), *map(lines_of_cells, notebooks))
-    wanted = {name for data in naming for name in _given_words(data)}
-    return _defined(texts, wanted, "taken words", _is_called_so, parse, kept)
+    wanted = {name for data in naming for name in _given_words(data)} - _TORCHS
+    return _defined(texts, wanted, "taken words", _is_called_so, parse, kept), _methods(texts, wanted, parse, kept)
+
+
+def _methods(texts: Mapping[str, bytes], wanted: set[str], parse: Parse, kept: Remember) -> tuple[Method, ...]:
+    found = Counter[Method]()  # how many take it so; -1 where a method is counted itself
+    for data in texts.values() if wanted else ():
+        if here := wanted & {name.decode() for name in _METHOD.findall(data)}:
+            found.update(rows_of(data, "methods", sorted(here), partial(_of_classes, data, here, parse), kept))
+    return tuple(sorted(row for row, many in found.items() if row[2] >= 0 and many == found[row[0], "", -1]))
+
+
+def _of_classes(data: bytes, names: set[str], parse: Parse) -> tuple[Method, ...]:
+    tree = parse(data)
+    classes = (node for node in walk(tree) if node.__class__ is ast.ClassDef) if tree is not None else ()
+    own = (n for one in classes for n in one.body if isinstance(n, FUNCTIONS[:2]) and n.name in names)
+    return tuple(row for method in own for row in _of_method(method))
+
+
+def _of_method(method: Node) -> Iterator[Method]:
+    yield method.name, "", -1
+    bound = 0 if is_static(method) else 1
+    for index, parameter in enumerate((*method.args.posonlyargs, *method.args.args)):
+        if index >= bound and _is_called_so(parameter, method):
+            yield method.name, parameter.arg, index - bound
 
 
 def _defined(
-    texts: Mapping[str, bytes], called: set[str], question: str, takes: Takes, parse: Parse, kept: Remember
+    texts: Mapping[str, bytes], wanted: set[str], question: str, takes: Takes, parse: Parse, kept: Remember
 ) -> tuple[Row, ...]:
-    wanted = called - _TORCHS
     found: set[Row] = set()
     for path, data in texts.items() if wanted else ():
         if here := wanted & {name.decode() for name in _DEFINED.findall(data)}:

@@ -60,9 +60,9 @@ class Partners:
 
     def node(self, path: str, holder: str) -> tuple[str, str] | None:
         """(file, holder) of the definition behind a holder; None where that is not in the project. A variable of the environment is in
-        no file: ""."""
+        no file, "", nor is a parameter of methods that several classes may have."""
         kind, _, name = holder.partition(":")
-        if kind == "env":
+        if kind in ("env", "method"):
             return "", holder
         if kind not in ("import", "star", "own") or kind == "own" and not name.endswith(")"):
             return path, holder

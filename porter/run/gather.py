@@ -212,7 +212,7 @@ def _gather(
                 () if target is None or target.int_is_npu else given_indexes(gathered.texts, parse, kept),
                 moving(gathered.sources),
                 patched(gathered.texts.values()),
-                given_words(gathered.sources, files, read, parse, kept),
+                *given_words(gathered.sources, files, read, parse, kept),
             ),
             wraps=wraps_on_devices(gathered.texts),
         ),

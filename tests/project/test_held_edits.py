@@ -164,3 +164,24 @@ def test_a_list_in_a_row_of_a_test_waits_with_what_it_is_compared_with(tmp_path:
     text = (tmp_path / "tests/test_it.py").read_text()
     assert text.count('"npu"') == (0 if own else 2)
     assert text.count('"cuda"') == (2 if own else 0)
+
+
+def test_what_a_method_is_given_by_position_waits_for_it(tmp_path: Path, monkeypatch) -> None:
+    strategy = (
+        "import torch\n\n\nclass Strategy:\n    def wrap(self, model, backend):\n"
+        '        return model.cuda() if backend == "nccl" else model{}\n'
+    )
+    main = 'from strategy import make\n\nmodel = make().wrap(build(), "nccl")\n'
+    for comment, ported in ((0, True), (1, False)):
+        root = tmp_path / str(comment)
+        write(
+            root,
+            {
+                "porter.toml": "",
+                "strategy.py": strategy.format("  # porter: ignore[PRT202]" * comment),
+                "main.py": main,
+            },
+        )
+        Porter(monkeypatch, root)("migrate", ".", "--inplace", "--allow-dirty")
+        assert ('wrap(build(), "hccl")' in (root / "main.py").read_text()) is ported
+        assert ('backend == "hccl"' in (root / "strategy.py").read_text()) is ported

@@ -84,8 +84,10 @@ class Callees:
         parameter = positional(function.args, index + before + 1) if function is not None else None
         return parameter.arg if parameter else None
 
-    def elsewhere(self, resolved: str | None, index: int) -> str:
-        """The same for a function or class of another file; "" where it is not known."""
+    def elsewhere(self, func: Node, resolved: str | None, index: int) -> str:
+        """The same for a function or class of another file, or a method of an object; "" where it is not known."""
+        if resolved is None and func.__class__ is ast.Attribute:
+            return self._functions.of_method(func.attr, index)
         return self._functions.parameter(resolved, self._path, index)
 
     @cached_property

@@ -4,6 +4,7 @@ A holder is a text:
 `own:DEVICE` is a name of this module, `import:config.DEVICE` one of another, `star:DEVICE` one from an `import *`,
 `local:<line>:<column>:name` a name in a function, `own:train(device)` a parameter, `import:train.start(#0)` the first of a function
 that another file defines,
+`method:wrap(backend)` a parameter of the methods of that name, of whatever class,
 `field:device` an attribute, a key or an option, `env:BACKEND` an environment variable.
 """
 
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
 
+from porter.engine.functions import Functions
 from porter.python.evidence import call_name, constant, flag, like, looked_up, other_library
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
@@ -42,8 +44,9 @@ def _plain(name: str) -> str:
 class Holders:
     """Gives the holders of one file."""
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    def __init__(self, names: Names, functions: Functions) -> None:
+        """`functions`: what is known of the project's."""
+        self._names, self._known = names, functions
 
     def of(self, node: Node, link: Link) -> str | None:
         """The holder that an expression reads or a target binds. `link`: of the node, or of a parent."""
@@ -80,6 +83,8 @@ class Holders:
         home, owner = function[0], owner_of(function)
         if owner is not None and home.name == _INIT and is_outer(function[1]):
             return f"own:{owner.name}({name})"
+        if owner is not None and self._known.of_method(home.name, name):
+            return f"method:{home.name}({name})"
         return f"own:{home.name}({name})" if is_outer(function) else f"local:{home.lineno}:{home.col_offset}:{name}"
 
     def of_test(self, link: Link) -> list[str]:
@@ -169,6 +174,9 @@ class Holders:
         if func.__class__ not in (ast.Name, ast.Attribute):
             return None
         called = self.of(func, link)
+        where = keyword_or_index if isinstance(keyword_or_index, str) else keyword_or_index + before
+        if (called or "").startswith("field:") and (name := self._known.of_method(call_name(func), where)):
+            return f"method:{call_name(func)}({name})"
         if isinstance(keyword_or_index, str):
             return self.named(called, keyword_or_index)
         return None if _is_of_library(called) else self.named(called, f"#{keyword_or_index + before}")

@@ -186,7 +186,7 @@ class Sinks(OfTests):
                 return role
         if (parameter := self.callees.parameter(func, index)) is not None:
             return Role("argument", True) if like(parameter, kind) else None
-        if like(self.callees.initial(func, index) or self.callees.elsewhere(resolved, index), kind):
+        if like(self.callees.initial(func, index) or self.callees.elsewhere(func, resolved, index), kind):
             return Role("argument", True)
         if INDEXED.match(text) or text == "cuda:{}":
             return Role("argument", True)

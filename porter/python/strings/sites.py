@@ -116,7 +116,7 @@ class _Sites:
 
     def __init__(self, file: File) -> None:
         self.file, self.names = file, file.names
-        self.holders = Holders(file.names)
+        self.holders = Holders(file.names, file.facts.accelerators.functions)
         self.sites: dict[tuple[str, int], Site] = {}
 
     def sites_and_ties(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
