@@ -103,9 +103,11 @@ class Report:
 
     @cached_property
     def texts(self) -> Texts:
+        """Not those that the rules have: a run that finds nothing to look at loads no rule."""
         from porter.rulebook.portable_texts import STYLE, PortableTexts
+        from porter.rulebook.texts import Texts
 
-        return PortableTexts() if self.target.style == STYLE else self.session.rules.texts
+        return PortableTexts() if self.target.style == STYLE else Texts()
 
     @cached_property
     def findings(self) -> Findings:
