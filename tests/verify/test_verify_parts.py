@@ -363,7 +363,13 @@ def stopped(folder: Path, program: str, limits: str, sign: str, number: int) -> 
         f"launch.run(['t.py'], here, here, ours, device(), {limits}, original=False)\n"
     )
     path = os.pathsep.join(map(str, Path(__file__).parents[:3]))
-    porter = subprocess.Popen([sys.executable, str(folder / "run.py")], env={**os.environ, "PYTHONPATH": path})
+    porter = subprocess.Popen(
+        [sys.executable, str(folder / "run.py")],
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=lambda: signal.signal(
+            number, signal.SIG_DFL
+        ),  # the tests may run under nohup, which hands its own on
+    )
     until = time.monotonic() + 60
     while not ((folder / sign).is_file() and (folder / sign).read_text()) and time.monotonic() < until:
         time.sleep(0.05)
