@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from porter.project.given_methods import Method, given_methods, sounds_so
 from porter.project.imports import lines_of_cells
-from porter.python.evidence import call_name, like
+from porter.python.evidence import call_name
 from porter.python.handed_index import is_device_name
 from porter.python.index import FUNCTIONS, Node
 from porter.python.kept import Remember, anew, rows_of
-from porter.python.parameters import is_static
 from porter.python.trees import Parse
 from porter.python.walks import walk
 from porter.regex import lazy
@@ -25,13 +24,11 @@ _HELD = lazy(rb"[ \t]*(?:self\.)?(\w+)[ \t]*(?::[^=]*)?=")  # the line in front 
 _CALLED = lazy(rb"(?:\w+\.)*\b([A-Za-z_]\w*)\Z")
 _LONGEST_NAME, _LONGEST_CALL = 80, 2_000  # bytes
 _DEFINED = lazy(rb"^(?:async )?(?:def|class) (\w+)", re.M)  # in the first column
-_METHOD = lazy(rb"^[ \t]+(?:async )?def (\w+)", re.M)
 _TORCHS = frozenset({"to", "cuda", "device"})
 _WORD = lazy(rb"[\"'](?:cuda(?::\d+)?|nccl)[\"'][ \t\n]*[,)]")
 _RENAMED = lazy(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")  # `from run import start as begin`
 _BEFORE = b"(,"  # a sign in front of what is given by position
 Row = tuple[str, str, str, int]
-Method = tuple[str, str, int]
 Takes = Callable[[ast.arg, Node], bool]
 
 
@@ -55,30 +52,7 @@ def given_words(
     notebooks = (data for path in files if path.endswith(".ipynb") and (data := read(path)) and _names(data))
     naming = (*filter(_names, texts.values()), *map(lines_of_cells, notebooks))
     wanted = {name for data in naming for name in _given_words(data)} - _TORCHS
-    return _defined(texts, wanted, "taken words", _is_called_so, parse, kept), _methods(texts, wanted, parse, kept)
-
-
-def _methods(texts: Mapping[str, bytes], wanted: set[str], parse: Parse, kept: Remember) -> tuple[Method, ...]:
-    found = Counter[Method]()  # how many take it so; -1 where a method is counted itself
-    for data in texts.values() if wanted else ():
-        if here := wanted & {name.decode() for name in _METHOD.findall(data)}:
-            found.update(rows_of(data, "methods", sorted(here), partial(_of_classes, data, here, parse), kept))
-    return tuple(sorted(row for row, many in found.items() if row[2] >= 0 and many == found[row[0], "", -1]))
-
-
-def _of_classes(data: bytes, names: set[str], parse: Parse) -> tuple[Method, ...]:
-    tree = parse(data)
-    classes = (node for node in walk(tree) if node.__class__ is ast.ClassDef) if tree is not None else ()
-    own = (n for one in classes for n in one.body if isinstance(n, FUNCTIONS[:2]) and n.name in names)
-    return tuple(row for method in own for row in _of_method(method))
-
-
-def _of_method(method: Node) -> Iterator[Method]:
-    yield method.name, "", -1
-    bound = 0 if is_static(method) else 1
-    for index, parameter in enumerate((*method.args.posonlyargs, *method.args.args)):
-        if index >= bound and _is_called_so(parameter, method):
-            yield method.name, parameter.arg, index - bound
+    return _defined(texts, wanted, "taken words", _is_called_so, parse, kept), given_methods(texts, wanted, parse, kept)
 
 
 def _defined(
@@ -159,7 +133,7 @@ def _rows(tree: ast.Module, names: set[str], takes: Takes) -> Iterator[tuple[str
 
 
 def _is_called_so(parameter: ast.arg, function: Node) -> bool:
-    return like(parameter.arg, "device") or like(parameter.arg, "backend")
+    return sounds_so(parameter.arg)
 
 
 def _takes_device(parameter: ast.arg, function: Node) -> bool:
