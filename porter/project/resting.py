@@ -31,6 +31,7 @@ from porter.project.bundled_libraries import BundledLibraries
 from porter.project.chosen_by_callers import chooser
 from porter.project.dead_lines import DeadLines
 from porter.project.gone_packages import GonePackages
+from porter.project.guarded_imports import guarded
 from porter.project.idle_extensions import IdleExtensions, of_idle_callers
 from porter.project.left_copies import LeftCopies
 from porter.project.never_run import Methods, branches
@@ -266,12 +267,14 @@ def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts) -> FileRes
     advice = {f: _places(f, text) for f in result.findings if _matters_where_it_runs(f)}
     if not advice or is_test(result.path):  # tests are found by their names
         return result
+    imports = {f: known for f, numbers in advice.items() if (known := guarded(uses, result.path, numbers))}
+    advice |= {f: known.lines for f, known in imports.items()}
     lines = text.split(b"\n")
     owners = {f: {owner(lines, number) for number in numbers} for f, numbers in advice.items()}
-    names = {name for several in owners.values() for name in several if name}
-    unused = parts.among(names, result.path)
-    resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
-    return _as_notes(result, resting if unused else {})
+    unused = parts.among({name for several in owners.values() for name in several if name}, result.path)
+    resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if own and unused.issuperset(own)}
+    resting |= {f: ("unused", known.name) for f, known in imports.items() if not known.lines}
+    return _as_notes(result, resting)
 
 
 def _places(finding: Finding, text: bytes) -> list[int]:

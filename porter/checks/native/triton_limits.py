@@ -10,7 +10,7 @@ from typing import Any
 
 from porter.checks.native import prefilters
 from porter.checks.native.triton_detours import DESCRIPTOR, TENSOR_MAP, descriptor, has_tried_both, in_tf32, tensor_map
-from porter.checks.native.triton_rows import is_capped
+from porter.checks.native.triton_rows import is_capped, is_small
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -59,8 +59,8 @@ class TritonLimits(Rule):
         if file.name(original.func) == DOT:
             return in_tf32(original, file)
         if file.name(original.func) == "triton.next_power_of_2":
-            capped = file.tested or is_capped(file.scene.link_of(original, ast.Call))
-            return None if capped else Hit(original, "row")
+            size = file.scene.link_of(original, ast.Call)
+            return None if file.tested or is_capped(size) or is_small(size) else Hit(original, "row")
         return list(self._config(original, file))
 
     @staticmethod

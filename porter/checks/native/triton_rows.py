@@ -5,10 +5,21 @@ from __future__ import annotations
 import ast
 
 from porter.engine.rule_file import Link
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import ancestors, walk
+from porter.regex import lazy
 
+# sizes of some dozens or hundreds in every model: states, heads, chunks, experts
+_SMALL = lazy(r"(?i)^(?:d|n|num|size)?_?(?:state|head|group|expert|chunk|rank|top_?k)s?(?:_?(?:dim|size|len)s?)?$")
 _CAP = 8192  # a row in blocks of so many elements leaves room for what the kernel computes with them
+
+
+def is_small(size: Link | None) -> bool:
+    """Whether a size is called after what is small in every model: `triton.next_power_of_2(int(dstate))`."""
+    of = size[0].args[0] if size is not None and isinstance(size[0], ast.Call) and size[0].args else None
+    while isinstance(of, ast.Call) and of.args:
+        of = of.args[0]
+    return _SMALL.search(target_name(of)) is not None
 
 
 def is_capped(size: Link | None) -> bool:
