@@ -30,6 +30,7 @@ _ASKED = (
     "torch.torch_version.",
     "torch.backends.",
     "torch._C.",
+    "torch.device",  # of which it asks the capability
 )
 
 

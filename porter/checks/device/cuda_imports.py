@@ -11,6 +11,7 @@ from porter.checks.device.portable_imports import at_head
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.build_scripts import builds_extensions
 from porter.rulebook.table import Tables
 
 
@@ -26,6 +27,8 @@ class CudaImports(Rule):
         if import_parts.lacks_all(original, self.moves, file):
             return None
         if isinstance(original, cst.Import):
+            if builds_extensions(file):  # all that it asks of torch stays
+                return None
             twin = None if file.style.one_world else at_head(original, file)
             return twin or self._import(original, updated, file)
         if original.relative or original.module is None:

@@ -17,6 +17,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst, named
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
 from porter.python.autocast_states import given_state
+from porter.python.build_scripts import BUILDER, builds_extensions
 from porter.python.caught_again import is_caught_again
 from porter.python.headless import left_beside
 from porter.python.held_questions import QUESTIONS
@@ -64,6 +65,8 @@ class CudaNames(Rule):
         if is_pointer(name, link) or new is None and (isinstance(original, cst.Name) or file.around.is_set(original)):
             return None  # PRT134 or the import explains it; or it is put in its place for readers, who are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
+            if move.code == "PRT110" and builds_extensions(file):
+                return Hit(original, "kernel", values=named(name=name, what=BUILDER), code="PRT101")
             if move.code == "PRT110" and file.meaning.capability(original):
                 return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))

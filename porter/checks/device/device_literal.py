@@ -45,7 +45,7 @@ class DeviceLiteral(Rule):
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
         values: tuple[tuple[str, str], ...] = (("old", file.text(original)),)
-        if literal.role in NAMED and builds_extensions(file):
+        if literal.role in (*NAMED, "argument") and builds_extensions(file):
             return Hit(original, "names-sources", values=values)
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
