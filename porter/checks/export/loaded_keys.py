@@ -17,7 +17,9 @@ from porter.python.evidence import call_name, constant, given_flags
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.walks import walk
 from porter.regex import lazy
+from porter.rulebook.table import hint
 
+_PUBLISHED = hint("published-weights")
 _PRETRAINED = lazy(r"(?i)pre_?trained(?:_?path|_?file)?")
 
 
@@ -200,13 +202,26 @@ def _key_in(use: Link) -> str:
     return ""
 
 
-def _is_from_outside(call: Link) -> bool:
-    """Whether a function that builds a model loads what its parameter `pretrained` names: what somebody else has trained."""
+def _is_from_outside(call: Link, file: RuleFile) -> bool:
+    """Whether somebody else has trained what is loaded: a function that builds a model loads what its parameter `pretrained` names, or
+    the file is called as published weights are."""
     path: Node = call[0].args[0] if call[0].args else None
+    if path.__class__ is ast.Call and call_name(path.func) == "open" and path.args:
+        path = path.args[0]
+    if path.__class__ is not ast.Name:
+        return _is_published(path)
+    set_to = (getattr(place[1][0], "value", None) for place in file.names.bindings(path.id, call) if place[1])
+    if any(map(_is_published, set_to)):
+        return True
     function = next((node for node in parents(call) if node.__class__ in FUNCTIONS[:2]), None)
-    if path.__class__ is not ast.Name or function is None or not _PRETRAINED.fullmatch(path.id):
+    if function is None or not _PRETRAINED.fullmatch(path.id):
         return False
     return any(argument.arg == path.id for argument in (*function.args.args, *function.args.kwonlyargs))
+
+
+def _is_published(path: Node) -> bool:
+    texts = (constant(part) for part in walk(path)) if path.__class__ in (ast.Constant, ast.JoinedStr) else ()
+    return any(isinstance(text, str) and _PUBLISHED.search(text) for text in texts)
 
 
 def _is_resumed(call: Link, file: RuleFile) -> bool:
@@ -228,14 +243,14 @@ def is_on_host(call: Link, file: RuleFile) -> bool:
 
 def possibly_saved(call: Link, file: RuleFile) -> Saved | None:
     """A dictionary with an object that this call may read: it has all the keys, as others without an object have."""
-    if _is_from_outside(call):
+    if _is_from_outside(call, file):
         return None
     return possibly_saved_with(file.facts.checkpoints.saved, keys(call, file), file.path)
 
 
 def saved_elsewhere(call: Link, file: RuleFile) -> Saved | None:
     """A dictionary with an object, of whatever file, that this call reads by what it asks for."""
-    if _is_from_outside(call):
+    if _is_from_outside(call, file):
         return None
     read, tried, handled = _read(call, file)
     if (saved := saved_with(file.facts.checkpoints.saved, _needed(read, tried, handled), file.path)) is not None:

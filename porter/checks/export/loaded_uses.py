@@ -13,7 +13,8 @@ from porter.checks.export.saved_here import is_tensor
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
+from porter.python.parameters import defaults
 from porter.regex import lazy
 from porter.training.value_uses import handed_to
 
@@ -36,13 +37,22 @@ def part(call: Link) -> tuple[Link, str]:
     key = ""
     while (above := call[1]) is not None:
         if above[0].__class__ is ast.Subscript and above[0].value is call[0]:
-            key, call = key or str(constant(above[0].slice) or ""), above
+            key, call = key or _key(above[0].slice, call), above
         elif above[0].__class__ is ast.Attribute and above[0].attr == "get" and above[1][0].__class__ is ast.Call:
             given = above[1][0].args
-            key, call = key or str(given and constant(given[0]) or ""), above[1]
+            key, call = key or (_key(given[0], call) if given else ""), above[1]
         else:
             break
     return call, key
+
+
+def _key(given: Node, use: Link) -> str:
+    """A key that is written there, or that the function around takes where it is called without: `def load(path, key="model")`."""
+    if given.__class__ is not ast.Name:
+        return str(constant(given) or "")
+    function = next((node for node in parents(use) if node.__class__ in FUNCTIONS[:2]), None)
+    default = defaults(function).get(given.id) if function is not None else None
+    return str(constant(default) or "") if default is not None else ""
 
 
 def named(value: Link, file: RuleFile) -> list[list[Link]]:
