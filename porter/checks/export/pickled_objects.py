@@ -20,6 +20,9 @@ _SENT = lazy(rb"\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\(
 _MADE = rb"\b%s[ \t]*=[ \t]*(?:io\.)?BytesIO\(|\bTemporaryFile\([^()\n]*\)[ \t]+as[ \t]+%s\b"
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
+_RUNNERS = frozenset(
+    {"mmengine.runner.Runner", "mmengine.runner.Runner.from_cfg", "mmengine.Runner", "mmengine.Runner.from_cfg"}
+)
 _ATTRIBUTES = rare(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
@@ -46,7 +49,7 @@ def _possibly(func: cst.BaseExpression, call: Link, file: RuleFile) -> Hit | Non
 
 class PickledObjects(Rule):
     code = "PRT905"
-    calls = {"torch.load", *lightning_loads.TRAINERS}
+    calls = {"torch.load", *lightning_loads.TRAINERS, *_RUNNERS}
     methods = {"load_from_checkpoint", *lightning_loads.METHODS}
     nodes = ("Assign",)
     text = lightning_loads.RESUMED
@@ -55,6 +58,8 @@ class PickledObjects(Rule):
         if isinstance(original, cst.Assign) or file.name(original.func) != "torch.load":
             if file.target.torch < _SINCE:
                 return None
+            if isinstance(original, cst.Call) and file.name(original.func) in _RUNNERS:
+                return None if file.tested else Hit(original.func, "runner", values=((TOGETHER, "runner"),))
             return lightning_loads.resumed(original, file) or lightning_loads.configured(original, file)
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
