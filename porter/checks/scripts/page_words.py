@@ -12,13 +12,28 @@ from porter.regex import lazy
 from porter.rulebook.table import Tables, any_of
 from porter.text.document import Document
 from porter.text.shells.old_images import old_environments
+from porter.versions import release
 
 _WORDS = {
-    "cards": "page-cards", "install": "page-install", "package": "page-package", "container": "page-container",
+    "cards": "page-cards", "install": "page-install", "torch": "page-torch", "package": "page-package", "container": "page-container",
     "cluster": "page-cluster", "tool": "page-tool", "python": "page-python",
 }  # fmt: skip
 # every match has one of them, and none is longer than its line: rules/hints.toml, kinds that begin with page-
-_ONE_OF = ("CUDA_", "cuda", "gpu", "nvidia", "NVIDIA/", "nccl", "/cu", "+cu", "flash", "xformers", "mamba", "causal")
+_ONE_OF = (
+    "CUDA_",
+    "cuda",
+    "gpu",
+    "nvidia",
+    "NVIDIA/",
+    "nccl",
+    "/cu",
+    "+cu",
+    "flash",
+    "xformers",
+    "mamba",
+    "causal",
+    "torch=",
+)
 _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"
@@ -61,10 +76,22 @@ class PageWords(TextRule):
                     continue
                 if why == "install" and not _installs_torch(text, match):
                     continue
+                if why == "torch":
+                    yield from self._pinned(document, text, match)
+                    continue
                 name = _PACKAGE.split(match[0])[-1].partition("-cuda")[0]
                 about = (("name", name),) if why == "package" else ()
                 told = "optional" if about and _OPTIONAL.search(_heading(text, match.start())) else why
                 yield Hit(match.span(), told, values=(*about, (TOGETHER, told + name if about else told)))
+
+    def _pinned(self, document: Document, text: str, match: re.Match[str]) -> Iterator[Hit]:
+        """`pip install torch==1.13.1`; where the line asks for a build for CUDA, that is said of it."""
+        target, old = document.session.target, match[0].rpartition("=")[2]
+        is_for_cuda = self._words["install"].search(_around(text, match, "\n")) is not None
+        numbers = release(old.rstrip("."))
+        if numbers and not is_for_cuda and numbers != target.torch[: len(numbers)]:
+            values = named(old=old, new=".".join(map(str, target.torch)), npu=target.torch_npu)
+            yield Hit(match.span(), "torch", values=(*values, (TOGETHER, "torch")))
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
