@@ -185,6 +185,7 @@ class SaidOnce(NamedTuple):
     gradient_changers: tuple[str, ...] = ()  # functions that replace gradients or freeze parameters
     single_rows: tuple[str, ...] = ()  # "path:function" of `accuracy(...)` that every call asks for the first row alone
     own_next: str = ""  # the first file with an iterator that has a method `next`, which may be what `iter(x)` gives
+    runner: str = ""  # the first file that makes a runner of mmengine
 
 
 class Accelerators(NamedTuple):

@@ -51,6 +51,7 @@ _TIMM_DROP_PATH = lazy(rb"^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropP
 _SIZES = rare(
     rb"\b(?:nested_tensor_from_tensor_list|NestedTensor|ImageList|to_image_list)\b"
 )  # batches of images of any size
+_RUNS = rare(rb"\bRunner(?:\.from_cfg)?\(")
 _SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")
 # code that makes a process group, directly or by a library that runs the training
 _GROUPS = lazy(any_of("makes-process-groups").encode())
@@ -70,6 +71,9 @@ def said_once(
         first_short_float(texts),
         _first(texts, "bfloat16"),
         gradient_changers(texts),
+        runner=next(
+            (p for p in sorted(texts) if b"mmengine" in texts[p] and _RUNS.search(texts[p]) and not is_test(p)), ""
+        ),
     )
 
 

@@ -59,7 +59,8 @@ class PickledObjects(Rule):
             if file.target.torch < _SINCE:
                 return None
             if isinstance(original, cst.Call) and file.name(original.func) in _RUNNERS:
-                return None if file.tested else Hit(original.func, "runner", values=((TOGETHER, "runner"),))
+                is_first = file.facts.once.runner == file.path
+                return Hit(original.func, "runner", values=((TOGETHER, "runner"),)) if is_first else None
             return lightning_loads.resumed(original, file) or lightning_loads.configured(original, file)
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
