@@ -87,8 +87,9 @@ def tokenises(scene: Scene, link: Link) -> bool:
 def _decides(scene: Scene, link: Link, function: Link) -> str | None:
     call = link[0]
     if scene.names.resolve(call.func, link) == _PAD:
-        target = getattr(link[1][0], "targets", [None])[0]
-        return None if getattr(target, "id", "") in _of_one_length(function[0], scene, link) else "collate"
+        name = getattr(getattr(link[1][0], "targets", [None])[0], "id", "")
+        is_rounded = scene.file.source.says(_ROUNDS, function[0]) and _is_padded_again(function[0], name)
+        return None if is_rounded or name in _of_one_length(function[0], scene, link) else "collate"
     given = {k.arg: constant(k.value) for k in call.keywords}
     if given.get("padding") in (True, "longest"):
         if call_name(call.func) == "__init__" and _pads_itself(scene, link):
@@ -102,6 +103,12 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
         return "cut"
     reach = scene.flows.reach(function, call, SIZE)
     return "by-hand" if reach is not None and reach.operators or _fills_up(scene, link, function) else None
+
+
+def _is_padded_again(function: Node, name: str) -> bool:
+    """`x = pad_sequence(x)`, and `x = F.pad(x, (0, more))`."""
+    calls = (n.value for n in walk(function) if n.__class__ is ast.Assign and n.value.__class__ is ast.Call)
+    return any(call_name(call.func) == "pad" and getattr(call.args[0], "id", "") == name for call in calls if call.args)
 
 
 def _pads_itself(scene: Scene, link: Link) -> bool:
