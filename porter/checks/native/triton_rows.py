@@ -10,16 +10,19 @@ from porter.python.index import ancestors, walk
 from porter.regex import lazy
 
 # sizes of some dozens or hundreds in every model: states, heads, chunks, experts
-_SMALL = lazy(r"(?i)^(?:d|n|num|size)?_?(?:state|head|group|expert|chunk|rank|top_?k)s?(?:_?(?:dim|size|len)s?)?$")
+_SMALL = lazy(
+    r"(?i)^(?:d|n|num|size)?_?(?:state|head|group|expert|chunk|rank|top_?k)s?(?:_?(?:dim|size|len)s?)?(?:_[a-z]{1,2})?$"
+)
 _CAP = 8192  # a row in blocks of so many elements leaves room for what the kernel computes with them
 
 
 def is_small(size: Link | None) -> bool:
-    """Whether a size is called after what is small in every model: `triton.next_power_of_2(int(dstate))`."""
+    """Whether a size is called after what is small in every model: `next_power_of_2(int(dstate))`, `next_power_of_2(args["headdim"])`."""
     of = size[0].args[0] if size is not None and isinstance(size[0], ast.Call) and size[0].args else None
     while isinstance(of, ast.Call) and of.args:
         of = of.args[0]
-    return _SMALL.search(target_name(of)) is not None
+    name = constant(of.slice) if isinstance(of, ast.Subscript) else target_name(of)
+    return isinstance(name, str) and _SMALL.search(name) is not None
 
 
 def is_capped(size: Link | None) -> bool:
