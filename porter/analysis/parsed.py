@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from typing import Any
 
-from porter.engine.refusals import Failures
+from porter.engine.refusals import OF_GRAMMAR, Failures
 from porter.engine.session import Session
 from porter.engine.style_of import STYLES
 from porter.errors import Unreadable
@@ -22,7 +22,7 @@ def _parse(source: Source) -> tuple[ast.Module, list[int]]:
     try:
         return parse_or_refuse(source.utf8), []
     except Unreadable as refusal:
-        if refusal.key not in ("syntax", "python2"):
+        if refusal.key not in OF_GRAMMAR:
             raise
         from porter.python.newer_grammar import parse_around
 

@@ -46,7 +46,7 @@ def finding(
     )  # fmt: skip
 
 
-OF_GRAMMAR = ("syntax", "python2")  # messages of PRT002 about the grammar
+OF_GRAMMAR = ("syntax", "python2", "async")  # messages of PRT002 about the grammar
 # a template, whose names are filled in later: `{{cookiecutter.name}}/train.py`, `class {PROJECT}Dataset(Dataset):`
 TEMPLATE = lazy(r"\{\{.*\}\}")
 _TO_FILL = lazy(rb"[ \t]*(?:class|def|from|import)[ \t]+[\w.]*\{\w+\}")

@@ -27,6 +27,7 @@ _PYTHON2 = lazy(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
+_ASYNC = lazy(r"\basync[ \t]*=(?!=)")  # an argument of `cuda()`, until Python 3.7 made it a keyword
 _OTHERS = lazy(rb"#!(?!.*python)")  # the first line of a script in another language
 _PARTS = lazy(r"\d|[^\W\d]\w*|[^\w\s]")  # words and signs; `1if` is two words
 _CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)  # the prefix of an f-string
@@ -48,6 +49,7 @@ def parse_or_refuse(utf8: bytes) -> ast.Module:
         return tree_of(text)
     except SyntaxError as error:
         key = "python2" if _PYTHON2.search(utf8) and not _OTHERS.match(utf8) else "syntax"
+        key = "async" if key == "syntax" and _ASYNC.search(error.text or "") else key
         raise Unreadable(key, error.msg or "invalid syntax", error.lineno or 1) from None
     except ValueError as error:  # null bytes
         raise Unreadable("syntax", str(error)) from None
