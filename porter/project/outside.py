@@ -20,6 +20,7 @@ _COMMON = frozenset(  # what any program may import; of the rest, one may come f
 _FOLDER = lazy(r"[A-Za-z_][\w.-]*")
 # what stands between the words of a name may differ: `Mask-Former` has the package mask_former
 _BETWEEN_WORDS = lazy(r"[-_.]")
+_BUILDS_PAGES = lazy(r"(?:^|/)conf\.py$")  # what Sphinx reads imports what pages are made with
 _SUBMODULE = lazy(rb"(?m)^[ \t]*path[ \t]*=[ \t]*([\w./-]+)")
 _INSTALLERS = ("pyproject.toml", "setup.py", "setup.cfg")
 # what the repository is called where it is published
@@ -31,7 +32,7 @@ def outside(
 ) -> Iterator[tuple[str, str]]:
     """(path, folder) of each such program that imports what the project does not have. `texts`: Python files that import
     anything. `own`: the name of the project's own folder. `read` reads a list of what is installed."""
-    asking = {path: data for path, data in texts.items() if b"sys.path." in data}
+    asking = {path: data for path, data in texts.items() if b"sys.path." in data and not _BUILDS_PAGES.search(path)}
     folders = _own_names(files, own, read) if asking else set()
     for path, data in asking.items():
         for match in _ADDED.finditer(data):
