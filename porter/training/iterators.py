@@ -71,6 +71,8 @@ def _value(bound: Link) -> Node:
 def _makes(scene: AnyScene, node: Node, link: Link) -> bool:
     if node.__class__ is not ast.Call:
         return False
+    if node.func.__class__ is ast.Attribute and node.func.attr == "__iter__" and not node.args:
+        return not _may_have_next(scene) or _is_loader(scene, node.func.value, link)
     if node.func.__class__ is not ast.Name or node.func.id not in _BUILTINS:
         return (scene.names.resolve(node.func, link) or "").startswith("itertools.") or _yields(scene, node.func, link)
     if not node.args or scene.names.bindings(node.func.id, (node.func, (node, link))):
