@@ -6,7 +6,7 @@ Such an import stops nothing by itself. What is said of its package matters wher
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from porter.project.unused import Uses
@@ -20,25 +20,23 @@ class Guarded(NamedTuple):
     lines: list[int]  # that use it
 
 
-def guarded(uses: Uses, path: str, lines: list[int]) -> Guarded | None:
-    """What guarded imports on these lines of a file bring; None where one is no such import, or another file uses it."""
-    if not all(b"import" in text for text in _texts(uses.text(path), lines)) or (tree := uses.tree(path)) is None:
+def guarded(uses: Uses, path: str, rows: Sequence[bytes], lines: list[int]) -> Guarded | None:
+    """What guarded imports on these lines of a file bring; None where one is no such import, or another file uses it. `rows`: the
+    lines of the file."""
+    if not all(b"import" in rows[line - 1] for line in lines if line <= len(rows)) or (tree := uses.tree(path)) is None:
         return None
     guards = [(guard, line) for line in lines if (guard := _guard(tree, line)) is not None]
     names = sorted({name for guard, line in guards for name in _imported(guard, line)})
     bound = {*names, *(name for guard, _ in guards for name in _flags(guard))}
-    if len(guards) < len(lines) or "*" in names or any(next(uses.users(name, path), "") for name in sorted(bound)):
+    if not guards or len(guards) < len(lines) or "*" in names:
         return None
+    if any(next(uses.users(name, path), None) is not None for name in sorted(bound)):
+        return None  # "" stands for files that are not searched
     own = {line for guard, _ in guards for line in range(guard.lineno, (guard.end_lineno or guard.lineno) + 1)}
     used = {node.lineno for node in walk(tree) if node.__class__ is ast.Name and node.id in bound}
     is_loaded = any(isinstance(s, ast.Import) for guard, line in guards for s in _statements(guard, line))
     # to load a package may be its use: it registers operators
     return Guarded(names[0], sorted(used - own)) if used - own or not is_loaded else None
-
-
-def _texts(text: bytes, lines: list[int]) -> list[bytes]:
-    rows = text.split(b"\n")
-    return [rows[line - 1] if line <= len(rows) else b"" for line in lines]
 
 
 def _guard(tree: ast.Module, line: int) -> ast.Try | None:

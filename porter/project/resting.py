@@ -267,9 +267,9 @@ def _rested_parts(result: FileResult, uses: Uses, parts: UnusedParts) -> FileRes
     advice = {f: _places(f, text) for f in result.findings if _matters_where_it_runs(f)}
     if not advice or is_test(result.path):  # tests are found by their names
         return result
-    imports = {f: known for f, numbers in advice.items() if (known := guarded(uses, result.path, numbers))}
-    advice |= {f: known.lines for f, known in imports.items()}
     lines = text.split(b"\n")
+    imports = {f: known for f, numbers in advice.items() if (known := guarded(uses, result.path, lines, numbers))}
+    advice |= {f: known.lines for f, known in imports.items()}
     owners = {f: {owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     unused = parts.among({name for several in owners.values() for name in several if name}, result.path)
     resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if own and unused.issuperset(own)}

@@ -27,7 +27,8 @@ _PYTHON2 = lazy(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
-_ASYNC = lazy(r"\basync[ \t]*=(?!=)")  # an argument of `cuda()`, until Python 3.7 made it a keyword
+# an argument of these, until Python 3.7 made it a keyword
+_ASYNC = lazy(r"\.(?:cuda|copy_|type|to)\([^()]*\basync[ \t]*=(?!=)")
 _OTHERS = lazy(rb"#!(?!.*python)")  # the first line of a script in another language
 _PARTS = lazy(r"\d|[^\W\d]\w*|[^\w\s]")  # words and signs; `1if` is two words
 _CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)  # the prefix of an f-string

@@ -7,6 +7,9 @@ import json
 import pytest
 from command_line import Porter, write
 
+from porter.project import unused
+from porter.project.guarded_imports import guarded
+
 pytestmark = pytest.mark.slow  # each analyses a project by the command
 
 GUARD = "try:\n    {}\nexcept ImportError:\n    {}\n\n\n"
@@ -34,3 +37,18 @@ def test_where_a_name_is_used(tmp_path, monkeypatch, text: str, more: str, told:
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)
     assert [row["path"] for row in found["findings"] if row["code"] == "PRT401"] == ["lib.py"] * told
     assert any(row["code"] == "PRT401" for row in found["left_alone"]) is not told
+
+
+@pytest.mark.parametrize(
+    ("import_", "most", "found"),
+    [
+        (IMPORT, 2_000, ("conv", [])),
+        (IMPORT, 0, None),  # so many other files that none is searched
+        ("import causal_conv1d", 2_000, None),  # to load it may be its use: it may register operators
+    ],
+)
+def test_what_nobody_names(monkeypatch, import_: str, most: int, found: tuple[str, list[int]] | None) -> None:
+    monkeypatch.setattr(unused, "_TEXTS_AT_MOST", most)
+    texts = {"lib.py": (GUARD.format(import_, "pass") + LIVE.format("x")).encode(), "more.yml": b"a: 1\n"}
+    uses = unused.Uses(lambda: sorted(texts), texts.__getitem__)
+    assert guarded(uses, "lib.py", texts["lib.py"].split(b"\n"), [2]) == found

@@ -41,7 +41,7 @@ class CudaImports(Rule):
             return at_head(original, file)
         if module == "torch":
             return import_parts.from_torch(original, updated, self.moves, file)
-        if below and import_parts.asks_for_a_build(original, file):
+        if below and builds_extensions(file):
             return Hit(original, "builds")
         return self._from_cuda(original, updated, module, file) if below else None
 

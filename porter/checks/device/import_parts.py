@@ -19,7 +19,6 @@ Alias: TypeAlias = Any  # one of these names
 
 _MODULES = (("", "torch.cuda"), ("torch", "cuda"))
 _COMMENT = lazy(r"#[^\r\n]*")
-_SETUP = lazy(rb"(?m)^[ \t]*setup\(")
 
 
 def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:
@@ -141,9 +140,3 @@ def from_torch(original: From, updated: From, moves: Mapping[str, Move], file: R
         return Hit(original, "from-torch", new=new, safe=safe)
     kept, after = split(updated, {index: alias}, module)
     return Hit(original, "from-torch", new=kept, safe=safe, after=(after,))
-
-
-def asks_for_a_build(original: From, file: RuleFile) -> bool:
-    """`from torch.cuda import is_available` of a setup.py that builds extensions of CUDA by the answer."""
-    asks = all(alias.name.value in ("is_available", "device_count") for alias in original.names)
-    return asks and file.source.says(b"CUDAExtension") and file.source.says(_SETUP)

@@ -15,6 +15,7 @@ from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.parameters import defaults
+from porter.python.walks import walk
 from porter.regex import lazy
 from porter.training.value_uses import handed_to
 
@@ -52,7 +53,11 @@ def _key(given: Node, use: Link) -> str:
         return str(constant(given) or "")
     function = next((node for node in parents(use) if node.__class__ in FUNCTIONS[:2]), None)
     default = defaults(function).get(given.id) if function is not None else None
-    return str(constant(default) or "") if default is not None else ""
+    if default is None or any(
+        getattr(n, "id", "") == given.id and n.ctx.__class__ is ast.Store for n in walk(function)
+    ):
+        return ""
+    return str(constant(default) or "")
 
 
 def named(value: Link, file: RuleFile) -> list[list[Link]]:

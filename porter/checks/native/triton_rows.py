@@ -7,12 +7,9 @@ import ast
 from porter.engine.rule_file import Link
 from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import ancestors, walk
-from porter.regex import lazy
+from porter.rulebook.table import hint
 
-# sizes of some dozens or hundreds in every model: states, heads, chunks, experts
-_SMALL = lazy(
-    r"(?i)^(?:d|n|num|size)?_?(?:state|head|group|expert|chunk|rank|top_?k)s?(?:_?(?:dim|size|len)s?)?(?:_[a-z]{1,2})?$"
-)
+_SMALL = hint("small-in-every-model")
 _CAP = 8192  # a row in blocks of so many elements leaves room for what the kernel computes with them
 
 

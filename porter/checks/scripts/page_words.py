@@ -19,21 +19,7 @@ _WORDS = {
     "cluster": "page-cluster", "tool": "page-tool", "python": "page-python",
 }  # fmt: skip
 # every match has one of them, and none is longer than its line: rules/hints.toml, kinds that begin with page-
-_ONE_OF = (
-    "CUDA_",
-    "cuda",
-    "gpu",
-    "nvidia",
-    "NVIDIA/",
-    "nccl",
-    "/cu",
-    "+cu",
-    "flash",
-    "xformers",
-    "mamba",
-    "causal",
-    "torch=",
-)
+_ONE_OF = tuple("CUDA_ cuda gpu nvidia NVIDIA/ nccl /cu +cu flash xformers mamba causal torch=".split())
 _OF_NPUS = (b"torch_npu", b"ASCEND_")  # a page that says how it is done on NPUs says GPUs beside it
 _RECORDS = lazy(
     r"(?i)change|history|news|release|contribut|issue_template|conduct"

@@ -51,7 +51,8 @@ class Ties:
     def _beside(self, holder: str) -> Iterator[str | None]:
         """The holders that have a tie with this one."""
         called, _, parameter = holder.rstrip(")").partition("(")
-        called = called.replace("method:", "field:")  # what is called there is an attribute
+        if called.startswith("method:"):  # what is called there is an attribute
+            called = called.replace("method", "field", 1)
         for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
             if link[1] and link[1][0].__class__ is ast.Call:
                 values = [k.value for k in link[1][0].keywords if k.arg == parameter]
