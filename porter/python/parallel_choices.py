@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _OF_A_QUESTION = (ast.Attribute, ast.Call, ast.Compare)
-_COUNT = "torch.cuda.device_count"
+_COUNT, _ASKED = "torch.cuda.device_count", "torch.cuda.is_available"
 _IN_PARALLEL = frozenset({"torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel"})
 
 
@@ -105,7 +105,8 @@ def logged_beside(file: File | RuleFile, link: Link | None) -> str | None:
     asking = statement[1][0]
     if not isinstance(asking, ast.If) or statement[0] not in asking.body:
         return None
-    asked = (up for up in file.apis.get(_COUNT, ()) if any(above[0] is asking.test for above in (up, *ancestors(up))))
+    places = (up for name in (_COUNT, _ASKED) for up in file.apis.get(name, ()))
+    asked = (up for up in places if any(above[0] is asking.test for above in (up, *ancestors(up))))
     return next(filter(None, (one_device(file, up) for up in asked)), None)
 
 
